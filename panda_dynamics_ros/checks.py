@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate at the public boundary: every argument is checked once here, and trusted after.
+
+Each function returns a C-contiguous float64 array or raises an `ArgumentError` that names the
+argument, what was expected and what came.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from panda_dynamics_ros.errors import ArgumentError
+
+FloatArray = NDArray[np.float64]
+
+
+def real_array(value: ArrayLike, name: str) -> FloatArray:
+    """`value` as a float64 array of any shape, every entry finite."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiu":
+            raise TypeError(f"dtype {given.dtype}")
+        array = np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: expected an array of real numbers, got {value!r:.80}") from error
+    if not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))[0]
+        where = "" if array.ndim == 0 else f" at index {tuple(int(i) for i in bad)}"
+        raise ArgumentError(f"{name}: expected finite numbers, got {array[tuple(bad)]}{where}")
+    return array
+
+
+def trailing(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    """`value` as a finite float64 array of shape (..., *shape)."""
+    array = real_array(value, name)
+    if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
+        wanted = ", ".join(["...", *map(str, shape)])
+        raise ArgumentError(f"{name}: expected shape ({wanted}), got {array.shape}")
+    return array
+
+
+def exactly(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    """`value` as a finite float64 array of exactly this shape."""
+    array = real_array(value, name)
+    if array.shape != shape:
+        raise ArgumentError(f"{name}: expected shape {shape}, got {array.shape}")
+    return array
+
+
+def number(value: Any, name: str, *, minimum: float = -math.inf, maximum: float = math.inf) -> float:
+    """`value` as a finite float within [minimum, maximum]."""
+    array = real_array(value, name)
+    if array.ndim != 0:
+        raise ArgumentError(f"{name}: expected a number, got an array of shape {array.shape}")
+    if not minimum <= float(array) <= maximum:
+        raise ArgumentError(f"{name}: expected a number in [{minimum:g}, {maximum:g}], got {float(array):g}")
+    return float(array)
+
+
+def rigid_transform(value: ArrayLike, name: str, *, tolerance: float = 1e-4) -> FloatArray:
+    """`value` as a (..., 4, 4) array of rigid transforms.
+
+    The default tolerance on R R^T = I admits matrices that went through single precision or a
+    printed table with five digits, and refuses a transposed (row-major) or scaled one.
+    """
+    T = trailing(value, (4, 4), name)
+    if not np.allclose(T[..., 3, :], (0.0, 0.0, 0.0, 1.0), atol=tolerance, rtol=0.0):
+        raise ArgumentError(f"{name}: expected the last row (0, 0, 0, 1), got {T.reshape(-1, 4, 4)[0, 3].tolist()}")
+    rotation_matrix(T[..., :3, :3], f"the rotation of {name}", tolerance=tolerance)
+    return T
+
+
+def rotation_matrix(value: ArrayLike, name: str, *, tolerance: float = 1e-4) -> FloatArray:
+    """`value` as a (..., 3, 3) array of rotation matrices (R R^T = I, det R = +1)."""
+    R = trailing(value, (3, 3), name)
+    error = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)
+    if error > tolerance:
+        raise ArgumentError(f"{name}: expected R R^T = I within {tolerance:g}, got a deviation of {error:.3g}")
+    if (np.linalg.det(R) < 0.0).any():
+        raise ArgumentError(f"{name}: expected det R = +1, got -1 (a reflection)")
+    return R
+
+
+def read_only(array: FloatArray) -> FloatArray:
+    """A read-only copy, for the fields of frozen values."""
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of a robot and a state: kinematics, torques, matrices, regressors."""
+
+from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
+from panda_dynamics_ros.dynamics.friction import friction_torques
+from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
+from panda_dynamics_ros.dynamics.kinematics import pose
+from panda_dynamics_ros.dynamics.mass_matrix import forward_dynamics, mass_matrix
+from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
+from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
+from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
+
+__all__ = [
+    "com_jacobian",
+    "coriolis_matrix",
+    "coriolis_torques",
+    "forward_dynamics",
+    "friction_torques",
+    "gravity_torques",
+    "inverse_dynamics",
+    "jacobian",
+    "mass_matrix",
+    "momentum",
+    "payload_momentum_regressors",
+    "payload_regressor",
+    "pose",
+    "regressor",
+]

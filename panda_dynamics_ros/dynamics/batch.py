@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leading dimensions: arguments of shape (..., n) checked, broadcast and flattened for the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.description import RobotDescription
+
+
+def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:
+    """The common leading shape of the `named` joint arrays, and each as contiguous (rows, n).
+
+    Raises
+    ------
+    ArgumentError: an argument is not a finite (..., n) array, or the leading shapes do not broadcast.
+    """
+    arrays = [robot.joint_array(value, name) for name, value in named.items()]
+    shape = arrays[0].shape
+    if any(array.shape != shape for array in arrays):
+        try:
+            arrays = [np.ascontiguousarray(array) for array in np.broadcast_arrays(*arrays)]
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, arrays, strict=True))
+            raise ArgumentError(f"expected leading shapes that broadcast, got {shapes}") from error
+        shape = arrays[0].shape
+    return shape[:-1], [array.reshape(-1, robot.n) for array in arrays]

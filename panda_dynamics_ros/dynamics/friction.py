@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Friction torques of a robot's friction parameters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.batch import joint_rows
+from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.robot.description import RobotDescription
+
+
+@compiled
+def sigmoid(x):
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+@compiled
+def friction_kernel(friction, dq, tau):
+    """tau (rows, n) of joint velocities dq (rows, n) for a `Friction.table` (n, 7)."""
+    for k in range(dq.shape[0]):
+        for i in range(dq.shape[1]):
+            viscous, coulomb, offset, transition = friction[i, 0], friction[i, 1], friction[i, 2], friction[i, 3]
+            amplitude, slope, shift = friction[i, 4], friction[i, 5], friction[i, 6]
+            v = dq[k, i]
+            linear = viscous * v + coulomb * math.tanh(v / transition) + offset
+            tau[k, i] = linear + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
+
+
+def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
+    """Everything in the link-side torque that is not rigid body: viscous, Coulomb, offset, sigmoid.
+
+    Parameters
+    ----------
+    dq: (..., n), rad/s.
+
+    Returns
+    -------
+    (..., n), N m: measured torque = inverse_dynamics + friction_torques.
+
+    Raises
+    ------
+    ArgumentError: `dq` is not finite, or not of shape (..., n).
+
+    Reference: `Friction`; Gaz et al., RA-L 2019, supplementary material, eq. (1); document 003, slide 7.
+    """
+    shape, (dq_rows,) = joint_rows(robot, dq=dq)
+    tau = np.empty_like(dq_rows)
+    friction_kernel(robot.friction.table, dq_rows, tau)
+    return tau.reshape(*shape, robot.n)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Poses of the arm's frames: products of modified DH transforms (document 000)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.batch import joint_rows
+from panda_dynamics_ros.dynamics.vectors import (
+    IDENTITY,
+    ZERO,
+    add,
+    compiled,
+    compose,
+    fixed_rotation,
+    placement,
+    rotate,
+    vector_at,
+)
+from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
+
+
+@compiled
+def frame_sample(table, n, frame, q):
+    """Rotation and position in base of the frame in row `frame` of the table (-1 is base itself)."""
+    R, p = IDENTITY, ZERO
+    for i in range(min(frame + 1, n)):
+        R_i, p_i = placement(table, i, q[i])
+        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+    for row in range(n, frame + 1):
+        p = add(p, rotate(R, vector_at(table, row, TRANSLATION)))
+        R = compose(R, fixed_rotation(table, row))
+    return R, p
+
+
+@compiled
+def store_transform(R, p, T):
+    for i in range(3):
+        for j in range(3):
+            T[i, j] = R[3 * i + j]
+        T[i, 3] = p[i]
+        T[3, i] = 0.0
+    T[3, 3] = 1.0
+
+
+@compiled
+def pose_kernel(table, frame, q, T):
+    for k in range(q.shape[0]):
+        R, p = frame_sample(table, q.shape[1], frame, q[k])
+        store_transform(R, p, T[k])
+
+
+def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
+    """T_base_frame: maps coordinates in `frame` to `base`.
+
+    Parameters
+    ----------
+    q: (..., n), rad.
+    frame: base, joint1 .. jointn, flange or ee.
+
+    Returns
+    -------
+    (..., 4, 4), translation in m.
+
+    Raises
+    ------
+    ArgumentError: `q` is not finite or not of shape (..., n), or there is no such frame.
+
+    Reference: document 000, S_H_i = S_H_1 1_H_2 .. ; document 004, eq. (1).
+    """
+    index = robot.frame_index(frame)
+    shape, (q_rows,) = joint_rows(robot, q=q)
+    T = np.empty((len(q_rows), 4, 4))
+    pose_kernel(robot.table, index, q_rows, T)
+    return T.reshape(*shape, 4, 4)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse dynamics by the recursive Newton-Euler algorithm, and its special cases.
+
+Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so
+that they are linear in the inertial vector (m, m c, I) of document 003, slide 4:
+    f = m a + dw x mc + w x (w x mc),    n = I dw + w x (I w) + mc x a.
+Gravity enters as an upward acceleration of the base (Luh, Walker and Paul, 1980).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.batch import joint_rows
+from panda_dynamics_ros.dynamics.vectors import (
+    ZERO,
+    add,
+    compiled,
+    cross,
+    dot,
+    placement,
+    rotate,
+    rotate_back,
+    scale,
+    store,
+    symmetric_times,
+    vector_at,
+)
+from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, TRANSLATION, RobotDescription
+
+AXIS = (0.0, 0.0, 1.0)
+
+
+@compiled
+def link_wrench(table, i, a, w, dw):
+    """Force and moment about joint frame i's origin that give link i this motion."""
+    mass = table[i, INERTIAL]
+    mc = vector_at(table, i, INERTIAL + 1)
+    k = INERTIAL + 4
+    inertia = (table[i, k], table[i, k + 1], table[i, k + 2], table[i, k + 3], table[i, k + 4], table[i, k + 5])
+    f = add(scale(mass, a), add(cross(dw, mc), cross(w, cross(w, mc))))
+    moment = add(symmetric_times(inertia, dw), cross(w, symmetric_times(inertia, w)))
+    return f, add(moment, cross(mc, a))
+
+
+@compiled
+def step_outward(table, i, R, p, dq, ddq, a, w, dw):
+    """Acceleration of the origin, angular velocity and acceleration of frame i from those of i - 1."""
+    a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
+    w, dw = rotate_back(R, w), rotate_back(R, dw)
+    if table[i, PRISMATIC] != 0.0:
+        return add(a, add(scale(2.0 * dq, cross(w, AXIS)), scale(ddq, AXIS))), w, dw
+    return a, (w[0], w[1], w[2] + dq), (dw[0] + w[1] * dq, dw[1] - w[0] * dq, dw[2] + ddq)
+
+
+@compiled
+def newton_euler_sample(table, with_gravity, q, dq, ddq, wrenches, tau):
+    """tau (n,) of one state; `wrenches` (n, 6) is workspace."""
+    n = q.shape[0]
+    a = scale(-with_gravity, vector_at(table, n + 2, TRANSLATION))
+    w, dw = ZERO, ZERO
+    for i in range(n):
+        R, p = placement(table, i, q[i])
+        a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
+        f, moment = link_wrench(table, i, a, w, dw)
+        store(wrenches, i, 0, f)
+        store(wrenches, i, 3, moment)
+    f, moment = ZERO, ZERO
+    for i in range(n - 1, -1, -1):
+        f = add(f, vector_at(wrenches, i, 0))
+        moment = add(moment, vector_at(wrenches, i, 3))
+        tau[i] = dot(AXIS, f) if table[i, PRISMATIC] != 0.0 else dot(AXIS, moment)
+        R, p = placement(table, i, q[i])
+        f = rotate(R, f)
+        moment = add(rotate(R, moment), cross(p, f))
+
+
+@compiled
+def newton_euler_kernel(table, with_gravity, q, dq, ddq, tau):
+    wrenches = np.empty((q.shape[1], 6))
+    for k in range(q.shape[0]):
+        newton_euler_sample(table, with_gravity, q[k], dq[k], ddq[k], wrenches, tau[k])
+
+
+@compiled
+def gravity_kernel(table, q, tau):
+    zero, wrenches = np.zeros(q.shape[1]), np.empty((q.shape[1], 6))
+    for k in range(q.shape[0]):
+        newton_euler_sample(table, 1.0, q[k], zero, zero, wrenches, tau[k])
+
+
+@compiled
+def coriolis_kernel(table, q, dq, tau):
+    zero, wrenches = np.zeros(q.shape[1]), np.empty((q.shape[1], 6))
+    for k in range(q.shape[0]):
+        newton_euler_sample(table, 0.0, q[k], dq[k], zero, wrenches, tau[k])
+
+
+def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
+    """Joint torques of a motion: tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only.
+
+    Parameters
+    ----------
+    q, dq, ddq: (..., n), rad, rad/s, rad/s^2 (m for prismatic joints). Leading dimensions broadcast.
+
+    Returns
+    -------
+    (..., n), N m (N for prismatic joints). Friction is `friction_torques`.
+
+    Raises
+    ------
+    ArgumentError: an argument is not finite, or not of shape (..., n).
+
+    Reference: document 003, slide 5; document 004, eq. (5).
+    """
+    shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
+    tau = np.empty_like(q_rows)
+    newton_euler_kernel(robot.table, 1.0, q_rows, dq_rows, ddq_rows, tau)
+    return tau.reshape(*shape, robot.n)
+
+
+def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
+    """Torques that hold the arm still against gravity, g(q): (..., n), N m.
+
+    Parameters
+    ----------
+    q: (..., n), rad.
+
+    Raises
+    ------
+    ArgumentError: `q` is not finite, or not of shape (..., n).
+
+    Reference: document 003, slide 5 (g = dU/dq); the arm at rest in `inverse_dynamics`.
+    """
+    shape, (q_rows,) = joint_rows(robot, q=q)
+    tau = np.empty_like(q_rows)
+    gravity_kernel(robot.table, q_rows, tau)
+    return tau.reshape(*shape, robot.n)
+
+
+def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
+    """Coriolis and centrifugal torques, C(q, dq) dq: (..., n), N m.
+
+    Parameters
+    ----------
+    q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
+
+    Raises
+    ------
+    ArgumentError: an argument is not finite, or not of shape (..., n).
+
+    Reference: document 003, slide 5 (c(q, dq)); `inverse_dynamics` without acceleration and gravity.
+    """
+    shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
+    tau = np.empty_like(q_rows)
+    coriolis_kernel(robot.table, q_rows, dq_rows, tau)
+    return tau.reshape(*shape, robot.n)

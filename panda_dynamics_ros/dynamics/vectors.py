@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three-vectors and rotations as tuples, for the compiled kernels.
+
+LLVM keeps tuples in registers, so a kernel written with these functions reads like the textbook and
+allocates nothing. A vector is (x, y, z); a matrix is its nine entries by rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from panda_dynamics_ros.robot.description import PRISMATIC, ROTATION, TRANSLATION
+
+ZERO = (0.0, 0.0, 0.0)
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+compiled = njit(cache=True, error_model="numpy")
+
+
+@compiled
+def add(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@compiled
+def sub(a, b):
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@compiled
+def scale(s, a):
+    return (s * a[0], s * a[1], s * a[2])
+
+
+@compiled
+def dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@compiled
+def cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@compiled
+def rotate(R, a):
+    """R a."""
+    return (
+        R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
+        R[3] * a[0] + R[4] * a[1] + R[5] * a[2],
+        R[6] * a[0] + R[7] * a[1] + R[8] * a[2],
+    )
+
+
+@compiled
+def rotate_back(R, a):
+    """R^T a."""
+    return (
+        R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
+        R[1] * a[0] + R[4] * a[1] + R[7] * a[2],
+        R[2] * a[0] + R[5] * a[1] + R[8] * a[2],
+    )
+
+
+@compiled
+def column(R, j):
+    """Column j of R: axis j of the inner frame, in the outer one."""
+    return (R[j], R[3 + j], R[6 + j])
+
+
+@compiled
+def compose(A, B):
+    """A B for two rotations."""
+    x = rotate(A, (B[0], B[3], B[6]))
+    y = rotate(A, (B[1], B[4], B[7]))
+    z = rotate(A, (B[2], B[5], B[8]))
+    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
+
+
+@compiled
+def symmetric_times(S, a):
+    """S a for a symmetric matrix given as (xx, xy, xz, yy, yz, zz)."""
+    return (
+        S[0] * a[0] + S[1] * a[1] + S[2] * a[2],
+        S[1] * a[0] + S[3] * a[1] + S[4] * a[2],
+        S[2] * a[0] + S[4] * a[1] + S[5] * a[2],
+    )
+
+
+@compiled
+def vector_at(array, row, start):
+    """Three consecutive entries of a row of a 2-D array."""
+    return (array[row, start], array[row, start + 1], array[row, start + 2])
+
+
+@compiled
+def store(array, row, start, a):
+    """Write a vector into three consecutive entries of a row."""
+    array[row, start] = a[0]
+    array[row, start + 1] = a[1]
+    array[row, start + 2] = a[2]
+
+
+@compiled
+def fixed_rotation(table, row):
+    """The constant rotation of a row of `RobotDescription.table`."""
+    t = table[row]
+    k = ROTATION
+    return (t[k], t[k + 1], t[k + 2], t[k + 3], t[k + 4], t[k + 5], t[k + 6], t[k + 7], t[k + 8])
+
+
+@compiled
+def placement(table, i, qi):
+    """Rotation and translation of joint i's frame in its parent's, at joint position qi.
+
+    Document 000, the matrix {i-1}H{i}; document 004, eq. (1).
+    """
+    R = fixed_rotation(table, i)
+    p = vector_at(table, i, TRANSLATION)
+    if table[i, PRISMATIC] != 0.0:
+        return R, add(p, scale(qi, column(R, 2)))
+    c, s = math.cos(qi), math.sin(qi)
+    turned = (
+        c * R[0] + s * R[1], c * R[1] - s * R[0], R[2],
+        c * R[3] + s * R[4], c * R[4] - s * R[3], R[5],
+        c * R[6] + s * R[7], c * R[7] - s * R[6], R[8],
+    )  # fmt: skip
+    return turned, p

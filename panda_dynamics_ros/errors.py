@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of this package: one root, each also the built-in a caller would expect."""
+
+
+class PandaDynamicsError(Exception):
+    """Root of every error that this package raises on purpose."""
+
+
+class ArgumentError(PandaDynamicsError, ValueError):
+    """An argument has the wrong shape, a value that is not finite, or a value out of range."""
+
+
+class RobotDescriptionError(PandaDynamicsError, ValueError):
+    """A robot description is malformed or physically inconsistent; the message names the link."""
+
+
+class DataError(PandaDynamicsError, ValueError):
+    """A recording cannot be read, or holds nothing that can be used."""
+
+
+class DataFileNotFoundError(PandaDynamicsError, FileNotFoundError):
+    """A file that was asked for does not exist."""
+
+
+class MissingDependencyError(PandaDynamicsError, ImportError):
+    """An optional library is needed for what was asked and is not installed."""

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RobotModel: a robot's description with its dynamics as methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from panda_dynamics_ros import dynamics
+from panda_dynamics_ros.robot import RobotDescription, read_robot
+
+
+class RobotModel(RobotDescription):
+    """An arm to compute with: the data of `RobotDescription`, the functions of `dynamics` as methods.
+
+    Each method is the function of the same name, where shapes, units, frames and equations are stated;
+    `robot.pose(q)` is `dynamics.pose(robot, q)`.
+    """
+
+    pose = dynamics.pose
+    jacobian = dynamics.jacobian
+    com_jacobian = dynamics.com_jacobian
+    gravity_torques = dynamics.gravity_torques
+    coriolis_torques = dynamics.coriolis_torques
+    coriolis_matrix = dynamics.coriolis_matrix
+    mass_matrix = dynamics.mass_matrix
+    inverse_dynamics = dynamics.inverse_dynamics
+    forward_dynamics = dynamics.forward_dynamics
+    friction_torques = dynamics.friction_torques
+    regressor = dynamics.regressor
+    payload_regressor = dynamics.payload_regressor
+    momentum = dynamics.momentum
+
+
+def load_robot(source: str | Path = "panda") -> RobotModel:
+    """An arm of the library, or of a user's file.
+
+    Parameters
+    ----------
+    source: "panda" (Gaz et al. 2019), "panda_ledezma" (document 000), "fr3", or the path of a .yaml file.
+
+    Raises
+    ------
+    ArgumentError: neither a library name nor a path; the message lists the names.
+    DataFileNotFoundError: the file does not exist.
+    RobotDescriptionError: the file is malformed, or a link is not physical.
+    """
+    return read_robot(source, RobotModel)

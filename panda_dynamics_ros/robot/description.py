@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm is: a serial chain of joints, the bodies it carries, its friction and its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.inertial import InertialParameters
+
+Self = TypeVar("Self", bound="RobotDescription")
+
+# Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
+ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N)."""
+
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    effort: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualModel:
+    """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
+
+    Attributes
+    ----------
+    std: (n,), N m, standard deviation of measured minus modelled torque.
+    correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
+    """
+
+    std: FloatArray
+    correlation_time: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RobotDescription:
+    """A serial arm as data. Joint frame i is fixed in link i, with the joint's axis along its z.
+
+    Attributes
+    ----------
+    name: short name of the parameter set.
+    joint_names: n names, from base to tip.
+    placements: (n, 4, 4), T_{i-1}_{i} at zero joint position; `base` is frame 0.
+    prismatic: (n,), whether the joint slides along z instead of turning about it.
+    links: n InertialParameters, each in its joint frame.
+    T_joint_flange: (4, 4), the flange in the last joint's frame.
+    T_flange_ee: (4, 4), the end effector in the flange frame (Franka's F_T_EE).
+    friction, limits, residual: see their classes.
+    gravity: (3,), m/s^2, in base axes.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    placements: FloatArray
+    prismatic: tuple[bool, ...]
+    links: tuple[InertialParameters, ...]
+    T_joint_flange: FloatArray
+    T_flange_ee: FloatArray
+    friction: Friction
+    limits: JointLimits
+    residual: ResidualModel
+    gravity: FloatArray
+
+    def __post_init__(self) -> None:
+        n = len(self.joint_names)
+        if n == 0 or len(set(self.joint_names)) != n:
+            raise RobotDescriptionError(f"joint_names: expected distinct names, got {self.joint_names}")
+        if len(self.links) != n or len(self.prismatic) != n:
+            raise RobotDescriptionError(f"links: expected {n}, one for each joint, got {len(self.links)}")
+        for field, shape in (("placements", (n, 4, 4)), ("T_joint_flange", (4, 4)), ("T_flange_ee", (4, 4))):
+            T = checks.exactly(checks.rigid_transform(getattr(self, field), field), shape, field)
+            object.__setattr__(self, field, checks.read_only(T))
+        object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+    @cached_property
+    def inertial_vector(self) -> FloatArray:
+        """Inertial vectors of all links, (10 n,), read-only: the pi of document 003."""
+        return checks.read_only(np.concatenate([link.vector for link in self.links]))
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """Everything the compiled kernels need, in one (n + 3, COLUMNS) array.
+
+        Rows 0..n-1: placement, joint type and inertial vector of link i+1; row n: flange in the last
+        joint frame; row n+1: end effector in the flange frame; row n+2: gravity in the translation columns.
+        """
+        table = np.zeros((self.n + 3, COLUMNS))
+        for row, T in enumerate([*self.placements, self.T_joint_flange, self.T_flange_ee]):
+            table[row, ROTATION:TRANSLATION] = T[:3, :3].ravel()
+            table[row, TRANSLATION:PRISMATIC] = T[:3, 3]
+        table[: self.n, PRISMATIC] = self.prismatic
+        table[: self.n, INERTIAL:] = self.inertial_vector.reshape(self.n, 10)
+        table[self.n + 2, TRANSLATION:PRISMATIC] = self.gravity
+        return checks.read_only(table)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames that `pose` and `jacobian` know."""
+        return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
+
+    def frame_index(self, frame: str) -> int:
+        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee).
+
+        Raises
+        ------
+        ArgumentError: there is no such frame; the message lists those there are.
+        """
+        if frame not in self.frames:
+            raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
+        return self.frames.index(frame) - 1
+
+    def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
+        """`value` checked as a finite (..., n) array."""
+        return checks.trailing(value, (self.n,), name)
+
+    def last_joint_frame(self, frame: str) -> FloatArray:
+        """T_joint_frame (4, 4) of a frame that is fixed in the last link."""
+        if frame not in ("flange", "ee", f"joint{self.n}"):
+            raise ArgumentError(
+                f"frame: expected one fixed in the last link (joint{self.n}, flange, ee), got {frame!r}"
+            )
+        if frame == f"joint{self.n}":
+            return np.eye(4)
+        return self.T_joint_flange if frame == "flange" else self.T_joint_flange @ self.T_flange_ee
+
+    def with_payload(self: Self, payload: InertialParameters, frame: str = "flange") -> Self:
+        """The arm with `payload`, given in `frame`, joined to its last link (document 003, slide 20).
+
+        Raises
+        ------
+        ArgumentError: `frame` is not fixed in the last link.
+        """
+        last = self.links[-1] + payload.transformed(self.last_joint_frame(frame))
+        return replace(self, links=(*self.links[:-1], last))
+
+    def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
+        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
+        return replace(self, T_flange_ee=np.asarray(T_flange_ee))

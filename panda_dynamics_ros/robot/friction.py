@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint friction as data: what a link-side torque sensor sees beside the rigid body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Friction:
+    """Friction parameters of n joints; every field has shape (n,).
+
+    tau_f(dq) = viscous dq + coulomb tanh(dq / transition) + offset
+              + amplitude [ s(slope (dq + shift)) - s(slope shift) ],   s(x) = 1 / (1 + e^-x)
+
+    The first line is the linear model of document 003 (slide 7, note) with a sign function that is
+    continuous; the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1).
+
+    Attributes
+    ----------
+    viscous: N m s/rad.      coulomb: N m.      offset: N m.
+    transition: rad/s, width of the Coulomb step.
+    amplitude: N m.      slope: s/rad.      shift: rad/s.
+    """
+
+    viscous: FloatArray
+    coulomb: FloatArray
+    offset: FloatArray
+    transition: FloatArray
+    amplitude: FloatArray
+    slope: FloatArray
+    shift: FloatArray
+
+    def __post_init__(self) -> None:
+        n = np.shape(self.viscous)
+        for field in fields(self):
+            array = checks.exactly(getattr(self, field.name), (n[0] if n else 1,), f"friction.{field.name}")
+            object.__setattr__(self, field.name, checks.read_only(array))
+        if (self.transition <= 0.0).any():
+            raise checks.ArgumentError(f"friction.transition: expected positive widths, got {self.transition}")
+
+    @classmethod
+    def of(cls, n: int, **terms: ArrayLike) -> Friction:
+        """Friction of `n` joints with the named `terms`; the others are absent (zero)."""
+        values = {field.name: np.zeros(n) for field in fields(cls)}
+        values["transition"] = np.full(n, 0.01)
+        unknown = set(terms) - set(values)
+        if unknown:
+            raise checks.ArgumentError(f"friction: expected terms among {sorted(values)}, got {sorted(unknown)}")
+        return cls(
+            **{**values, **{name: checks.exactly(term, (n,), f"friction.{name}") for name, term in terms.items()}}
+        )
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """All parameters as one (n, 7) array, for the compiled kernels."""
+        return checks.read_only(np.column_stack([getattr(self, field.name) for field in fields(self)]))

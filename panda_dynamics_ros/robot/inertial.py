@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ten inertial parameters of a rigid body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+
+PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+"""The entries of an inertial vector, in order."""
+
+_UPPER = np.triu_indices(3)
+
+
+def symmetric_from_six(six: ArrayLike) -> FloatArray:
+    """The symmetric 3x3 matrix of (xx, xy, xz, yy, yz, zz)."""
+    matrix = np.zeros((3, 3))
+    matrix[_UPPER] = six
+    return matrix + np.triu(matrix, 1).T
+
+
+def six_from_symmetric(matrix: FloatArray) -> FloatArray:
+    """(xx, xy, xz, yy, yz, zz) of a symmetric 3x3 matrix."""
+    return np.ascontiguousarray(matrix[_UPPER])
+
+
+def steiner(mass: float, com: FloatArray) -> FloatArray:
+    """Inertia (3, 3) about the origin of a point `mass` at `com`: m (c'c I - c c')."""
+    return mass * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+@dataclass(frozen=True, eq=False)
+class InertialParameters:
+    """Mass, centre of mass and inertia of one rigid body, in some frame.
+
+    Attributes
+    ----------
+    mass: kg. Any finite number: an estimate may be negative, `is_physical` tells.
+    com: (3,), m, the centre of mass in the body's frame.
+    inertia: (3, 3), kg m^2, **about the centre of mass**, along the axes of the body's frame.
+
+    Raises
+    ------
+    ArgumentError: a shape is wrong, a value is not finite, or the inertia is not symmetric.
+    """
+
+    mass: float
+    com: FloatArray
+    inertia: FloatArray
+
+    def __post_init__(self) -> None:
+        inertia = checks.exactly(self.inertia, (3, 3), "inertia")
+        asymmetry = np.abs(inertia - inertia.T).max()
+        if asymmetry > 1e-9 + 1e-6 * np.abs(inertia).max():
+            raise ArgumentError(f"inertia: expected a symmetric matrix, got an asymmetry of {asymmetry:.3g}")
+        object.__setattr__(self, "mass", checks.number(self.mass, "mass"))
+        object.__setattr__(self, "com", checks.read_only(checks.exactly(self.com, (3,), "com")))
+        object.__setattr__(self, "inertia", checks.read_only(0.5 * (inertia + inertia.T)))
+
+    @classmethod
+    def zero(cls) -> InertialParameters:
+        """No body at all."""
+        return cls(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @classmethod
+    def from_vector(cls, vector: ArrayLike) -> InertialParameters:
+        """The body of an inertial vector (10,): (m, m c, inertia about the frame's origin).
+
+        Raises
+        ------
+        ArgumentError: a first moment without a mass has no centre of mass.
+        """
+        v = checks.exactly(vector, (10,), "vector")
+        mass, first_moment = float(v[0]), v[1:4]
+        if mass == 0.0:
+            if first_moment.any():
+                raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment}")
+            return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
+        com = first_moment / mass
+        return cls(mass, com, symmetric_from_six(v[4:]) - steiner(mass, com))
+
+    @property
+    def vector(self) -> FloatArray:
+        """Inertial vector (10,): (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), inertia about the frame's origin.
+
+        This is pi_i of document 003, slide 4; the inertia follows by Steiner's theorem (slide 3).
+        """
+        about_origin = self.inertia + steiner(self.mass, self.com)
+        return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
+
+    @property
+    def pseudo_inertia(self) -> FloatArray:
+        """Pseudo-inertia (4, 4): [[Sigma, m c], [m c', m]], Sigma = tr(I)/2 1 - I about the origin.
+
+        Positive semi-definite exactly for the bodies that a mass distribution can realise
+        (Wensing, Kim and Slotine, RA-L 2018).
+        """
+        about_origin = self.inertia + steiner(self.mass, self.com)
+        J = np.empty((4, 4))
+        J[:3, :3] = 0.5 * np.trace(about_origin) * np.eye(3) - about_origin
+        J[:3, 3] = J[3, :3] = self.mass * self.com
+        J[3, 3] = self.mass
+        return J
+
+    def is_physical(self, tolerance: float = 1e-3) -> bool:
+        """Whether some distribution of non-negative mass has these parameters.
+
+        The smallest second moment about the centre of mass may be negative by `tolerance` times the
+        largest: published tables are rounded (document 000 prints four decimals), and Gaz's link 2
+        lies on the boundary of the cone.
+        """
+        second_moments = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
+        smallest, _, largest = np.linalg.eigvalsh(second_moments)
+        if self.mass <= 0.0:
+            return self.mass == 0.0 and not self.inertia.any()
+        return bool(smallest >= -tolerance * abs(largest))
+
+    def transformed(self, T_a_b: ArrayLike) -> InertialParameters:
+        """The same body, given in frame b, expressed in frame a.
+
+        Raises
+        ------
+        ArgumentError: `T_a_b` is not a (4, 4) rigid transform.
+        """
+        T = checks.exactly(checks.rigid_transform(T_a_b, "T_a_b"), (4, 4), "T_a_b")
+        R = T[:3, :3]
+        return InertialParameters(self.mass, R @ self.com + T[:3, 3], R @ self.inertia @ R.T)
+
+    def __add__(self, other: InertialParameters) -> InertialParameters:
+        """Two bodies of one frame joined into one (document 003, slide 20: the payload's rule of change)."""
+        if not isinstance(other, InertialParameters):
+            return NotImplemented
+        return InertialParameters.from_vector(self.vector + other.vector)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InertialParameters):
+            return NotImplemented
+        return bool(np.array_equal(self.vector, other.vector))
+
+    def __hash__(self) -> int:
+        return hash(self.vector.tobytes())
