@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the payload estimator says after a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.robot import InertialParameters
+
+WAITING = "waiting for samples"
+SETTLING = "filters settling"
+CHANGED = "payload changed, waiting for the filters"
+ESTIMATING = "estimating"
+STANDSTILL = "standing still, holding"
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeEvent:
+    """A change that the estimator detected.
+
+    Attributes
+    ----------
+    stamp: s, when it was detected.
+    kind: "pick", "release" or "contact" (a torque that no payload explains).
+    """
+
+    stamp: float
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """The payload in the flange frame: a physically consistent body, and how far to trust it.
+
+    Attributes
+    ----------
+    stamp: s, the sample that it belongs to.
+    payload: InertialParameters in the flange frame, inertia about its CoM, along flange axes.
+    covariance: (10, 10), of the inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
+    identifiable: (10,) booleans: which of the ten the data has told more about than the prior.
+    status: in words, what the estimator is doing.
+    event: a change detected at this very sample, or None.
+    """
+
+    stamp: float
+    payload: InertialParameters
+    covariance: FloatArray
+    identifiable: np.ndarray
+    status: str
+    event: ChangeEvent | None = None
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg."""
+        return self.payload.mass
+
+    @property
+    def com(self) -> FloatArray:
+        """Centre of mass (3,), m, in the flange frame."""
+        return self.payload.com
+
+    @property
+    def inertia(self) -> FloatArray:
+        """Inertia (3, 3), kg m^2, about the centre of mass, along flange axes."""
+        return self.payload.inertia
+
+    @cached_property
+    def vector(self) -> FloatArray:
+        """Inertial vector (10,) about the flange origin."""
+        return self.payload.vector
+
+    @cached_property
+    def std(self) -> FloatArray:
+        """Standard deviations (10,) of the inertial vector: the square roots of the covariance's diagonal."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @cached_property
+    def com_std(self) -> FloatArray:
+        """Standard deviations (3,), m, of the centre of mass, to first order; infinite without a mass."""
+        if self.mass < self.std[0]:
+            return np.full(3, np.inf)
+        slope = np.column_stack((-self.com, np.eye(3))) / self.mass
+        return np.sqrt(np.diag(slope @ self.covariance[:4, :4] @ slope.T))
