@@ -1,0 +1,52 @@
+# Two commands on a fresh machine with Python 3.10+ and make: `make demo` and `make test`.
+# Each makes its own virtual environment with everything it needs; ROS 2 comes as wheels from PyPI.
+PYTHON ?= python3
+ROS_DISTRO ?= jazzy
+VENV ?= .venv-$(ROS_DISTRO)
+BIN := $(VENV)/bin
+ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs geometry-msgs std-msgs std-srvs \
+	visualization-msgs diagnostic-msgs)
+PYTEST_ARGS ?=
+DEMO_ARGS ?=
+
+# Nodes of one machine talk over loopback only, in a domain of their own, and without shared memory, whose
+# locks outlive a killed process.
+export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+export FASTDDS_BUILTIN_TRANSPORTS ?= UDPv4
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
+	@echo "make test    the whole test suite (ROS_DISTRO=kilted for Kilted)"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   one estimator-and-dynamics sample here, and with Pinocchio and NumPy"
+	@echo "make clean   remove the virtual environments"
+
+$(VENV)/.run: setup.py Makefile
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet $(ROS_WHEELS)
+	$(BIN)/python -m pip install --quiet --editable .[bags,simulation]
+	touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --editable .[test,lint]
+	touch $@
+
+demo: $(VENV)/.run
+	$(BIN)/panda-dynamics demo --output demo_output $(DEMO_ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy panda_dynamics_ros test
+
+test: $(VENV)/.test lint
+	PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/sample_time.py
+
+clean:
+	rm -rf .venv-* build install log *.egg-info

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `dynamics`: gravity, Coriolis and external torques and the end-effector pose of every joint state."""
+
+from __future__ import annotations
+
+import sys
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.robot_state import robot_state
+from panda_dynamics_ros.estimation import MomentumObserver
+from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
+from panda_dynamics_ros.nodes.runner import run_node
+
+
+class DynamicsNode(Node):
+    """Publishes, with the stamp of each joint state, what the arm's model says about it."""
+
+    def __init__(self) -> None:
+        super().__init__("panda_dynamics")
+        bandwidth = parameters.fixed(
+            self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz."
+        )
+        self._input = JointStateInput(self, self._on_sample)
+        self._observer = MomentumObserver(self._input.robot, bandwidth)
+        self._warm_up()
+        self._gravity = self._publisher(JointState, "~/gravity_torques")
+        self._coriolis = self._publisher(JointState, "~/coriolis_torques")
+        self._external = self._publisher(JointState, "~/external_torques")
+        self._pose = self._publisher(PoseStamped, "~/current_pose")
+        self._o_t_ee = self._publisher(Float64MultiArray, "~/o_t_ee")
+        self._o_t_ee_message = conversions.empty_o_t_ee()
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.create_timer(1.0, self._publish_diagnostics)
+
+    def _publisher(self, message_type: type, topic: str) -> Publisher:
+        return self.create_publisher(message_type, topic, 10, qos_overriding_options=OVERRIDABLE)
+
+    def _warm_up(self) -> None:
+        """Compile, or load what was compiled before, while nothing waits for an answer yet."""
+        robot = self._input.robot
+        middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+        robot_state(robot, middle, 0.0 * middle)
+        MomentumObserver(robot).update(0.0, middle, 0.0 * middle, 0.0 * middle)
+
+    def _on_sample(self, message: JointState, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        header_stamp, names = message.header.stamp, self._input.joint_names
+        state = robot_state(self._input.robot, q, dq)
+        external = self._observer.update(stamp, q, dq, tau)
+        self._gravity.publish(conversions.torque_message(header_stamp, names, state.gravity_torques))
+        self._coriolis.publish(conversions.torque_message(header_stamp, names, state.coriolis_torques))
+        self._external.publish(conversions.torque_message(header_stamp, names, external))
+        self._pose.publish(conversions.pose_message(header_stamp, self._input.base_frame, state.T_base_ee))
+        self._o_t_ee_message.data = conversions.doubles(state.T_base_ee.T)
+        self._o_t_ee.publish(self._o_t_ee_message)
+
+    def _publish_diagnostics(self) -> None:
+        message = DiagnosticArray()
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.status = [self._input.diagnostic()]
+        self._diagnostics.publish(message)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node; returns the exit code."""
+    return run_node(DynamicsNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

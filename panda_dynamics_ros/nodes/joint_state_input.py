@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The joint-state input that both nodes share: parameters, subscription, conversion, watch over the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from sensor_msgs.msg import JointState
+
+from panda_dynamics_ros import load_robot
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.joint_samples import JointMapping, resolve_joint_names
+from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.pose import from_column_major
+from panda_dynamics_ros.stream_monitor import StreamMonitor
+
+# Best effort matches any publisher; fifty samples ride out a pause of 50 ms at 1 kHz.
+INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+OVERRIDABLE = QoSOverridingOptions.with_default_policies()
+IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
+
+Handler = Callable[[JointState, float, FloatArray, FloatArray, FloatArray], None]
+
+
+class JointStateInput:
+    """Subscribes a node to `joint_states` and calls `handle(message, stamp, q, dq, tau)` for each usable sample.
+
+    A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
+    on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
+    """
+
+    def __init__(self, node: Node, handle: Handler) -> None:
+        self._node, self._handle = node, handle
+        self.robot = self._declare_robot()
+        self.stale_timeout = parameters.in_range(
+            node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
+        )
+        self.monitor = StreamMonitor()
+        self.joint_names: tuple[str, ...] = ()
+        self._mapping: JointMapping | None = None
+        self._last_arrival = node.get_clock().now()
+        self._unreported = 0
+        node.create_subscription(
+            JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE
+        )
+
+    def _declare_robot(self) -> RobotModel:
+        node = self._node
+        source = parameters.fixed(
+            node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file."
+        )
+        self._arm_prefix = parameters.fixed(
+            node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
+        )
+        self._wanted = parameters.fixed(
+            node, "joint_names", [""], "The arm's joint names from base to flange; empty: found by the robot's scheme."
+        )
+        F_T_EE = parameters.fixed(
+            node, "F_T_EE", IDENTITY, "End effector in the flange frame: 16 floats, column-major, m (as Franka has it)."
+        )
+        self._base_frame = parameters.fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
+        self._flange_frame = parameters.fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")
+        return load_robot(source).with_end_effector(from_column_major(F_T_EE))
+
+    @property
+    def base_frame(self) -> str:
+        """Frame id of the arm's base, known once a message came."""
+        return self._base_frame or self._link_name(0)
+
+    @property
+    def flange_frame(self) -> str:
+        """Frame id of the flange, known once a message came."""
+        return self._flange_frame or self._link_name(8)
+
+    def _link_name(self, number: int) -> str:
+        first = (self.joint_names or self.robot.joint_names)[0]
+        return f"{first.removesuffix('joint1')}link{number}"
+
+    def _on_message(self, message: JointState) -> None:
+        self._last_arrival = self._node.get_clock().now()
+        try:
+            if self._mapping is None:
+                self._resolve(message.name)
+            q, dq, tau = self._mapping.extract(message.name, message.position, message.velocity, message.effort)
+            stamp = conversions.seconds(message.header.stamp)
+            self.monitor.accept(stamp)
+            self._handle(message, stamp, q, dq, tau)
+        except PandaDynamicsError as error:
+            self.monitor.reject(str(error))
+            self._unreported += 1
+            self._node.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
+
+    def _resolve(self, available: list[str]) -> None:
+        wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
+        self.joint_names = resolve_joint_names(tuple(available), wanted, self._arm_prefix)
+        self._mapping = JointMapping(self.joint_names)
+        self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}")
+
+    def diagnostic(self) -> DiagnosticStatus:
+        """What the stream delivers, in words."""
+        monitor = self.monitor
+        age = (self._node.get_clock().now() - self._last_arrival).nanoseconds * 1e-9
+        if monitor.received == 0 and not monitor.rejected:
+            level, summary = DiagnosticStatus.STALE, "no joint states yet: is the topic right (joint_states_topic)?"
+        elif age > self.stale_timeout:
+            level, summary = DiagnosticStatus.STALE, f"no joint states for {age:.1f} s"
+        elif self._unreported:
+            level, summary = DiagnosticStatus.ERROR, f"samples left out: {monitor.latest_problem}"
+        elif 0.0 < monitor.rate < 100.0:
+            level = DiagnosticStatus.WARN
+            summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
+        else:
+            level, summary = DiagnosticStatus.OK, f"{monitor.rate:.0f} Hz"
+        self._unreported = 0
+        values = {
+            "received": monitor.received,
+            "rate_hz": f"{monitor.rate:.1f}",
+            "lost": monitor.lost,
+            "out_of_order": monitor.out_of_order,
+            "rejected": monitor.rejected.total(),
+            **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common(5)},
+            "latest_problem": monitor.latest_problem,
+        }
+        return conversions.status_message(level, f"{self._node.get_name()}: input", summary, values)

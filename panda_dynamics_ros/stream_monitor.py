@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts what a stream of stamped samples delivers: rate, losses, disorder, rejections."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+
+import numpy as np
+
+
+class StreamMonitor:
+    """Watches the stamps of one stream.
+
+    A sample is lost where two consecutive stamps lie more than one and a half periods apart; the period is the
+    median of recent steps, so that it follows the stream and no single gap moves it.
+    """
+
+    def __init__(self, window: int = 200) -> None:
+        self.received = 0
+        self.lost = 0
+        self.out_of_order = 0
+        self.rejected: Counter[str] = Counter()
+        self.last_stamp = -math.inf
+        self.latest_problem = ""
+        self._steps: deque[float] = deque(maxlen=window)
+        self._period = math.nan
+
+    @property
+    def period(self) -> float:
+        """Median step between stamps, s; nan until it is known."""
+        return self._period
+
+    @property
+    def rate(self) -> float:
+        """Samples per second by their stamps; 0 until it is known."""
+        return 1.0 / self._period if self._period > 0.0 else 0.0
+
+    def accept(self, stamp: float) -> None:
+        """A sample with this stamp (s) arrived."""
+        self.received += 1
+        step = stamp - self.last_stamp
+        if not math.isfinite(step):
+            self.last_stamp = stamp
+            return
+        if step <= 0.0:
+            self.out_of_order += 1
+            self.latest_problem = f"stamp stepped by {step:.6f} s"
+            if step < -1.0:
+                self.last_stamp = stamp  # the clock was set back, or a bag starts again
+            return
+        if step > 1.5 * self._period:
+            self.lost += round(step / self._period) - 1
+            self.latest_problem = f"gap of {step:.4f} s"
+        self.last_stamp = stamp
+        self._steps.append(step)
+        # The median is needed now and then, not at every sample.
+        if len(self._steps) < 20 or self.received % 50 == 0:
+            self._period = float(np.median(self._steps)) if len(self._steps) >= 5 else math.nan
+
+    def reject(self, problem: str) -> None:
+        """A sample could not be used; `problem` says why (one line)."""
+        self.rejected[problem] += 1
+        self.latest_problem = problem

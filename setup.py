@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packaging for ament_python (colcon) and for pip alike."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "panda_dynamics_ros"
+
+
+def files(pattern: str) -> list[str]:
+    return [str(path) for path in sorted(Path().glob(pattern))]
+
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={f"{NAME}.robot": ["arms/*.yaml"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        (f"share/{NAME}/launch", files("launch/*.launch.py")),
+        (f"share/{NAME}/config", files("config/*")),
+    ],
+    install_requires=["setuptools", "numpy", "scipy", "numba", "PyYAML", "rich", "matplotlib"],
+    extras_require={
+        "bags": ["rosbags>=0.10"],
+        "simulation": ["mujoco>=3.2"],
+        "test": ["pytest>=7,<9", "hypothesis", "pin>=3", "mujoco>=3.2", "rosbags>=0.10", "sympy"],
+        "lint": ["ruff", "mypy", "types-PyYAML"],
+    },
+    python_requires=">=3.10",
+    zip_safe=False,
+    maintainer="panda_dynamics_ros maintainers",
+    maintainer_email="maintainers@panda-dynamics-ros.org",
+    description="Online dynamics and payload estimation for the Franka Panda, FER and FR3",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            f"dynamics = {NAME}.nodes.dynamics:main",
+            f"payload_estimator = {NAME}.nodes.payload_estimator:main",
+            f"simulated_panda = {NAME}.nodes.simulated_panda:main",
+            f"bag_player = {NAME}.nodes.bag_player:main",
+            f"panda-dynamics = {NAME}.cli:main",
+        ]
+    },
+)
