@@ -89,9 +89,9 @@ def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray
 
     Reference: document 002, section 1.3: J_mi = Ad^-1(T_CoM) J_i.
     """
-    if link not in range(1, robot.n + 1):
-        raise ArgumentError(f"link: expected a number from 1 to {robot.n}, got {link!r}")
+    if not isinstance(link, int | np.integer) or not 1 <= link <= robot.n:
+        raise ArgumentError(f"link: expected an integer from 1 to {robot.n}, got {link!r}")
     shape, (q_rows,) = joint_rows(robot, q=q)
     J = np.empty((len(q_rows), 6, robot.n))
-    jacobian_kernel(robot.table, int(link) - 1, robot.links[link - 1].com, q_rows, J)
+    jacobian_kernel(robot.table, int(link) - 1, robot.links[link - 1].com.copy(), q_rows, J)
     return J.reshape(*shape, 6, robot.n)

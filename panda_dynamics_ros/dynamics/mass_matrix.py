@@ -10,6 +10,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.batch import joint_rows
 from panda_dynamics_ros.dynamics.newton_euler import AXIS, newton_euler_kernel
 from panda_dynamics_ros.dynamics.vectors import add, compiled, cross, dot, placement, rotate, scale
+from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
 
 
@@ -98,11 +99,19 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
     Raises
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
+    RobotDescriptionError: a joint moves nothing that has mass.
+
+    Reference: document 003, slide 5, solved for the acceleration.
     """
     shape, (q_rows, dq_rows, tau_rows) = joint_rows(robot, q=q, dq=dq, tau=tau)
     bias = np.empty_like(q_rows)
     newton_euler_kernel(robot.table, 1.0, q_rows, dq_rows, np.zeros_like(q_rows), bias)
     M = np.empty((len(q_rows), robot.n, robot.n))
     mass_matrix_kernel(robot.table, q_rows, M)
-    ddq = np.linalg.solve(M, (tau_rows - bias)[..., None])
+    try:
+        ddq = np.asarray(np.linalg.solve(M, (tau_rows - bias)[..., None]), dtype=np.float64)
+    except np.linalg.LinAlgError as error:
+        raise RobotDescriptionError(
+            f"links of {robot.name}: expected inertia at every joint, got a singular mass matrix"
+        ) from error
     return ddq.reshape(*shape, robot.n)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from panda_dynamics_ros.dynamics.compiled import compiled as compiled  # with the tools of every kernel
 from panda_dynamics_ros.robot.description import PRISMATIC, ROTATION, TRANSLATION
 
 ZERO = (0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-compiled = njit(cache=True, error_model="numpy")
 
 
 @compiled

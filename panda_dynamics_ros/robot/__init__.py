@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm is: bodies, joints, friction, limits, and the files that hold them."""
 
-from panda_dynamics_ros.robot.description import JointLimits, ResidualModel, RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters
+from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.yaml_file import library_names, read_robot
 
 __all__ = [

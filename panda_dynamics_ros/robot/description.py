@@ -15,36 +15,12 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
+from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 
 Self = TypeVar("Self", bound="RobotDescription")
 
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
-
-
-@dataclass(frozen=True, eq=False)
-class JointLimits:
-    """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N)."""
-
-    lower: FloatArray
-    upper: FloatArray
-    velocity: FloatArray
-    acceleration: FloatArray
-    effort: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualModel:
-    """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
-
-    Attributes
-    ----------
-    std: (n,), N m, standard deviation of measured minus modelled torque.
-    correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
-    """
-
-    std: FloatArray
-    correlation_time: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +38,11 @@ class RobotDescription:
     T_flange_ee: (4, 4), the end effector in the flange frame (Franka's F_T_EE).
     friction, limits, residual: see their classes.
     gravity: (3,), m/s^2, in base axes.
+
+    Raises
+    ------
+    RobotDescriptionError: names are missing or repeated, or a list does not have one entry for each joint.
+    ArgumentError: an array has the wrong shape or is not finite, or a placement is not a rigid transform.
     """
 
     name: str
@@ -77,11 +58,21 @@ class RobotDescription:
     gravity: FloatArray
 
     def __post_init__(self) -> None:
+        for field in ("joint_names", "links", "prismatic"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
-            raise RobotDescriptionError(f"joint_names: expected distinct names, got {self.joint_names}")
-        if len(self.links) != n or len(self.prismatic) != n:
-            raise RobotDescriptionError(f"links: expected {n}, one for each joint, got {len(self.links)}")
+            raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
+        per_joint = {
+            "links": self.links,
+            "prismatic": self.prismatic,
+            "friction": self.friction.viscous,
+            "limits": self.limits.lower,
+            "residual": self.residual.std,
+        }
+        for field, values in per_joint.items():
+            if len(values) != n:
+                raise RobotDescriptionError(f"{field}: expected {n} entries, one for each joint, got {len(values)}")
         for field, shape in (("placements", (n, 4, 4)), ("T_joint_flange", (4, 4)), ("T_flange_ee", (4, 4))):
             T = checks.exactly(checks.rigid_transform(getattr(self, field), field), shape, field)
             object.__setattr__(self, field, checks.read_only(T))
@@ -125,17 +116,27 @@ class RobotDescription:
         ------
         ArgumentError: there is no such frame; the message lists those there are.
         """
-        if frame not in self.frames:
+        if not isinstance(frame, str) or frame not in self.frames:
             raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
         return self.frames.index(frame) - 1
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
-        """`value` checked as a finite (..., n) array."""
+        """`value` as a finite, contiguous float64 array of shape (..., n).
+
+        Raises
+        ------
+        ArgumentError: it is not one; the message begins with `name`.
+        """
         return checks.trailing(value, (self.n,), name)
 
     def last_joint_frame(self, frame: str) -> FloatArray:
-        """T_joint_frame (4, 4) of a frame that is fixed in the last link."""
-        if frame not in ("flange", "ee", f"joint{self.n}"):
+        """T_joint_frame (4, 4) of a frame that is fixed in the last link.
+
+        Raises
+        ------
+        ArgumentError: `frame` is not one of flange, ee and the last joint; the message lists them.
+        """
+        if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):
             raise ArgumentError(
                 f"frame: expected one fixed in the last link (joint{self.n}, flange, ee), got {frame!r}"
             )
@@ -148,11 +149,18 @@ class RobotDescription:
 
         Raises
         ------
-        ArgumentError: `frame` is not fixed in the last link.
+        ArgumentError: `payload` is not InertialParameters, or `frame` is not fixed in the last link.
         """
+        if not isinstance(payload, InertialParameters):
+            raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
         last = self.links[-1] + payload.transformed(self.last_joint_frame(frame))
         return replace(self, links=(*self.links[:-1], last))
 
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
-        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
+        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged.
+
+        Raises
+        ------
+        ArgumentError: `T_flange_ee` is not a (4, 4) rigid transform.
+        """
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,10 @@ class Friction:
     viscous: N m s/rad.      coulomb: N m.      offset: N m.
     transition: rad/s, width of the Coulomb step.
     amplitude: N m.      slope: s/rad.      shift: rad/s.
+
+    Raises
+    ------
+    ArgumentError: a field is not a finite (n,) array, or a transition is not positive.
     """
 
     viscous: FloatArray
@@ -39,21 +44,26 @@ class Friction:
     shift: FloatArray
 
     def __post_init__(self) -> None:
-        n = np.shape(self.viscous)
+        n = checks.real_array(self.viscous, "friction.viscous").size
         for field in fields(self):
-            array = checks.exactly(getattr(self, field.name), (n[0] if n else 1,), f"friction.{field.name}")
+            array = checks.exactly(getattr(self, field.name), (n,), f"friction.{field.name}")
             object.__setattr__(self, field.name, checks.read_only(array))
         if (self.transition <= 0.0).any():
-            raise checks.ArgumentError(f"friction.transition: expected positive widths, got {self.transition}")
+            raise ArgumentError(f"friction.transition: expected positive widths, got {self.transition.tolist()}")
 
     @classmethod
     def of(cls, n: int, **terms: ArrayLike) -> Friction:
-        """Friction of `n` joints with the named `terms`; the others are absent (zero)."""
+        """Friction of `n` joints with the named `terms`, each (n,); the others are absent (zero).
+
+        Raises
+        ------
+        ArgumentError: there is no such term, or one is not a finite (n,) array.
+        """
         values = {field.name: np.zeros(n) for field in fields(cls)}
         values["transition"] = np.full(n, 0.01)
         unknown = set(terms) - set(values)
         if unknown:
-            raise checks.ArgumentError(f"friction: expected terms among {sorted(values)}, got {sorted(unknown)}")
+            raise ArgumentError(f"friction: expected terms among {', '.join(values)}, got {', '.join(sorted(unknown))}")
         return cls(
             **{**values, **{name: checks.exactly(term, (n,), f"friction.{name}") for name, term in terms.items()}}
         )

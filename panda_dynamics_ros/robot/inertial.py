@@ -108,6 +108,15 @@ class InertialParameters:
         J[3, 3] = self.mass
         return J
 
+    @property
+    def second_moments(self) -> FloatArray:
+        """Principal second moments of mass about the centre of mass (3,), kg m^2, ascending.
+
+        The eigenvalues of Sigma_C = tr(I_C)/2 1 - I_C; the triangle inequality of the inertia says that
+        none is negative.
+        """
+        return np.linalg.eigvalsh(0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia)
+
     def is_physical(self, tolerance: float = 1e-3) -> bool:
         """Whether some distribution of non-negative mass has these parameters.
 
@@ -115,8 +124,7 @@ class InertialParameters:
         largest: published tables are rounded (document 000 prints four decimals), and Gaz's link 2
         lies on the boundary of the cone.
         """
-        second_moments = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
-        smallest, _, largest = np.linalg.eigvalsh(second_moments)
+        smallest, _, largest = self.second_moments
         if self.mass <= 0.0:
             return self.mass == 0.0 and not self.inertia.any()
         return bool(smallest >= -tolerance * abs(largest))
@@ -144,4 +152,4 @@ class InertialParameters:
         return bool(np.array_equal(self.vector, other.vector))
 
     def __hash__(self) -> int:
-        return hash(self.vector.tobytes())
+        return hash(tuple(self.vector.tolist()))  # not of the bytes: 0.0 == -0.0 differ there

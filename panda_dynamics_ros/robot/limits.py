@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bounds an arm's motion, and what its model leaves unexplained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N).
+
+    Attributes
+    ----------
+    lower, upper: of the joint position.
+    velocity, acceleration, effort: of the magnitude, positive.
+
+    Raises
+    ------
+    ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
+        positive.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    effort: FloatArray
+
+    def __post_init__(self) -> None:
+        _freeze_per_joint(self, "limits")
+        if not (self.lower < self.upper).all():
+            raise ArgumentError(
+                f"limits.lower: expected values below limits.upper {self.upper.tolist()}, got {self.lower.tolist()}"
+            )
+        for name in ("velocity", "acceleration", "effort"):
+            _require_positive(getattr(self, name), f"limits.{name}")
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualModel:
+    """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
+
+    Attributes
+    ----------
+    std: (n,), N m, standard deviation of measured minus modelled torque.
+    correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
+
+    Raises
+    ------
+    ArgumentError: a field is not a finite (n,) array of positive numbers.
+    """
+
+    std: FloatArray
+    correlation_time: FloatArray
+
+    def __post_init__(self) -> None:
+        _freeze_per_joint(self, "residual")
+        _require_positive(self.std, "residual.std")
+        _require_positive(self.correlation_time, "residual.correlation_time")
+
+
+def _freeze_per_joint(value: JointLimits | ResidualModel, name: str) -> None:
+    """Every field of a frozen dataclass checked as (n,) and made read-only; n is that of the first."""
+    names = [field.name for field in fields(value)]
+    n = checks.real_array(getattr(value, names[0]), f"{name}.{names[0]}").size
+    for field in names:
+        array = checks.exactly(getattr(value, field), (n,), f"{name}.{field}")
+        object.__setattr__(value, field, checks.read_only(array))
+
+
+def _require_positive(array: FloatArray, name: str) -> None:
+    if not (array > 0.0).all():
+        raise ArgumentError(f"{name}: expected positive numbers, got {array.tolist()}")
