@@ -37,7 +37,12 @@ class PayloadEstimatorNode(Node):
         super().__init__("payload_estimator")
         self._input = JointStateInput(self, self._on_sample)
         self._publish_period = parameters.in_range(
-            self, "publish_period_s", 0.02, "Period of ~/payload, s; a detected change is published at once.", 0.001, 10.0
+            self,
+            "publish_period_s",
+            0.02,
+            "Period of ~/payload, s; a detected change is published at once.",
+            0.001,
+            10.0,
         )
         self._enabled = parameters.switch(self, "enabled", True, "Whether samples are taken in (see ~/set_enabled).")
         self._save_path = parameters.fixed(self, "save_path", "~/.ros/panda_payload.yaml", "Where ~/save writes.")
@@ -48,7 +53,8 @@ class PayloadEstimatorNode(Node):
         self._load_client = FrankaLoadClient(self, load_service)
         self._warm_up()
         self._published_stamp = -np.inf
-        self._changes: list[str] = []
+        self._last_change: ChangeEvent | None = None
+        self._change_count = 0
         self._payload = self.create_publisher(InertiaStamped, "~/payload", LATCHED, qos_overriding_options=OVERRIDABLE)
         self._covariance = self.create_publisher(Float64MultiArray, "~/payload_covariance", 10)
         self._markers = self.create_publisher(MarkerArray, "~/payload_markers", 10)
@@ -98,7 +104,8 @@ class PayloadEstimatorNode(Node):
             self._covariance.publish(conversions.matrix_message(estimate.covariance))
 
     def _report_change(self, event: ChangeEvent) -> None:
-        self._changes = [*self._changes[-9:], f"{event.kind} at {event.stamp:.3f}"]
+        self._last_change = event
+        self._change_count += 1
         self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
         self._publish_diagnostics()
 
@@ -126,7 +133,9 @@ class PayloadEstimatorNode(Node):
             "duplicate": counts.duplicate,
             "backward": counts.backward,
             "gaps": counts.gaps,
-            "changes": "; ".join(self._changes),
+            "changes": self._change_count,
+            "last_change": self._last_change.kind if self._last_change else "",
+            "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
         }
         return conversions.status_message(DiagnosticStatus.OK, f"{self.get_name()}: estimate", summary, values)
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics replay`: torques, poses and payload of a recorded bag, with no ROS installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from panda_dynamics_ros.dataset import JointDataset, load_dataset
+
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.replay import Replay, replay
+from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_table
+from panda_dynamics_ros.reporting.summary import floats, payload_entry, write_summary
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command to the parser."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="torques, poses and payload of a recorded bag, offline",
+        description="Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1.., tau1..) through "
+        "the dynamics and the payload estimator.",
+        epilog="example: panda-dynamics replay recording.mcap --output result",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("bag", metavar="BAG", help="rosbag2 file or folder, or a CSV file")
+    parser.add_argument("--robot", default="panda", help="panda, panda_ledezma, fr3 or a YAML file (default: panda)")
+    parser.add_argument("--output", type=Path, default=Path("replay_output"), metavar="DIR", help="where files go")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay, report, write the files."""
+    robot = load_robot(args.robot)
+    data = load_dataset(args.bag, robot)
+    with LiveTable(f"replay of {Path(args.bag).name}", quiet=args.json) as table:
+        result = replay(data, robot, lambda done, count, estimate: table.show(_progress(done, count, estimate, data)))
+    args.output.mkdir(parents=True, exist_ok=True)
+    summary = summarise(data, result)
+    files = [write_summary(summary, args.output), *_write_files(data, robot, result, args.output)]
+    if args.json:
+        print(json.dumps(summary))
+        return 0
+    print_table(f"{args.bag} with the parameters of {robot.name}", _rows(data, result))
+    print("written: " + ", ".join(str(path) for path in files))
+    return 0
+
+
+def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDataset) -> list[tuple[str, str]]:
+    share = 100 * done // max(count, 1)
+    time = data.stamp[min(done, count - 1)] - data.stamp[0]
+    return [("replayed", f"{share:3d} %  {time:6.1f} s"), *payload_rows(estimate)]
+
+
+def summarise(data: JointDataset, result: Replay) -> dict[str, Any]:
+    """The content of summary.json."""
+    return {
+        "samples": len(data.stamp),
+        "dropped": sum(data.rejected.values()),
+        "duration_s": float(data.duration_s),
+        "rate_hz": float(data.rate_hz),
+        "torque_residual_rms": floats(result.torque_residual_rms),
+        "payload": payload_entry(result.last),
+        "truth": None,
+        "events": [_event(event.stamp, f"detected_{event.kind}", result) for event in result.events],
+    }
+
+
+def _event(stamp: float, kind: str, result: Replay) -> dict[str, Any]:
+    """An event with the estimate two seconds later (or at the recording's end)."""
+    later = min(int(np.searchsorted(result.stamp, stamp + 2.0)), len(result.stamp) - 1)
+    return {
+        "stamp": float(stamp),
+        "kind": kind,
+        "mass_after_2s": float(result.mass[later]),
+        "com_after_2s": floats(result.com[later]),
+    }
+
+
+def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
+    dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
+    events = "; ".join(f"{event.kind} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events) or "none"
+    return [
+        ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
+        ("dropped", dropped),
+        ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
+        *payload_rows(result.last),
+        ("changes", events),
+    ]
+
+
+def _write_files(data: JointDataset, robot: RobotModel, result: Replay, output: Path) -> list[Path]:
+    from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
+
+    time = data.stamp - data.stamp[0]
+    history = PayloadHistory(
+        time=time,
+        mass=result.mass,
+        mass_std=result.mass_std,
+        com=result.com,
+        com_std=result.com_std,
+        events=tuple((event.stamp - data.stamp[0], f"detected {event.kind}") for event in result.events),
+    )
+    name = Path(data.source).name
+    return [
+        plot_payload(history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})"),
+        plot_torques(time, data.tau, result.gravity_torques, result.residual, output / "torques.png"),
+    ]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes as child processes of a command, for machines without ros2 launch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+PACKAGE = "panda_dynamics_ros.nodes"
+
+
+def isolated_environment(domain: int) -> dict[str, str]:
+    """The environment for nodes that are to talk to each other only; what the user has set stays.
+
+    Loopback discovery in a domain of their own keeps a demo off a real robot's topics; UDP instead of shared
+    memory leaves no locks behind when a process is killed.
+    """
+    environment = dict(os.environ)
+    environment.setdefault("ROS_DOMAIN_ID", str(domain))
+    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
+    return environment
+
+
+class NodeProcesses:
+    """Starts nodes of this package and stops them as Ctrl-C would. Use with `with`.
+
+    What a node prints goes to `<log_folder>/<node>.log`.
+    """
+
+    def __init__(self, log_folder: Path, environment: dict[str, str]) -> None:
+        self._log_folder, self._environment = log_folder, environment
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> NodeProcesses:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self, module: str, parameters: dict[str, object] | None = None) -> None:
+        """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters."""
+        arguments = [sys.executable, "-m", f"{PACKAGE}.{module}", "--ros-args"]
+        for name, value in (parameters or {}).items():
+            arguments += ["-p", f"{name}:={value}"]
+        with self.log(module).open("wb") as log:
+            # A session of its own: the terminal's Ctrl-C reaches this command only, which then stops the nodes.
+            self._running[module] = subprocess.Popen(
+                arguments, stdout=log, stderr=subprocess.STDOUT, env=self._environment, start_new_session=True
+            )
+
+    def log(self, module: str) -> Path:
+        """Where a node's output goes."""
+        return self._log_folder / f"{module}.log"
+
+    def dead(self) -> dict[str, int]:
+        """Nodes that have ended by themselves, with their exit codes."""
+        return {name: code for name, process in self._running.items() if (code := process.poll()) is not None}
+
+    def stop(self, patience: float = 10.0) -> dict[str, int]:
+        """Interrupt all nodes and wait; returns their exit codes (killed ones: -9)."""
+        for process in self._running.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        codes = {}
+        for name, process in self._running.items():
+            try:
+                codes[name] = process.wait(patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                codes[name] = process.wait()
+        self._running.clear()
+        return codes

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+
+import numpy as np
+from geometry_msgs.msg import InertiaStamped
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from panda_dynamics_ros import load_robot
+from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.simulation import SimulatedPanda
+
+PERIOD = 0.001  # s, as the real robot's
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LARGEST_BACKLOG = 100  # samples; a longer pause of the machine is skipped rather than caught up with
+FINGERS = ("finger_joint1", "finger_joint2")
+FINGER_POSITION = 0.02  # m
+
+
+def payload_box(mass: float, com: list[float]) -> InertialParameters:
+    """A homogeneous cube of density 2000 kg/m^3 at `com` in the flange frame."""
+    edge = (mass / 2000.0) ** (1.0 / 3.0)
+    return InertialParameters(mass, np.array(com), np.eye(3) * mass * edge**2 / 6.0)
+
+
+class SimulatedPandaNode(Node):
+    """Steps the plant in real time, publishes `joint_states`, and picks up and puts down by schedule or service."""
+
+    def __init__(self) -> None:
+        super().__init__("simulated_panda")
+        fixed = parameters.fixed
+        robot = load_robot(fixed(self, "robot", "panda", "Parameter set that the plant deviates from."))
+        seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.")
+        mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.")
+        com = fixed(self, "payload_com_m", [0.02, -0.015, 0.06], "CoM of the payload in the flange frame, m.")
+        self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
+        self._release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
+        self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.")
+        self._payload = payload_box(mass, com)
+        self._plant = SimulatedPanda(robot, seed=seed)
+        self._plant.step()
+        self._carrying = False
+        self._manual = False
+        self._message = self._blank_message(robot.joint_names)
+        self._joint_states = self.create_publisher(JointState, "joint_states", 50)
+        self._truth = self.create_publisher(InertiaStamped, "~/payload_truth", LATCHED)
+        self.create_service(Trigger, "~/pick", self._on_pick)
+        self.create_service(Trigger, "~/release", self._on_release)
+        self._origin = self.get_clock().now().nanoseconds
+        self._sent = 0
+        self._publish_truth(self._stamp())
+        self.create_timer(PERIOD, self._on_timer)
+
+    def _blank_message(self, names: tuple[str, ...]) -> JointState:
+        """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
+        stem = names[0].removesuffix("joint1")
+        message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
+        message.header.frame_id = f"{stem}link0"
+        return message
+
+    def _stamp(self) -> float:
+        return 1e-9 * self._origin + PERIOD * self._sent
+
+    def _on_timer(self) -> None:
+        """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
+        due = (self.get_clock().now().nanoseconds - self._origin) // 1_000_000
+        if due - self._sent > LARGEST_BACKLOG:
+            self.get_logger().warning("the machine paused: simulated time was moved on", throttle_duration_sec=5.0)
+            self._sent = due - 1
+        while self._sent < due:
+            self._sent += 1
+            self._follow_schedule(PERIOD * self._sent)
+            self._publish_sample()
+
+    def _follow_schedule(self, elapsed: float) -> None:
+        if self._manual or self._pick_at < 0.0:
+            return
+        phase = elapsed % self._cycle if self._cycle > 0.0 else elapsed
+        wanted = phase >= self._pick_at and (self._release_at < 0.0 or phase < self._release_at)
+        if wanted != self._carrying:
+            self._carry(wanted)
+
+    def _carry(self, wanted: bool) -> None:
+        if wanted:
+            self._plant.attach(self._payload)
+        else:
+            self._plant.release()
+        self._carrying = wanted
+        self.get_logger().info(f"{'picked up' if wanted else 'put down'} {self._payload.mass:.2f} kg")
+        self._publish_truth(self._stamp())
+
+    def _publish_truth(self, stamp: float) -> None:
+        body = self._payload if self._carrying else InertialParameters.zero()
+        frame = self._message.header.frame_id.removesuffix("link0") + "link8"
+        self._truth.publish(conversions.inertia_message(stamp, frame, body))
+
+    def _publish_sample(self) -> None:
+        measured = self._plant.step()
+        message = self._message
+        nanoseconds = self._origin + self._sent * 1_000_000
+        message.header.stamp.sec = nanoseconds // 1_000_000_000
+        message.header.stamp.nanosec = nanoseconds % 1_000_000_000
+        message.position = array("d", (FINGER_POSITION, FINGER_POSITION, *measured.q))
+        message.velocity = array("d", (0.0, 0.0, *measured.dq))
+        message.effort = array("d", (0.0, 0.0, *measured.tau))
+        self._joint_states.publish(message)
+
+    def _on_pick(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._by_hand(True, response)
+
+    def _on_release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._by_hand(False, response)
+
+    def _by_hand(self, wanted: bool, response: Trigger.Response) -> Trigger.Response:
+        """A service call ends the schedule: from now on the user decides."""
+        self._manual = True
+        response.success = wanted != self._carrying
+        if response.success:
+            self._carry(wanted)
+        response.message = f"carrying {self._payload.mass:.2f} kg" if self._carrying else "carrying nothing"
+        return response
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node; returns the exit code."""
+    return run_node(SimulatedPandaNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

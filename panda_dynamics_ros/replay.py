@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording run through the dynamics and the payload estimator, as the nodes would, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dataset import JointDataset
+from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.model import RobotModel
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What the nodes would have published over a recording of N samples.
+
+    Attributes
+    ----------
+    stamp: (N,), s.
+    gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
+    pose: (N, 4, 4), T_base_ee.
+    residual: (N, n), N m, low-passed measured torque that neither the arm's model nor the payload explains;
+        nan while the filters settle.
+    mass, mass_std: (N,), kg.
+    com, com_std: (N, 3), m, in the flange frame.
+    events: detected changes.
+    last: the last estimate while a payload was carried, or of the recording where none was put down.
+    """
+
+    stamp: FloatArray
+    measured_torques: FloatArray
+    gravity_torques: FloatArray
+    coriolis_torques: FloatArray
+    pose: FloatArray
+    residual: FloatArray
+    mass: FloatArray
+    mass_std: FloatArray
+    com: FloatArray
+    com_std: FloatArray
+    events: tuple[ChangeEvent, ...]
+    last: PayloadEstimate
+
+    @property
+    def torque_residual_rms(self) -> FloatArray:
+        """(n,), N m: root mean square of `residual` over the recording."""
+        return np.sqrt(np.nanmean(self.residual**2, axis=0))
+
+
+def replay(
+    data: JointDataset, robot: RobotModel, progress: Callable[[int, int, PayloadEstimate], None] | None = None
+) -> Replay:
+    """Run `data` through the dynamics and the estimator.
+
+    Parameters
+    ----------
+    data: a recording.
+    robot: the arm's model, without payload.
+    progress: called now and then with (samples done, samples in all, estimate).
+    """
+    estimator, regression = PayloadEstimator(robot), MomentumRegression(robot, "flange", 3.0)
+    count = len(data.stamp)
+    mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
+    residual = np.full((count, robot.n), np.nan)
+    events: list[ChangeEvent] = []
+    carried: PayloadEstimate | None = None
+    previous = data.stamp[0]
+    for k in range(count):
+        before = estimator.estimate
+        estimate = estimator.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
+        if estimate is not before and estimate.event is not None:
+            events.append(estimate.event)
+            if estimate.event.kind == "release":
+                carried = before
+        dt = data.stamp[k] - previous
+        previous = data.stamp[k]
+        if dt > estimator.options.max_gap_s:
+            regression.restart()
+        Y, y = regression.step(dt, data.q[k], data.dq[k], data.tau[k])
+        if regression.settled:
+            residual[k] = y - Y @ estimate.vector
+        mass[k], mass_std[k], com[k], com_std[k] = estimate.mass, estimate.std[0], estimate.com, estimate.com_std
+        if progress is not None and k % 500 == 0:
+            progress(k, count, estimate)
+    if progress is not None:
+        progress(count, count, estimator.estimate)
+    return Replay(
+        stamp=data.stamp,
+        measured_torques=data.tau,
+        gravity_torques=robot.gravity_torques(data.q),
+        coriolis_torques=robot.coriolis_torques(data.q, data.dq),
+        pose=robot.pose(data.q, "ee"),
+        residual=residual,
+        mass=mass,
+        mass_std=mass_std,
+        com=com,
+        com_std=com_std,
+        events=tuple(events),
+        last=carried or estimator.estimate,
+    )
