@@ -14,6 +14,14 @@ class RobotDescriptionError(PandaDynamicsError, ValueError):
     """A robot description is malformed or physically inconsistent; the message names the link."""
 
 
+class SampleError(PandaDynamicsError, ValueError):
+    """One joint-state sample cannot be used; `reason` is the same few words for every sample of its kind."""
+
+    def __init__(self, message: str, reason: str = "unusable sample") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class DataError(PandaDynamicsError, ValueError):
     """A recording cannot be read, or holds nothing that can be used."""
 

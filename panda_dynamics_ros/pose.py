@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Franka's pose formats, both ways (document 001).
+
+A pose is T_a_b, shape (..., 4, 4), translation in m. The other formats:
+
+- column-major: 16 numbers as RaceCom messages, state machines, `O_T_EE` and `F_T_EE` have them;
+- quaternion x, y, z, w, with a translation in m. Quaternions that this module returns have unit norm and
+  w >= 0; where w = 0 the first non-zero of x, y, z is positive. So a rotation has one quaternion;
+- "Measure Pose" app: x, y, z in mm, then rotation x, y, z in degrees with R = Rz(z) Ry(y) Rx(x).
+
+Every function broadcasts over leading dimensions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+
+# Below this cos(y) the angles x and z turn about the same axis, and z = 0 is chosen.
+GIMBAL_LOCK = 1e-12
+
+
+def to_column_major(T: ArrayLike) -> FloatArray:
+    """The 16 numbers a_0 .. a_15 of a pose, a column after the other.
+
+    Parameters
+    ----------
+    T: (..., 4, 4), T_a_b, m.
+
+    Returns
+    -------
+    (..., 16); the translation is a_12, a_13, a_14.
+
+    Raises
+    ------
+    ArgumentError: `T` is not a rigid transform.
+
+    Reference: document 001, "Pose representation in RaceCom messages and state machines".
+    """
+    T = checks.rigid_transform(T, "T")
+    return np.ascontiguousarray(np.swapaxes(T, -1, -2)).reshape(*T.shape[:-2], 16)
+
+
+def from_column_major(a: ArrayLike) -> FloatArray:
+    """The pose of 16 column-major numbers.
+
+    Parameters
+    ----------
+    a: (..., 16), m.
+
+    Returns
+    -------
+    (..., 4, 4), T_a_b, m.
+
+    Raises
+    ------
+    ArgumentError: not 16 finite numbers, not a rigid transform, or a row-major matrix. A row-major pose
+        without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
+
+    Reference: document 001, "Pose representation in RaceCom messages and state machines".
+    """
+    rows = checks.trailing(a, (16,), "a")
+    T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
+    unit = np.array([0.0, 0.0, 0.0, 1.0])
+    misplaced = ~np.isclose(T[..., 3, :], unit, rtol=0.0, atol=1e-4).all(axis=-1)
+    if (misplaced & np.isclose(T[..., :, 3], unit, rtol=0.0, atol=1e-4).all(axis=-1)).any():
+        raise ArgumentError(
+            "a: expected 16 numbers in column-major order (translation in a[12], a[13], a[14]), "
+            "got a row-major matrix (translation in a[3], a[7], a[11]): transpose it"
+        )
+    return np.ascontiguousarray(checks.rigid_transform(T, "a (read column-major)"))
+
+
+def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
+    """The unit quaternion (x, y, z, w), w >= 0, of a rotation matrix.
+
+    Parameters
+    ----------
+    R: (..., 3, 3).
+
+    Returns
+    -------
+    (..., 4).
+
+    Raises
+    ------
+    ArgumentError: `R` is not a rotation matrix.
+
+    The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
+    entry is parallel to q and at least as long as |q|. The formula of document 001 takes the roots of the
+    diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
+    """
+    R = checks.rotation_matrix(R, "R")
+    r = {(i, j): R[..., i, j] for i in range(3) for j in range(3)}
+    outer = np.empty((*R.shape[:-2], 4, 4))
+    outer[..., 0, 0] = 1.0 + r[0, 0] - r[1, 1] - r[2, 2]
+    outer[..., 1, 1] = 1.0 - r[0, 0] + r[1, 1] - r[2, 2]
+    outer[..., 2, 2] = 1.0 - r[0, 0] - r[1, 1] + r[2, 2]
+    outer[..., 3, 3] = 1.0 + r[0, 0] + r[1, 1] + r[2, 2]
+    outer[..., 0, 1] = outer[..., 1, 0] = r[1, 0] + r[0, 1]
+    outer[..., 0, 2] = outer[..., 2, 0] = r[2, 0] + r[0, 2]
+    outer[..., 1, 2] = outer[..., 2, 1] = r[2, 1] + r[1, 2]
+    outer[..., 0, 3] = outer[..., 3, 0] = r[2, 1] - r[1, 2]
+    outer[..., 1, 3] = outer[..., 3, 1] = r[0, 2] - r[2, 0]
+    outer[..., 2, 3] = outer[..., 3, 2] = r[1, 0] - r[0, 1]
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    return canonical(row / np.linalg.norm(row, axis=-1, keepdims=True))
+
+
+def canonical(quat: FloatArray) -> FloatArray:
+    """The one of q and -q, (..., 4), with w > 0; where w = 0, with its first non-zero entry positive."""
+    x, y, z, w = np.moveaxis(quat, -1, 0)
+    deciding = np.where(w != 0.0, w, np.where(x != 0.0, x, np.where(y != 0.0, y, z)))
+    return np.where(deciding[..., None] < 0.0, -quat, quat) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
+    """The rotation matrix of a quaternion (x, y, z, w) of any non-zero norm.
+
+    Parameters
+    ----------
+    quat: (..., 4).
+
+    Returns
+    -------
+    (..., 3, 3).
+
+    Raises
+    ------
+    ArgumentError: the norm is zero.
+
+    Reference: document 001, "Conversion from quaternion and translation to transformation".
+    """
+    x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
+    R = np.empty((*x.shape, 3, 3))
+    R[..., 0, 0] = 1.0 - 2.0 * (y * y + z * z)
+    R[..., 0, 1] = 2.0 * (x * y - z * w)
+    R[..., 0, 2] = 2.0 * (x * z + y * w)
+    R[..., 1, 0] = 2.0 * (x * y + z * w)
+    R[..., 1, 1] = 1.0 - 2.0 * (x * x + z * z)
+    R[..., 1, 2] = 2.0 * (y * z - x * w)
+    R[..., 2, 0] = 2.0 * (x * z - y * w)
+    R[..., 2, 1] = 2.0 * (y * z + x * w)
+    R[..., 2, 2] = 1.0 - 2.0 * (x * x + y * y)
+    return R
+
+
+def _unit(quat: ArrayLike) -> FloatArray:
+    q = checks.trailing(quat, (4,), "quat")
+    largest = np.abs(q).max(axis=-1, keepdims=True)
+    if (largest == 0.0).any():
+        raise ArgumentError("quat: expected a quaternion (x, y, z, w) of non-zero norm, got (0, 0, 0, 0)")
+    q = q / largest  # first, so that squares neither overflow nor vanish
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
+    """The pose of a translation (..., 3) in m and a quaternion (..., 4); leading shapes broadcast.
+
+    Raises
+    ------
+    ArgumentError: a wrong shape, shapes that do not broadcast, or a quaternion of zero norm.
+
+    Reference: document 001, "Conversion from quaternion and translation to transformation".
+    """
+    t = checks.trailing(translation, (3,), "translation")
+    return _transform(quaternion_to_matrix(quat), t)
+
+
+def _transform(R: FloatArray, t: FloatArray) -> FloatArray:
+    try:
+        shape = np.broadcast_shapes(R.shape[:-2], t.shape[:-1])
+    except ValueError as error:
+        raise ArgumentError(
+            f"translation: expected a leading shape that broadcasts with {R.shape[:-2]}, got {t.shape[:-1]}"
+        ) from error
+    T = np.zeros((*shape, 4, 4))
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, t, 1.0
+    return T
+
+
+def quaternion_to_euler_degrees(quat: ArrayLike) -> FloatArray:
+    """Rotation x, y, z in degrees, (..., 3), of a quaternion (..., 4): R = Rz(z) Ry(y) Rx(x).
+
+    Raises
+    ------
+    ArgumentError: the quaternion has zero norm.
+
+    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged
+    (erratum 3). With r of `quaternion_to_matrix`, z = atan2(r10, r00) is the erratum's
+    atan2(2 (qw qz + qx qy), 1 - 2 (qy^2 + qz^2)).
+    """
+    return _euler_degrees(quaternion_to_matrix(quat))
+
+
+def _euler_degrees(R: FloatArray) -> FloatArray:
+    """x, y, z in degrees of R = Rz(z) Ry(y) Rx(x); |y| <= 90. At y = +-90 degrees z is 0 and x is finite."""
+    cos_y = np.hypot(R[..., 0, 0], R[..., 1, 0])
+    y = np.arctan2(-R[..., 2, 0], cos_y)  # better conditioned near 90 degrees than the asin of document 001
+    z = np.where(cos_y > GIMBAL_LOCK, np.arctan2(R[..., 1, 0], R[..., 0, 0]), 0.0)
+    # Row 1 of Rz(z)^T R = Ry Rx is (0, cos x, -sin x): x fits the z chosen, also where rounding decided on z.
+    sin_x = np.sin(z) * R[..., 0, 2] - np.cos(z) * R[..., 1, 2]
+    cos_x = np.cos(z) * R[..., 1, 1] - np.sin(z) * R[..., 0, 1]
+    return np.degrees(np.stack([np.arctan2(sin_x, cos_x), y, z], axis=-1)) + 0.0
+
+
+def euler_degrees_to_quaternion(xyz: ArrayLike) -> FloatArray:
+    """The quaternion (..., 4), w >= 0, of rotation x, y, z in degrees, (..., 3): R = Rz(z) Ry(y) Rx(x).
+
+    Reference: document 001, "Conversion from Rotation-XYZ to quaternion".
+    """
+    half = np.radians(checks.trailing(xyz, (3,), "xyz")) / 2.0
+    (sx, sy, sz), (cx, cy, cz) = np.moveaxis(np.sin(half), -1, 0), np.moveaxis(np.cos(half), -1, 0)
+    quat = np.stack(
+        [
+            cz * cy * sx - sz * sy * cx,
+            cz * sy * cx + sz * cy * sx,
+            sz * cy * cx - cz * sy * sx,
+            cz * cy * cx + sz * sy * sx,
+        ],
+        axis=-1,
+    )
+    return canonical(quat)
+
+
+def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
+    """What the "Measure Pose" app shows for a pose: x, y, z in mm, rotation x, y, z in degrees.
+
+    Parameters
+    ----------
+    T: (..., 4, 4), T_a_b, m.
+
+    Returns
+    -------
+    (..., 6), -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
+
+    Raises
+    ------
+    ArgumentError: `T` is not a rigid transform.
+
+    Reference: document 001, with erratum 3.
+    """
+    T = checks.rigid_transform(T, "T")
+    return np.concatenate([1000.0 * T[..., :3, 3], _euler_degrees(T[..., :3, :3])], axis=-1)
+
+
+def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
+    """The pose T_a_b, (..., 4, 4), m, of (x, y, z in mm, rotation x, y, z in degrees), (..., 6).
+
+    Raises
+    ------
+    ArgumentError: not six finite numbers.
+
+    Reference: document 001: R = Rz(z) Ry(y) Rx(x).
+    """
+    p = checks.trailing(p, (6,), "p")
+    return _transform(quaternion_to_matrix(euler_degrees_to_quaternion(p[..., 3:])), p[..., :3] / 1000.0)
