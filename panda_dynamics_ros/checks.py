@@ -26,7 +26,8 @@ def real_array(value: ArrayLike, name: str) -> FloatArray:
             raise TypeError(f"dtype {given.dtype}")
         array = np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: expected an array of real numbers, got {value!r:.80}") from error
+        got = " ".join(repr(value).split())  # an error is one line
+        raise ArgumentError(f"{name}: expected an array of real numbers, got {got:.80}") from error
     if not np.isfinite(array).all():
         bad = np.argwhere(~np.isfinite(array))[0]
         where = "" if array.ndim == 0 else f" at index {tuple(int(i) for i in bad)}"
@@ -68,8 +69,9 @@ def rigid_transform(value: ArrayLike, name: str, *, tolerance: float = 1e-4) -> 
     printed table with five digits, and refuses a transposed (row-major) or scaled one.
     """
     T = trailing(value, (4, 4), name)
-    if not np.allclose(T[..., 3, :], (0.0, 0.0, 0.0, 1.0), atol=tolerance, rtol=0.0):
-        raise ArgumentError(f"{name}: expected the last row (0, 0, 0, 1), got {T.reshape(-1, 4, 4)[0, 3].tolist()}")
+    wrong = (np.abs(T[..., 3, :] - (0.0, 0.0, 0.0, 1.0)) > tolerance).any(axis=-1)
+    if wrong.any():
+        raise ArgumentError(f"{name}: expected the last row (0, 0, 0, 1), got {T[wrong][0, 3].tolist()}")
     rotation_matrix(T[..., :3, :3], f"the rotation of {name}", tolerance=tolerance)
     return T
 

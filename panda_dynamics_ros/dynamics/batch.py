@@ -22,10 +22,10 @@ def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, 
     shape = arrays[0].shape
     if any(array.shape != shape for array in arrays):
         try:
-            arrays = [np.ascontiguousarray(array) for array in np.broadcast_arrays(*arrays)]
+            arrays = [np.array(array, order="C") for array in np.broadcast_arrays(*arrays)]
         except ValueError as error:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, arrays, strict=True))
-            raise ArgumentError(f"expected leading shapes that broadcast, got {shapes}") from error
+            raise ArgumentError(f"{', '.join(named)}: expected leading shapes that broadcast, got {shapes}") from error
         shape = arrays[0].shape
     return shape[:-1], [_for_kernel(array).reshape(-1, robot.n) for array in arrays]
 

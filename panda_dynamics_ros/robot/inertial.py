@@ -35,7 +35,7 @@ def steiner(mass: float, com: FloatArray) -> FloatArray:
     return mass * (com @ com * np.eye(3) - np.outer(com, com))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class InertialParameters:
     """Mass, centre of mass and inertia of one rigid body, in some frame.
 
@@ -54,14 +54,14 @@ class InertialParameters:
     com: FloatArray
     inertia: FloatArray
 
-    def __post_init__(self) -> None:
-        inertia = checks.exactly(self.inertia, (3, 3), "inertia")
-        asymmetry = np.abs(inertia - inertia.T).max()
-        if asymmetry > 1e-9 + 1e-6 * np.abs(inertia).max():
+    def __init__(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
+        matrix = checks.exactly(inertia, (3, 3), "inertia")
+        asymmetry = np.abs(matrix - matrix.T).max()
+        if asymmetry > 1e-9 + 1e-6 * np.abs(matrix).max():
             raise ArgumentError(f"inertia: expected a symmetric matrix, got an asymmetry of {asymmetry:.3g}")
-        object.__setattr__(self, "mass", checks.number(self.mass, "mass"))
-        object.__setattr__(self, "com", checks.read_only(checks.exactly(self.com, (3,), "com")))
-        object.__setattr__(self, "inertia", checks.read_only(0.5 * (inertia + inertia.T)))
+        object.__setattr__(self, "mass", checks.number(mass, "mass"))
+        object.__setattr__(self, "com", checks.read_only(checks.exactly(com, (3,), "com")))
+        object.__setattr__(self, "inertia", checks.read_only(0.5 * (matrix + matrix.T)))
 
     @classmethod
     def zero(cls) -> InertialParameters:
@@ -80,7 +80,7 @@ class InertialParameters:
         mass, first_moment = float(v[0]), v[1:4]
         if mass == 0.0:
             if first_moment.any():
-                raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment}")
+                raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment.tolist()}")
             return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
         com = first_moment / mass
         return cls(mass, com, symmetric_from_six(v[4:]) - steiner(mass, com))
