@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the whole suite: seeded random numbers, robots, and where the public robot logs lie."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+
+# Derandomised: a run that fails fails again. No deadline: the first call of a kernel may compile it.
+hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=100)
+hypothesis.settings.load_profile("seeded")
+
+LOGS = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers that depend on the test's name alone, so that the order of tests does not matter."""
+    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
+
+
+@pytest.fixture(scope="session")
+def panda() -> pdr.RobotModel:
+    return pdr.load_robot("panda")
+
+
+@pytest.fixture(scope="session", params=["panda", "panda_ledezma", "fr3"])
+def robot(request: pytest.FixtureRequest) -> pdr.RobotModel:
+    """Every arm of the library in turn."""
+    return pdr.load_robot(request.param)
+
+
+def public_log(relative: str) -> Path:
+    """A public log beside the repository; its licence keeps it out of it. Skips the test where it is absent."""
+    path = LOGS / relative
+    if not path.is_file():
+        pytest.skip(f"the public robot log {path} is not on this machine")
+    return path
+
+
+@pytest.fixture(scope="session")
+def panda_1khz_log() -> Path:
+    """A real Panda's excitation, CSV, 1 kHz, 7.6 s, no payload: t, q1..7, dq1..7, tau1..7."""
+    return public_log("panda_gaz/excitation_1khz_first_7600ms.csv")
+
+
+@pytest.fixture(scope="session")
+def panda_30hz_bag() -> Path:
+    """A real Panda's rosbag2 (sqlite3, no metadata.yaml) of /joint_states at 30 Hz, 24 s."""
+    return public_log("panda_unisa_bag/panda_exciting_trajectory.db3")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Friction torques against formulas written out here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.robot import Friction
+
+EXACT = 1e-14  # N m: sums of a few terms below 2 N m
+
+
+def test_gaz_sigmoid_of_the_panda(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """Gaz et al., RA-L 2019, supplementary material, table I, with its equation typed out."""
+    phi1 = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])  # N m
+    phi2 = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])  # s/rad
+    phi3 = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526])  # rad/s
+    dq = rng.uniform(-2.5, 2.5, (1000, 7))
+    want = phi1 / (1.0 + np.exp(-phi2 * (dq + phi3))) - phi1 / (1.0 + np.exp(-phi2 * phi3))
+    np.testing.assert_allclose(panda.friction_torques(dq), want, rtol=0.0, atol=EXACT)
+
+
+def test_linear_model_with_a_smooth_sign(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """Gaz et al., table III: fv dq + fc sign(dq) + fo, with tanh for the sign."""
+    fv = np.array([0.0665, 0.1987, 0.0399, 0.2257, 0.1023, -0.0132, 0.0638])
+    fc = np.array([0.2450, 0.1523, 0.1827, 0.3591, 0.2669, 0.1658, 0.2109])
+    fo = np.array([-0.1073, -0.1566, -0.0686, -0.2522, 0.0045, 0.0910, -0.0127])
+    robot = replace(panda, friction=Friction.of(7, viscous=fv, coulomb=fc, offset=fo, transition=np.full(7, 0.02)))
+    dq = rng.normal(scale=0.05, size=(1000, 7))
+    want = fv * dq + fc * np.tanh(dq / 0.02) + fo
+    np.testing.assert_allclose(robot.friction_torques(dq), want, rtol=0.0, atol=EXACT)
+    fast = np.full(7, 1.0)  # tanh(50) is 1 to the last bit
+    np.testing.assert_allclose(robot.friction_torques(-fast), -fv - fc + fo, rtol=0.0, atol=EXACT)
+
+
+def test_sigmoid_and_linear_terms_add_up(panda: pdr.RobotModel) -> None:
+    dq = np.linspace(-1.0, 1.0, 7)
+    linear = Friction.of(7, viscous=np.full(7, 0.3), offset=np.arange(7.0))
+    both = replace(panda.friction, viscous=linear.viscous, offset=linear.offset)
+    parts = panda.friction_torques(dq) + replace(panda, friction=linear).friction_torques(dq)
+    np.testing.assert_allclose(replace(panda, friction=both).friction_torques(dq), parts, rtol=0.0, atol=EXACT)
+
+
+def test_no_friction_at_rest(panda: pdr.RobotModel) -> None:
+    assert not panda.friction_torques(np.zeros(7)).any()
+
+
+@pytest.mark.parametrize("speed", [1e3, -1e3, 1e300, -1e300])
+def test_any_speed_gives_a_finite_torque(panda: pdr.RobotModel, speed: float) -> None:
+    """exp(-x) overflows there, and 1 / (1 + inf) = 0 is the right answer."""
+    tau = panda.friction_torques(np.full(7, speed))
+    assert np.isfinite(tau).all()
+    assert (np.sign(tau) == np.sign(speed)).all()
+
+
+def test_arms_without_published_friction_have_none(rng: np.random.Generator) -> None:
+    assert not pdr.load_robot("fr3").friction_torques(rng.normal(size=(10, 7))).any()

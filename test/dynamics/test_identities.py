@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identities between the dynamics functions, which hold for every arm and need no other engine.
+
+Tolerance 1e-11 of a sample's largest entry: both sides are exact, and rounding has been seen up to 1e-13.
+Where a finite difference enters, its own error is stated beside it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import random_chain, random_states
+from oracles import assert_agrees, coms_in_base, gradient, potential_energy, rate
+
+import panda_dynamics_ros as pdr
+
+EXACT = 1e-11
+# Fourth-order differences with step 1e-3: 1e-12 of truncation and 1e-13 of rounding, times derivatives below 1e3.
+DIFFERENCE, STEP = 1e-8, 1e-3
+
+
+@pytest.fixture(scope="module", params=["panda", "panda_ledezma", "fr3", "chain"])
+def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
+    return random_chain(6, seed=4) if request.param == "chain" else pdr.load_robot(request.param)
+
+
+def test_forward_dynamics_inverts_inverse_dynamics(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, ddq = random_states(arm, rng)
+    tau = arm.inverse_dynamics(q, dq, ddq)
+    # Relative to the accelerations, the rounding of tau grows by the condition number of M, below 1e5.
+    assert_agrees(arm.forward_dynamics(q, dq, tau), ddq, 1e-9)
+
+
+def test_mass_matrix_columns_are_torques_of_unit_accelerations(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, _, _ = random_states(arm, rng, samples=200)
+    at_rest = arm.inverse_dynamics(q, np.zeros(arm.n), np.zeros(arm.n))
+    columns = [arm.inverse_dynamics(q, np.zeros(arm.n), unit) - at_rest for unit in np.eye(arm.n)]
+    # The difference of two torques of up to 60 N m carries their rounding, against inertias of 0.01 kg m^2 and up.
+    assert_agrees(arm.mass_matrix(q), np.stack(columns, axis=-1), 1e-10, axes=2)
+
+
+def test_mass_matrix_is_symmetric_positive_definite(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    M = arm.mass_matrix(random_states(arm, rng).q)
+    assert np.array_equal(M, np.swapaxes(M, -1, -2))  # each pair is stored from one product
+    assert np.linalg.eigvalsh(M).min() > 0.0
+
+
+def test_inverse_dynamics_is_the_sum_of_its_parts(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, ddq = random_states(arm, rng)
+    inertial = np.einsum("kij,kj->ki", arm.mass_matrix(q), ddq)
+    parts = inertial + arm.coriolis_torques(q, dq) + arm.gravity_torques(q)
+    assert_agrees(arm.inverse_dynamics(q, dq, ddq), parts, EXACT)
+
+
+def test_coriolis_matrix_gives_the_coriolis_torques(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, _ = random_states(arm, rng)
+    assert_agrees(np.einsum("kij,kj->ki", arm.coriolis_matrix(q, dq), dq), arm.coriolis_torques(q, dq), EXACT)
+
+
+def test_mdot_minus_2c_is_skew_symmetric(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, _ = random_states(arm, rng)
+    M_dot = rate(arm.mass_matrix, q, dq, STEP)
+    C = arm.coriolis_matrix(q, dq)
+    # Skew-symmetric exactly where Mdot = C + C^T, and Mdot is not small.
+    assert_agrees(C + np.swapaxes(C, -1, -2), M_dot, DIFFERENCE, axes=2)
+
+
+def test_coriolis_matrix_is_that_of_the_christoffel_symbols(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """C_ij = sum_k 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) dq_k: one of many C with Mdot - 2C skew."""
+    q, dq, _ = random_states(arm, rng, samples=50)
+    dM = gradient(arm.mass_matrix, q, STEP)  # [sample, i, j, k] = dM_ij / dq_k
+    symbols = 0.5 * (dM + np.swapaxes(dM, -1, -2) - np.moveaxis(dM, -1, 1))
+    assert_agrees(arm.coriolis_matrix(q, dq), np.einsum("sijk,sk->sij", symbols, dq), DIFFERENCE, axes=2)
+
+
+def test_coriolis_matrix_is_linear_in_velocity(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, other = random_states(arm, rng, samples=200)
+    together = arm.coriolis_matrix(q, dq - 2.5 * other)
+    assert_agrees(together, arm.coriolis_matrix(q, dq) - 2.5 * arm.coriolis_matrix(q, other), EXACT, axes=2)
+
+
+def test_gravity_is_the_gradient_of_potential_energy(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, _, _ = random_states(arm, rng, samples=200)
+    slope = gradient(lambda q: potential_energy(arm, q), q, STEP)
+    assert_agrees(arm.gravity_torques(q), slope, DIFFERENCE)
+
+
+def test_kinetic_energy_is_that_of_the_moving_bodies(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, _ = random_states(arm, rng)
+    energy = np.zeros(len(q))
+    for i, link in enumerate(arm.links, start=1):
+        twist = np.einsum("kij,kj->ki", arm.com_jacobian(q, i), dq)
+        R = arm.pose(q, f"joint{i}")[:, :3, :3]
+        w = np.einsum("kji,kj->ki", R, twist[:, 3:])
+        energy += 0.5 * (link.mass * (twist[:, :3] ** 2).sum(-1) + np.einsum("ki,ij,kj->k", w, link.inertia, w))
+    of_matrix = 0.5 * np.einsum("ki,kij,kj->k", dq, arm.mass_matrix(q), dq)
+    assert_agrees(of_matrix[:, None], energy[:, None], EXACT)
+
+
+@pytest.mark.parametrize("frame", ["joint1", "joint4", "flange", "ee"])
+def test_jacobian_is_the_derivative_of_the_pose(arm: pdr.RobotModel, rng: np.random.Generator, frame: str) -> None:
+    q, dq, _ = random_states(arm, rng, samples=200)
+    T_dot = rate(lambda q: arm.pose(q, frame), q, dq, STEP)
+    twist = np.einsum("kij,kj->ki", arm.jacobian(q, frame), dq)
+    assert_agrees(twist[:, :3], T_dot[:, :3, 3], DIFFERENCE)
+    R = arm.pose(q, frame)[:, :3, :3]
+    W = T_dot[:, :3, :3] @ np.swapaxes(R, -1, -2)  # S(w), in base axes
+    assert_agrees(twist[:, 3:], np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=-1), DIFFERENCE)
+
+
+def test_com_jacobian_is_the_derivative_of_the_com(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, _ = random_states(arm, rng, samples=200)
+    velocities = rate(lambda q: coms_in_base(arm, q), q, dq, STEP)
+    for i in range(arm.n):
+        of_jacobian = np.einsum("kij,kj->ki", arm.com_jacobian(q, i + 1)[:, :3], dq)
+        assert_agrees(of_jacobian, velocities[:, i], DIFFERENCE)
+
+
+def test_frames_chain_up() -> None:
+    """T_base_ee = T_base_flange T_flange_ee, T_base_flange = T_base_joint7 T_joint_flange, T_base_base = 1."""
+    arm = random_chain(7, seed=5)
+    q = random_states(arm, np.random.default_rng(6), samples=100).q
+    assert_agrees(arm.pose(q, "flange"), arm.pose(q, "joint7") @ arm.T_joint_flange, EXACT, axes=2)
+    assert_agrees(arm.pose(q, "ee"), arm.pose(q, "flange") @ arm.T_flange_ee, EXACT, axes=2)
+    assert np.array_equal(arm.pose(q, "base"), np.broadcast_to(np.eye(4), (100, 4, 4)))
+    assert not arm.jacobian(q, "base").any()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The momentum form: p = M dq, bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import random_body, random_chain, random_states, transform
+from oracles import assert_agrees, rate
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics import payload_momentum_regressors
+
+EXACT = 1e-11  # of a sample's largest entry; rounding has been seen up to 1e-13
+
+
+@pytest.fixture(scope="module", params=["panda", "fr3", "chain"])
+def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
+    if request.param == "chain":
+        return random_chain(6, seed=8)
+    return pdr.load_robot(request.param).with_end_effector(transform((0.3, -0.5, 0.8), (0.02, -0.05, 0.1)))
+
+
+def test_momentum_is_mass_matrix_times_velocity(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, _ = random_states(arm, rng)
+    p, _ = arm.momentum(q, dq)
+    assert_agrees(p, np.einsum("kij,kj->ki", arm.mass_matrix(q), dq), EXACT)
+
+
+def test_bias_is_gravity_minus_transposed_coriolis(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq, _ = random_states(arm, rng)
+    _, bias = arm.momentum(q, dq)
+    want = arm.gravity_torques(q) - np.einsum("kji,kj->ki", arm.coriolis_matrix(q, dq), dq)
+    assert_agrees(bias, want, EXACT)
+
+
+def test_momentum_changes_by_torque_minus_bias(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """d/dt p = tau - bias along q + t dq + t^2/2 ddq, whose state is (q, dq, ddq) at t = 0."""
+    q, dq, ddq = random_states(arm, rng)
+
+    def momentum_at(time: np.ndarray) -> np.ndarray:
+        return arm.momentum(q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)[0]
+
+    p_dot = rate(momentum_at, np.zeros(1), np.ones(1), 1e-3)
+    # Differences of fourth order with step 1e-3: 1e-12 of truncation, times fifth derivatives of up to 1e4.
+    assert_agrees(arm.inverse_dynamics(q, dq, ddq) - arm.momentum(q, dq)[1], p_dot, 1e-7)
+
+
+@pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
+def test_payload_momentum_and_bias_are_linear_in_the_payload(
+    arm: pdr.RobotModel, rng: np.random.Generator, frame: str
+) -> None:
+    frame = f"joint{arm.n}" if frame == "last joint" else frame
+    (q, dq, _), payload = random_states(arm, rng), random_body(rng)
+    Y_p, Y_bias = payload_momentum_regressors(arm, q, dq, frame)
+    loaded, empty = arm.with_payload(payload, frame).momentum(q, dq), arm.momentum(q, dq)
+    # The differences of two momenta and of two biases carry the rounding of the arm's own.
+    assert_agrees(Y_p @ payload.vector, loaded[0] - empty[0], 1e-10)
+    assert_agrees(Y_bias @ payload.vector, loaded[1] - empty[1], 1e-10)
+
+
+def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(
+    arm: pdr.RobotModel, rng: np.random.Generator
+) -> None:
+    """Y_L = d/dt Y_p + Y_bias: the estimator's regression, against the regressor with accelerations."""
+    q, dq, ddq = random_states(arm, rng)
+
+    def Y_p_at(time: np.ndarray) -> np.ndarray:
+        return payload_momentum_regressors(arm, q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)[0]
+
+    Y_dot = rate(Y_p_at, np.zeros(1), np.ones(1), 1e-3)
+    Y_bias = payload_momentum_regressors(arm, q, dq)[1]
+    # Truncation as in `test_momentum_changes_by_torque_minus_bias`.
+    assert_agrees(Y_dot + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
+
+
+def test_at_rest_there_is_no_momentum_and_the_bias_is_gravity(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q = random_states(arm, rng).q
+    p, bias = arm.momentum(q, np.zeros(arm.n))
+    assert not p.any()
+    assert_agrees(bias, arm.gravity_torques(q), EXACT)

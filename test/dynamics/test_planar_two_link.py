@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""De Luca's 2R planar arm in a vertical plane, solved by hand (document 003, slides 7 to 9).
+
+Link i has length l_i, mass m_i, its centre of mass at distance d_i from joint i, and inertia Ic_i about it. The
+angles count from the horizontal: x0 is horizontal, y0 points up, so gravity is along -y0 in base.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import States, chain, random_states, transform
+from oracles import assert_agrees
+
+import panda_dynamics_ros as pdr
+
+L1, G = 0.7, 9.81  # m, m/s^2
+M1, D1, IC1 = 3.0, 0.4, 0.11  # kg, m, kg m^2
+M2, D2, IC2 = 1.8, 0.25, 0.05
+EXACT = 1e-12  # a dozen products against a dozen products: rounding alone
+
+
+@pytest.fixture(scope="module")
+def arm() -> pdr.RobotModel:
+    bodies = ((M1, D1, IC1), (M2, D2, IC2))
+    # Only Izz enters in the plane; the other moments are those of a flat body, Izz = Ixx + Iyy.
+    links = tuple(pdr.InertialParameters(m, (d, 0.0, 0.0), np.diag((0.4, 0.6, 1.0)) * ic) for m, d, ic in bodies)
+    placements = np.array([np.eye(4), transform((0.0, 0.0, 0.0), (L1, 0.0, 0.0))])
+    return chain(placements, (False, False), links, gravity=(0.0, -G, 0.0))
+
+
+@pytest.fixture(scope="module")
+def states(arm: pdr.RobotModel) -> States:
+    return random_states(arm, np.random.default_rng(9))
+
+
+def regression_matrix(states: States) -> np.ndarray:
+    """Y (samples, 2, 4) of slide 8, after l1 and g0 were factored out: p = 4."""
+    (q1, q2), (dq1, dq2), (ddq1, ddq2) = (x.T for x in states)
+    c1, c2, s2, c12 = np.cos(q1), np.cos(q2), np.sin(q2), np.cos(q1 + q2)
+    zero = np.zeros_like(q1)
+    Y = [
+        [ddq1, L1 * c2 * (2 * ddq1 + ddq2) - L1 * s2 * (dq2**2 + 2 * dq1 * dq2) + G * c12, ddq2, G * c1],
+        [zero, L1 * (c2 * ddq1 + s2 * dq1**2) + G * c12, ddq1 + ddq2, zero],
+    ]
+    return np.moveaxis(np.array(Y), -1, 0)
+
+
+def dynamic_coefficients() -> np.ndarray:
+    """a1..a4 of slide 8."""
+    return np.array([
+        IC1 + M1 * D1**2 + IC2 + M2 * D2**2 + M2 * L1**2,
+        M2 * D2,
+        IC2 + M2 * D2**2,
+        M1 * D1 + M2 * L1,
+    ])  # fmt: skip
+
+
+def test_torques(arm: pdr.RobotModel, states: States) -> None:
+    assert_agrees(arm.inverse_dynamics(*states), regression_matrix(states) @ dynamic_coefficients(), EXACT)
+
+
+def test_torques_with_the_five_coefficients_found_by_inspection(arm: pdr.RobotModel, states: States) -> None:
+    """Slide 7, where l1 and g0 are inside the coefficients."""
+    (q1, q2), (dq1, dq2), (ddq1, ddq2) = (x.T for x in states)
+    c1, c2, s2, c12 = np.cos(q1), np.cos(q2), np.sin(q2), np.cos(q1 + q2)
+    a1 = IC1 + M1 * D1**2 + IC2 + M2 * D2**2 + M2 * L1**2
+    a2, a3 = M2 * L1 * D2, IC2 + M2 * D2**2
+    a4, a5 = G * (M1 * D1 + M2 * L1), G * M2 * D2
+    u1 = a1 * ddq1 + a2 * (c2 * (2 * ddq1 + ddq2) - s2 * (dq2**2 + 2 * dq1 * dq2)) + a3 * ddq2 + a4 * c1 + a5 * c12
+    u2 = a2 * (c2 * ddq1 + s2 * dq1**2) + a3 * (ddq1 + ddq2) + a5 * c12
+    assert_agrees(arm.inverse_dynamics(*states), np.stack([u1, u2], axis=-1), EXACT)
+
+
+def test_four_coefficients_are_enough(arm: pdr.RobotModel, states: States) -> None:
+    """Five standard parameters appear once both CoMs lie on x, in p = 4 combinations (slides 8 and 9)."""
+    Y = arm.regressor(*states).reshape(-1, 20)
+    m1d1, i1zz, m2, m2d2, i2zz = 1, 9, 10, 11, 19
+    five = Y[:, [m1d1, i1zz, m2, m2d2, i2zz]]
+    assert rank(five) == 4
+    hand = regression_matrix(states).reshape(-1, 4)
+    assert rank(hand) == 4
+    assert rank(np.hstack([five, hand])) == 4, "the hand-made columns span another space"
+    # CoMs beside the x axes, which the slides assume away, would act by one more coefficient each.
+    assert rank(Y) == 6
+
+
+def rank(Y: np.ndarray) -> int:
+    values = np.linalg.svd(Y, compute_uv=False)
+    return int((values > 1e-9 * values[0]).sum())  # zeros come out below 1e-14 of the largest
+
+
+def test_column_of_the_second_mass_depends_on_two_others(arm: pdr.RobotModel, states: States) -> None:
+    """Slide 9: Y_m2 = l1 Y_(m1 d1) + l1^2 Y_I1zz."""
+    Y = arm.regressor(*states)
+    m1d1, i1zz, m2 = Y[..., 1], Y[..., 9], Y[..., 10]
+    assert_agrees(m2, L1 * m1d1 + L1**2 * i1zz, EXACT)
+
+
+def test_mass_matrix(arm: pdr.RobotModel, states: States) -> None:
+    a1, a2, a3, _ = dynamic_coefficients()
+    c2 = np.cos(states.q[:, 1])
+    corner = a3 + a2 * L1 * c2
+    want = np.array([[a1 + 2 * a2 * L1 * c2, corner], [corner, np.full_like(c2, a3)]])
+    assert_agrees(arm.mass_matrix(states.q), np.moveaxis(want, -1, 0), EXACT, axes=2)
+
+
+def test_coriolis_matrix(arm: pdr.RobotModel, states: States) -> None:
+    """Christoffel symbols of the mass matrix above: h = -a2 l1 s2."""
+    a2 = dynamic_coefficients()[1]
+    (_, q2), (dq1, dq2) = states.q.T, states.dq.T
+    h = -a2 * L1 * np.sin(q2)
+    want = np.array([[h * dq2, h * (dq1 + dq2)], [-h * dq1, np.zeros_like(h)]])
+    assert_agrees(arm.coriolis_matrix(states.q, states.dq), np.moveaxis(want, -1, 0), EXACT, axes=2)
+
+
+def test_gravity_torques(arm: pdr.RobotModel, states: States) -> None:
+    _, a2, _, a4 = dynamic_coefficients()
+    c1, c12 = np.cos(states.q[:, 0]), np.cos(states.q.sum(axis=1))
+    assert_agrees(arm.gravity_torques(states.q), G * np.stack([a4 * c1 + a2 * c12, a2 * c12], axis=-1), EXACT)
+
+
+def test_payload_changes_the_coefficients_of_both_links(arm: pdr.RobotModel, states: States) -> None:
+    """Slide 20 on this arm: a payload of mass m at distance d on link 2 adds to m2, m2 d2 and I2zz alone."""
+    mass, distance, inertia = 0.9, 0.5, 0.02
+    payload = pdr.InertialParameters(mass, (distance, 0.0, 0.0), np.diag((0.4, 0.6, 1.0)) * inertia)
+    about_axis = inertia + mass * distance**2
+    change = np.array([about_axis + mass * L1**2, mass * distance, about_axis, mass * L1])
+    want = regression_matrix(states) @ (dynamic_coefficients() + change)
+    assert_agrees(arm.with_payload(payload, "joint2").inverse_dynamics(*states), want, EXACT)

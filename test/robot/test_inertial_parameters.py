@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""InertialParameters: the vector, changes of frame, sums, physical consistency, and being a value."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import body_of_points, random_body, transform
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from oracles import skew
+
+from panda_dynamics_ros import InertialParameters
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot import PARAMETER_NAMES
+from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
+
+# Bodies of up to 8 x 5 kg within 1 m: vectors up to 100 kg m^2, whose sums of a few products round by 1e-13.
+EXACT = 1e-12
+
+coordinates = st.floats(-1.0, 1.0, allow_subnormal=False)
+vectors = arrays(np.float64, 3, elements=coordinates)
+transforms = st.builds(transform, arrays(np.float64, 3, elements=st.floats(-4.0, 4.0)), vectors)
+points = arrays(np.float64, (8, 3), elements=coordinates)
+masses = arrays(np.float64, 8, elements=st.floats(0.01, 5.0))
+bodies = st.builds(body_of_points, masses, points)
+
+
+def near(a: InertialParameters, b: InertialParameters) -> None:
+    np.testing.assert_allclose(a.vector, b.vector, rtol=0.0, atol=EXACT)
+
+
+# ---- the vector ------------------------------------------------------------------------------------------------
+
+
+@given(masses, points)
+def test_vector_holds_the_moments_of_the_mass_about_the_origin(masses: np.ndarray, points: np.ndarray) -> None:
+    """Zeroth, first and second moments, summed point by point (document 003, slide 4)."""
+    inertia = sum(m * skew(r).T @ skew(r) for m, r in zip(masses, points, strict=True))
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = np.asarray(inertia)
+    want = [masses.sum(), *(masses @ points), xx, xy, xz, yy, yz, zz]
+    np.testing.assert_allclose(body_of_points(masses, points).vector, want, rtol=0.0, atol=EXACT)
+
+
+@given(bodies)
+def test_vector_round_trip(body: InertialParameters) -> None:
+    back = InertialParameters.from_vector(body.vector)
+    assert back.mass == body.mass
+    np.testing.assert_allclose(back.com, body.com, rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(back.inertia, body.inertia, rtol=0.0, atol=EXACT)
+
+
+def test_vector_of_a_known_body() -> None:
+    """2 kg at (1, 2, 3) m with I_C = diag(4, 5, 6): Steiner by hand."""
+    body = InertialParameters(2.0, (1.0, 2.0, 3.0), np.diag((4.0, 5.0, 6.0)))
+    assert body.vector.tolist() == [2, 2, 4, 6, 4 + 2 * 13, -4, -6, 5 + 2 * 10, -12, 6 + 2 * 5]
+    assert len(PARAMETER_NAMES) == 10
+
+
+def test_any_vector_with_a_mass_is_some_body() -> None:
+    """An estimate may be unphysical; it still has a vector and says so."""
+    vector = np.array([-0.3, 0.1, 0.0, 0.2, 0.01, 0.0, -0.02, 0.03, 0.0, -0.04])
+    body = InertialParameters.from_vector(vector)
+    np.testing.assert_allclose(body.vector, vector, rtol=0.0, atol=1e-16)
+    assert not body.is_physical()
+
+
+def test_nothing_is_the_zero_vector() -> None:
+    assert not InertialParameters.zero().vector.any()
+    assert InertialParameters.from_vector(np.zeros(10)) == InertialParameters.zero()
+
+
+def test_a_first_moment_needs_a_mass() -> None:
+    with pytest.raises(ArgumentError, match=r"^vector: expected a zero first moment with zero mass, got \[0\.0, 0\.1"):
+        InertialParameters.from_vector([0.0, 0.0, 0.1, 0.0, 0, 0, 0, 0, 0, 0])
+
+
+@given(arrays(np.float64, 6, elements=coordinates))
+def test_six_entries_round_trip(six: np.ndarray) -> None:
+    matrix = symmetric_from_six(six)
+    assert np.array_equal(matrix, matrix.T)
+    assert (matrix[0, 1], matrix[0, 2], matrix[1, 2]) == (six[1], six[2], six[4])
+    assert np.array_equal(six_from_symmetric(matrix), six)
+
+
+# ---- changes of frame ------------------------------------------------------------------------------------------
+
+
+@given(masses, points, transforms)
+def test_transformed_is_the_body_of_the_moved_points(masses: np.ndarray, points: np.ndarray, T_a_b: np.ndarray) -> None:
+    moved = points @ T_a_b[:3, :3].T + T_a_b[:3, 3]
+    # Points up to 3 m away: ten times the moments.
+    got, want = body_of_points(masses, points).transformed(T_a_b), body_of_points(masses, moved)
+    np.testing.assert_allclose(got.vector, want.vector, rtol=0.0, atol=10 * EXACT)
+
+
+@given(bodies, transforms, transforms)
+def test_transforms_compose(body: InertialParameters, T_a_b: np.ndarray, T_b_c: np.ndarray) -> None:
+    got, want = body.transformed(T_b_c).transformed(T_a_b), body.transformed(T_a_b @ T_b_c)
+    np.testing.assert_allclose(got.vector, want.vector, rtol=0.0, atol=10 * EXACT)
+
+
+@given(bodies, transforms)
+def test_inverse_transform_undoes(body: InertialParameters, T_a_b: np.ndarray) -> None:
+    near(body.transformed(T_a_b).transformed(np.linalg.inv(T_a_b)), body)
+
+
+@given(bodies)
+def test_identity_changes_nothing(body: InertialParameters) -> None:
+    near(body.transformed(np.eye(4)), body)
+
+
+@given(bodies, transforms)
+def test_second_moments_do_not_depend_on_the_frame(body: InertialParameters, T_a_b: np.ndarray) -> None:
+    moved = body.transformed(T_a_b)
+    np.testing.assert_allclose(moved.second_moments, body.second_moments, rtol=0.0, atol=EXACT)
+    assert moved.is_physical() == body.is_physical()
+
+
+@pytest.mark.parametrize(
+    ("T", "message"),
+    [
+        (np.eye(3), r"T_a_b: expected shape \(..., 4, 4\), got \(3, 3\)"),
+        (np.stack([np.eye(4)] * 2), r"T_a_b: expected shape \(4, 4\), got \(2, 4, 4\)"),
+        (transform((0, 0, 1), (1, 2, 3)).T, r"T_a_b: expected the last row \(0, 0, 0, 1\), got \[1\.0, 2\.0, 3\.0, 1"),
+        (np.diag((2.0, 2.0, 2.0, 1.0)), r"the rotation of T_a_b: expected R R\^T = I within 0.0001, got a deviation"),
+        (np.diag((1.0, 1.0, -1.0, 1.0)), r"the rotation of T_a_b: expected det R = \+1, got -1 \(a reflection\)"),
+    ],
+)
+def test_only_rigid_transforms(T: np.ndarray, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        InertialParameters.zero().transformed(T)
+
+
+# ---- sums ------------------------------------------------------------------------------------------------------
+
+
+@given(masses, points, masses, points)
+def test_sum_is_the_body_of_all_points(m1: np.ndarray, p1: np.ndarray, m2: np.ndarray, p2: np.ndarray) -> None:
+    together = body_of_points(np.concatenate([m1, m2]), np.concatenate([p1, p2]))
+    near(body_of_points(m1, p1) + body_of_points(m2, p2), together)
+
+
+@given(bodies, bodies, bodies)
+def test_sums_commute_associate_and_have_a_zero(
+    a: InertialParameters, b: InertialParameters, c: InertialParameters
+) -> None:
+    assert a + b == b + a
+    near((a + b) + c, a + (b + c))
+    near(a + InertialParameters.zero(), a)
+
+
+@given(bodies, bodies, transforms)
+def test_a_sum_moves_as_one(a: InertialParameters, b: InertialParameters, T: np.ndarray) -> None:
+    got, want = (a + b).transformed(T), a.transformed(T) + b.transformed(T)
+    np.testing.assert_allclose(got.vector, want.vector, rtol=0.0, atol=10 * EXACT)
+
+
+def test_bodies_add_to_bodies_only() -> None:
+    with pytest.raises(TypeError, match="unsupported operand"):
+        InertialParameters.zero() + 1.0  # type: ignore[operator]
+
+
+# ---- physical consistency --------------------------------------------------------------------------------------
+
+
+@given(masses, points)
+def test_pseudo_inertia_is_the_second_moment_of_homogeneous_points(masses: np.ndarray, points: np.ndarray) -> None:
+    """J = sum of m (r, 1)(r, 1)^T (Wensing, Kim and Slotine, 2018)."""
+    homogeneous = np.column_stack([points, np.ones(len(points))])
+    J = body_of_points(masses, points).pseudo_inertia
+    np.testing.assert_allclose(J, homogeneous.T * masses @ homogeneous, rtol=0.0, atol=EXACT)
+
+
+@given(bodies)
+def test_every_body_of_points_is_physical(body: InertialParameters) -> None:
+    assert body.is_physical()
+    assert np.linalg.eigvalsh(body.pseudo_inertia).min() > -EXACT
+
+
+@pytest.mark.parametrize(
+    ("ixx", "physical"), [(3.0, True), (3.0 + 1e-3, True), (3.0 + 1e-2, False), (2.0, True), (0.99, False), (1.0, True)]
+)
+def test_triangle_inequality_is_the_boundary(ixx: float, physical: bool) -> None:
+    """Principal moments (Ixx, 1, 2): a rod or plate at Ixx = 1 and 3, with the tolerance of printed tables."""
+    body = InertialParameters(1.0, np.zeros(3), np.diag((ixx, 1.0, 2.0)))
+    assert body.is_physical() is physical
+
+
+def test_tolerance_of_is_physical_is_relative_to_the_largest_moment() -> None:
+    for scale in (1e-6, 1.0, 1e6):
+        body = InertialParameters(1.0, np.zeros(3), scale * np.diag((3.001, 1.0, 2.0)))
+        assert body.is_physical(tolerance=1e-3)
+        assert not body.is_physical(tolerance=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mass", "inertia", "physical"),
+    [
+        (1.0, np.zeros((3, 3)), True),  # a point
+        (1.0, np.diag((1.0, 1.0, 0.0)), True),  # a rod
+        (0.0, np.zeros((3, 3)), True),  # nothing
+        (0.0, np.eye(3), False),  # inertia of nothing
+        (-1.0, np.eye(3), False),
+        (1.0, -np.eye(3), False),
+        (1.0, np.diag((1.0, 1.0, 3.0)), False),
+    ],
+)
+def test_what_is_physical(mass: float, inertia: np.ndarray, physical: bool) -> None:
+    assert InertialParameters(mass, np.zeros(3), inertia).is_physical() is physical
+
+
+def test_the_com_is_free(rng: np.random.Generator) -> None:
+    """Consistency is about the mass around its own centre, wherever that is."""
+    body = random_body(rng)
+    far = InertialParameters(body.mass, (100.0, -50.0, 3.0), body.inertia)
+    assert far.is_physical()
+
+
+# ---- being a value ---------------------------------------------------------------------------------------------
+
+
+def test_fields_cannot_be_changed(rng: np.random.Generator) -> None:
+    com, inertia = np.array([0.1, 0.2, 0.3]), np.eye(3)
+    body = InertialParameters(1.0, com, inertia)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        body.mass = 2.0  # type: ignore[misc]
+    for array in (body.com, body.inertia):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 9.0
+    com[:], inertia[:] = 9.0, 9.0
+    assert body == InertialParameters(1.0, (0.1, 0.2, 0.3), np.eye(3)), "it kept a reference to the caller's array"
+    body.vector[0] = 9.0
+    assert body.mass == 1.0
+
+
+def test_equal_bodies_are_one_in_a_set() -> None:
+    a = InertialParameters(1.0, (0.0, 0.1, 0.0), np.eye(3))
+    b = InertialParameters(1.0, (-0.0, 0.1, 0.0), np.eye(3))
+    c = InertialParameters(1.0, (0.0, 0.2, 0.0), np.eye(3))
+    assert a == b
+    assert a != c
+    assert len({a, b, c}) == 2, "-0.0 equals 0.0, and equal bodies need equal hashes"
+    assert a != "a body"
+
+
+def test_rounding_of_the_inertia_is_symmetrised_and_more_is_refused() -> None:
+    inertia = np.diag((1.0, 1.0, 1.0))
+    inertia[0, 1] = 1e-9
+    body = InertialParameters(1.0, np.zeros(3), inertia)
+    assert body.inertia[0, 1] == body.inertia[1, 0] == 5e-10
+    inertia[0, 1] = 1e-3
+    with pytest.raises(ArgumentError, match=r"^inertia: expected a symmetric matrix, got an asymmetry of 0\.001$"):
+        InertialParameters(1.0, np.zeros(3), inertia)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("mass", "heavy", "mass: expected an array of real numbers, got 'heavy'"),
+        ("mass", [1.0, 2.0], "mass: expected a number, got an array of shape (2,)"),
+        ("mass", np.nan, "mass: expected finite numbers, got nan"),
+        ("com", (0.0, 0.0), "com: expected shape (3,), got (2,)"),
+        ("com", (0.0, np.inf, 0.0), "com: expected finite numbers, got inf at index (1,)"),
+        ("inertia", np.zeros(6), "inertia: expected shape (3, 3), got (6,)"),
+        ("inertia", None, "inertia: expected an array of real numbers, got None"),
+    ],
+)
+def test_a_wrong_field_is_named(field: str, value: Any, message: str) -> None:
+    fields = {"mass": 1.0, "com": np.zeros(3), "inertia": np.eye(3), field: value}
+    with pytest.raises(ArgumentError) as caught:
+        InertialParameters(**fields)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("vector", [np.zeros(9), np.zeros((10, 1)), np.full(10, np.nan), "pi"])
+def test_a_wrong_vector_is_named(vector: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"^vector: expected"):
+        InertialParameters.from_vector(vector)

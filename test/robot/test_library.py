@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arms that come with the package: their data against the numbers that were published."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.robot import library_names
+
+# Document 000: the table of modified DH parameters, and the matrix of its equation, row by row.
+DH = [
+    (0.0, 0.333, 0.0),
+    (0.0, 0.0, -np.pi / 2),
+    (0.0, 0.316, np.pi / 2),
+    (0.0825, 0.0, np.pi / 2),
+    (-0.0825, 0.384, -np.pi / 2),
+    (0.0, 0.0, np.pi / 2),
+    (0.088, 0.0, np.pi / 2),
+]
+
+
+def product_of_000(q: np.ndarray) -> np.ndarray:
+    """S_H_7 of document 000."""
+    T = np.eye(4)
+    for (a, d, alpha), theta in zip(DH, q, strict=True):
+        c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+        rows = [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa], [s * sa, c * sa, ca, d * ca], [0, 0, 0, 1]]
+        T = T @ np.array(rows, dtype=float)
+    return T
+
+
+def test_the_library_has_the_promised_arms() -> None:
+    assert library_names() == ("fr3", "panda", "panda_ledezma")
+    assert pdr.load_robot().name == "panda", "the default"
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_every_arm_loads_and_every_link_is_physical(name: str) -> None:
+    robot = pdr.load_robot(name)
+    assert robot.name == name
+    assert robot.n == 7
+    assert all(link.is_physical() for link in robot.links)
+    assert all(link.mass > 0.3 for link in robot.links)
+
+
+def test_poses_are_the_products_of_document_000(robot: pdr.RobotModel, rng: np.random.Generator) -> None:
+    for q in rng.uniform(-3.0, 3.0, (20, 7)):
+        # Seven products of numbers below one.
+        np.testing.assert_allclose(robot.pose(q, "joint7"), product_of_000(q), rtol=0.0, atol=1e-14)
+
+
+def test_flange_of_the_arm_that_points_up(robot: pdr.RobotModel) -> None:
+    """At q = 0 the arm stands up and its hand looks down: x = 0.088, z = 0.333 + 0.316 + 0.384 - 0.107."""
+    want = np.array([[1, 0, 0, 0.088], [0, -1, 0, 0], [0, 0, -1, 0.926], [0, 0, 0, 1]])
+    np.testing.assert_allclose(robot.pose(np.zeros(7)), want, rtol=0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "masses"),
+    [
+        ("panda", [4.970684, 0.646926, 3.228604, 3.587895, 1.225946, 1.666555, 0.735522]),
+        ("panda_ledezma", [4.9707, 0.6469, 3.2286, 3.5879, 1.2259, 1.6666, 1.4655]),
+        ("fr3", [2.92747, 2.93554, 2.24490, 2.61560, 2.32712, 1.81704, 0.62714]),
+    ],
+)
+def test_masses_are_the_published_ones(name: str, masses: list[float]) -> None:
+    got = [link.mass for link in pdr.load_robot(name).links]
+    np.testing.assert_allclose(got, masses, rtol=0.0, atol=5e-6)  # the fr3's were printed with five decimals
+
+
+def test_first_moments_of_document_000_were_divided_by_the_mass() -> None:
+    """ERRATA 2: its columns are m c; link 3 weighs 3.2286 kg with m c = (0.0888, 0.1267, -0.2147)."""
+    com = pdr.load_robot("panda_ledezma").links[2].com
+    np.testing.assert_allclose(com, np.array([0.0888, 0.1267, -0.2147]) / 3.2286, rtol=1e-15)
+
+
+def test_gravity_points_down_and_torques_hold_the_arm_up(robot: pdr.RobotModel) -> None:
+    """The forearm stretched out along +x: joint 2, about -z2 there, must push up with a positive moment about -y."""
+    assert robot.gravity.tolist() == [0.0, 0.0, -9.81]
+    q = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    total = sum(link.mass for link in robot.links[1:])
+    lever = -robot.gravity_torques(q)[1] / (9.81 * total)  # m, distance of the CoM of links 2..7 from joint 2
+    assert 0.1 < lever < 0.6
+
+
+def test_limits_are_those_of_the_arm() -> None:
+    panda, fr3 = pdr.load_robot("panda"), pdr.load_robot("fr3")
+    assert panda.limits.lower[3] == -3.0718
+    assert panda.limits.upper[3] == -0.0698
+    assert fr3.limits.upper[5] == 4.5169
+    assert panda.limits.effort.tolist() == fr3.limits.effort.tolist() == [87.0] * 4 + [12.0] * 3

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate at the public boundary: what passes comes out as clean float64, what does not is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import transform
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.errors import ArgumentError
+
+TURN = transform((0.3, -0.2, 0.9), (0.1, 0.2, 0.3))
+MIRROR = np.diag((1.0, -1.0, 1.0))
+
+real_arrays = arrays(
+    st.sampled_from([np.float64, np.float32, np.int64, np.uint8]), array_shapes(min_dims=0, min_side=0)
+).filter(lambda array: bool(np.isfinite(array).all()))
+
+
+def refused(check: Callable[[], Any]) -> str:
+    """The message of the ArgumentError that the check raises: one line."""
+    with pytest.raises(ArgumentError) as caught:
+        check()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# ---- arrays ----------------------------------------------------------------------------------------------------
+
+
+@given(real_arrays)
+def test_real_array_keeps_shape_and_values(given_array: np.ndarray) -> None:
+    result = checks.real_array(given_array, "x")
+    assert result.dtype == np.float64
+    assert result.flags.c_contiguous
+    assert result.shape == given_array.shape
+    assert np.array_equal(result, given_array)
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        ("text", "'text'"),
+        (b"bytes", "b'bytes'"),
+        (None, "None"),
+        (object, "<class 'object'>"),
+        (1j, "1j"),
+        (True, "True"),
+        ([1.0, None], "[1.0, None]"),
+        ([[1.0], [1.0, 2.0]], "[[1.0], [1.0, 2.0]]"),
+        (np.array(["a", "b"]), "array(['a', 'b']"),
+        (np.array("2020-01-01", dtype="datetime64[D]"), "array('2020-01-01', dtype='datetime64[D]')"),
+        ([10**400], "[1000000"),
+        (np.full((30, 30), "a"), "array([['a', 'a', "),
+    ],
+)
+def test_real_array_refuses_what_is_not_real_numbers(value: Any, got: str) -> None:
+    message = refused(lambda: checks.real_array(value, "x"))
+    assert message.startswith(f"x: expected an array of real numbers, got {got}")
+    assert len(message) < 140, "a whole array in an error message helps nobody"
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        (np.nan, "nan"),
+        ([1.0, np.inf], "inf at index (1,)"),
+        ([[0.0, 0.0], [0.0, -np.inf]], "-inf at index (1, 1)"),
+        ([np.nan, np.inf], "nan at index (0,)"),
+        (np.float32("nan"), "nan"),
+    ],
+)
+def test_real_array_says_where_a_number_is_not_finite(value: Any, got: str) -> None:
+    assert refused(lambda: checks.real_array(value, "x")) == f"x: expected finite numbers, got {got}"
+
+
+@given(array_shapes(min_dims=0, max_dims=4, min_side=0), array_shapes(min_dims=1, max_dims=2))
+def test_trailing_asks_for_the_last_dimensions_only(leading: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    given_array = np.zeros(leading + shape)
+    assert checks.trailing(given_array, shape, "x").shape == leading + shape
+    longer = (*shape[:-1], shape[-1] + 1)
+    wanted = ", ".join(map(str, longer))
+    message = refused(lambda: checks.trailing(given_array, longer, "x"))
+    assert message == f"x: expected shape (..., {wanted}), got {given_array.shape}"
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (4,), (3, 4)])
+def test_trailing_refuses_too_few_dimensions(shape: tuple[int, ...]) -> None:
+    message = refused(lambda: checks.trailing(np.zeros(shape), (4, 4), "T"))
+    assert message == f"T: expected shape (..., 4, 4), got {shape}"
+
+
+@given(array_shapes(min_dims=0), array_shapes(min_dims=0))
+def test_exactly_takes_one_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+    assert checks.exactly(np.ones(shape), shape, "x").shape == shape
+    if other != shape:
+        message = refused(lambda: checks.exactly(np.ones(other), shape, "x"))
+        assert message == f"x: expected shape {shape}, got {other}"
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), np.array(2.0)])
+def test_number_gives_a_float(value: Any) -> None:
+    result = checks.number(value, "x", minimum=2.0, maximum=2.0)
+    assert type(result) is float
+    assert result == 2.0
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-1e-9, "x: expected a number in [0, 10], got -1e-09"),
+        (10.5, "x: expected a number in [0, 10], got 10.5"),
+        (np.nan, "x: expected finite numbers, got nan"),
+        (np.inf, "x: expected finite numbers, got inf"),
+        ([1.0], "x: expected a number, got an array of shape (1,)"),
+        ("1", "x: expected an array of real numbers, got '1'"),
+        (False, "x: expected an array of real numbers, got False"),
+    ],
+)
+def test_number_refuses(value: Any, message: str) -> None:
+    assert refused(lambda: checks.number(value, "x", minimum=0.0, maximum=10.0)) == message
+
+
+# ---- rotations and transforms ----------------------------------------------------------------------------------
+
+
+def test_rigid_transforms_of_any_leading_shape() -> None:
+    for T in (TURN, np.broadcast_to(TURN, (2, 3, 4, 4)), np.zeros((0, 4, 4)), TURN.tolist()):
+        assert np.array_equal(checks.rigid_transform(T, "T"), T)
+
+
+@pytest.mark.parametrize("digits", [5, 6, 9])
+def test_rounded_transforms_pass(digits: int) -> None:
+    assert np.array_equal(checks.rigid_transform(TURN.round(digits), "T"), TURN.round(digits))
+
+
+def test_single_precision_passes() -> None:
+    checks.rigid_transform(TURN.astype(np.float32), "T")
+
+
+def test_two_digits_do_not_pass() -> None:
+    assert refused(lambda: checks.rigid_transform(TURN.round(2), "T")).startswith(
+        "the rotation of T: expected R R^T = I"
+    )
+
+
+def test_a_row_major_matrix_read_as_column_major_is_refused() -> None:
+    message = refused(lambda: checks.rigid_transform(TURN.T, "F_T_EE"))
+    assert message == "F_T_EE: expected the last row (0, 0, 0, 1), got [0.1, 0.2, 0.3, 1.0]"
+
+
+def test_the_wrong_one_of_many_transforms_is_shown() -> None:
+    many = np.stack([TURN, TURN.T])
+    assert refused(lambda: checks.rigid_transform(many, "T")).endswith("got [0.1, 0.2, 0.3, 1.0]")
+
+
+@pytest.mark.parametrize(
+    ("R", "message"),
+    [
+        (1.01 * np.eye(3), "R: expected R R^T = I within 0.0001, got a deviation of 0.0201"),
+        (np.zeros((3, 3)), "R: expected R R^T = I within 0.0001, got a deviation of 1"),
+        (MIRROR, "R: expected det R = +1, got -1 (a reflection)"),
+        (np.stack([np.eye(3), MIRROR]), "R: expected det R = +1, got -1 (a reflection)"),
+        (np.eye(4), "R: expected shape (..., 3, 3), got (4, 4)"),
+    ],
+)
+def test_rotation_matrix_refuses(R: np.ndarray, message: str) -> None:
+    assert refused(lambda: checks.rotation_matrix(R, "R")) == message
+
+
+def test_tolerance_is_the_caller_s() -> None:
+    nearly = np.eye(3) * (1 + 1e-3)  # R R^T deviates by 0.002
+    assert checks.rotation_matrix(nearly, "R", tolerance=3e-3) is not None
+    assert "within 0.001" in refused(lambda: checks.rotation_matrix(nearly, "R", tolerance=1e-3))
+
+
+# ---- frozen arrays ---------------------------------------------------------------------------------------------
+
+
+def test_read_only_is_a_copy_that_cannot_be_written() -> None:
+    original = np.zeros(3)
+    frozen = checks.read_only(original)
+    original[0] = 1.0
+    assert not frozen.any()
+    with pytest.raises(ValueError, match="read-only"):
+        frozen[0] = 1.0
