@@ -30,6 +30,7 @@ from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescr
 
 @compiled
 def skew_into(a, out):
+    """S(a) with S(a) b = a x b, into `out` (3, 3)."""
     out[0, 0] = out[1, 1] = out[2, 2] = 0.0
     out[0, 1], out[0, 2], out[1, 2] = -a[2], a[1], -a[0]
     out[1, 0], out[2, 0], out[2, 1] = a[2], -a[1], a[0]
@@ -72,6 +73,7 @@ def velocity_product_into(inertia, v, cross_v, out):
 
 @compiled
 def coriolis_matrix_kernel(table, q, dq, C):
+    """C (rows, n, n) of joint positions and velocities (rows, n)."""
     n = q.shape[1]
     S, dS = np.empty((n, 6)), np.empty((n, 6))
     inertias, products = np.empty((n, 6, 6)), np.empty((n, 6, 6))

@@ -16,6 +16,7 @@ from panda_dynamics_ros.robot.description import RobotDescription
 
 @compiled
 def sigmoid(x):
+    """1 / (1 + e^-x); 0 where e^-x overflows."""
     return 1.0 / (1.0 + math.exp(-x))
 
 

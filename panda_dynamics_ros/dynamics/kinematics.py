@@ -37,6 +37,7 @@ def frame_sample(table, n, frame, q):
 
 @compiled
 def store_transform(R, p, T):
+    """Write a rotation and a position into T (4, 4)."""
     for i in range(3):
         for j in range(3):
             T[i, j] = R[3 * i + j]
@@ -47,6 +48,7 @@ def store_transform(R, p, T):
 
 @compiled
 def pose_kernel(table, frame, q, T):
+    """T (rows, 4, 4) of the frame in row `frame` of the table, for joint positions (rows, n)."""
     for k in range(q.shape[0]):
         R, p = frame_sample(table, q.shape[1], frame, q[k])
         store_transform(R, p, T[k])

@@ -49,6 +49,7 @@ def composite_wrench(body, prismatic):
 
 @compiled
 def mass_matrix_kernel(table, q, M):
+    """M (rows, n, n) of joint positions (rows, n)."""
     n = q.shape[1]
     composite = np.empty((n, 10))
     for k in range(q.shape[0]):

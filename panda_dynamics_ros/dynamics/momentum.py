@@ -75,6 +75,7 @@ def momentum_sample(table, q, dq, work, p, bias):
 
 @compiled
 def momentum_kernel(table, q, dq, p, bias):
+    """p and bias (rows, n) of joint positions and velocities (rows, n)."""
     work = np.empty((q.shape[1], 18))
     for k in range(q.shape[0]):
         momentum_sample(table, q[k], dq[k], work, p[k], bias[k])
@@ -110,6 +111,7 @@ def payload_momentum_sample(table, frame, q, dq, S, A_momentum, A_weight, Y_mome
 
 @compiled
 def payload_momentum_kernel(table, frame, q, dq, Y_momentum, Y_bias):
+    """Regressors (rows, n, 10) of joint positions and velocities (rows, n), for a payload in `frame`."""
     S, A_momentum, A_weight = np.empty((q.shape[1], 6)), np.empty((6, 10)), np.empty((6, 10))
     for k in range(q.shape[0]):
         payload_momentum_sample(table, frame, q[k], dq[k], S, A_momentum, A_weight, Y_momentum[k], Y_bias[k])

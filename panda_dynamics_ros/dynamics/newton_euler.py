@@ -79,6 +79,7 @@ def newton_euler_sample(table, with_gravity, q, dq, ddq, wrenches, tau):
 
 @compiled
 def newton_euler_kernel(table, with_gravity, q, dq, ddq, tau):
+    """tau (rows, n) of motions (rows, n); `with_gravity` is 1.0 or 0.0."""
     wrenches = np.empty((q.shape[1], 6))
     for k in range(q.shape[0]):
         newton_euler_sample(table, with_gravity, q[k], dq[k], ddq[k], wrenches, tau[k])
@@ -86,6 +87,7 @@ def newton_euler_kernel(table, with_gravity, q, dq, ddq, tau):
 
 @compiled
 def gravity_kernel(table, q, tau):
+    """tau (rows, n) of an arm at rest at joint positions (rows, n)."""
     zero, wrenches = np.zeros(q.shape[1]), np.empty((q.shape[1], 6))
     for k in range(q.shape[0]):
         newton_euler_sample(table, 1.0, q[k], zero, zero, wrenches, tau[k])
@@ -93,6 +95,7 @@ def gravity_kernel(table, q, tau):
 
 @compiled
 def coriolis_kernel(table, q, dq, tau):
+    """tau (rows, n) of a motion without acceleration, and without gravity."""
     zero, wrenches = np.zeros(q.shape[1]), np.empty((q.shape[1], 6))
     for k in range(q.shape[0]):
         newton_euler_sample(table, 0.0, q[k], dq[k], zero, wrenches, tau[k])

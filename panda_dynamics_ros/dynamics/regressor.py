@@ -26,6 +26,7 @@ from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
 
 @compiled
 def regressor_kernel(table, q, dq, ddq, Y):
+    """Y (rows, n, 10 n) of motions (rows, n)."""
     n = q.shape[1]
     S, A = np.empty((n, 6)), np.empty((6, 10))
     for k in range(q.shape[0]):
@@ -42,6 +43,7 @@ def regressor_kernel(table, q, dq, ddq, Y):
 
 @compiled
 def payload_regressor_kernel(table, frame, q, dq, ddq, Y):
+    """Y (rows, n, 10) of motions (rows, n), for a payload in the frame of row `frame` of the table."""
     n = q.shape[1]
     S, A = np.empty((n, 6)), np.empty((6, 10))
     for k in range(q.shape[0]):

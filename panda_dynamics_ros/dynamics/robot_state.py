@@ -24,6 +24,7 @@ class RobotState(NamedTuple):
 
 @compiled
 def robot_state_kernel(table, q, dq):
+    """T_base_ee, gravity and Coriolis torques of one state (n,)."""
     n = q.shape[0]
     T, gravity, coriolis = np.empty((4, 4)), np.empty(n), np.empty(n)
     zero, wrenches = np.zeros(n), np.empty((n, 6))

@@ -40,6 +40,7 @@ class Belief:
         return cls(np.concatenate((prior_mean, np.zeros(len(sigma)))), covariance)
 
     def copy(self) -> Belief:
+        """Another belief of the same content, to change in place."""
         return Belief(self.mean.copy(), self.covariance.copy())
 
     def with_new_payload(self, prior_mean: FloatArray, prior_covariance: FloatArray) -> Belief:
