@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of the house, held by a machine: who may import whom, how long a file is, what has a docstring."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+NAME = "panda_dynamics_ros"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / NAME
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Room (a folder or a file of the package): the rooms that it may import, beside itself. `__init__` is the
+# package's own front door: the public names. The arrow is robot -> dynamics -> model -> {estimation,
+# identification, simulation} -> {nodes, cli}; the three in the middle do not know each other.
+CHECKED = {"checks", "errors"}
+CORE = {"robot", "dynamics", "model", "pose", *CHECKED}
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "checks": {"errors"},
+    "pose": CHECKED,
+    "robot": CHECKED,
+    "dynamics": {"robot", *CHECKED},
+    "model": {"robot", "dynamics", *CHECKED},
+    "symbolic": CORE,
+    "joint_samples": CHECKED,
+    "stream_monitor": {"joint_samples", *CHECKED},
+    "bags": {"joint_samples", *CHECKED},
+    "csv_log": {"bags", "joint_samples", *CHECKED},
+    "dataset": {"bags", "csv_log", "joint_samples", "robot", "model", *CHECKED},
+    "estimation": CORE,
+    "identification": CORE | {"dataset", "joint_samples"},
+    "simulation": CORE,
+    "replay": CORE | {"estimation", "dataset", "joint_samples", "stream_monitor"},
+    "reporting": CORE | {"estimation", "identification", "dataset", "replay"},
+}
+BELOW_ROS = set(ARROWS)
+ARROWS["__init__"] = BELOW_ROS - {"reporting"}
+ARROWS["nodes"] = BELOW_ROS | {"__init__"}
+ARROWS["cli"] = BELOW_ROS | {"__init__"}
+# A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
+ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
+
+ROS_ROOMS = {"nodes"}
+ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio"}  # extras: the front door opens without them
+LINES = 300
+
+
+class Import(NamedTuple):
+    file: Path
+    line: int
+    module: str
+    within_function: bool
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports {self.module}"
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_room(module: str) -> str | None:
+    """The room of a dotted name in the package: `NAME.robot.friction` is in robot, `NAME.load_robot` in __init__."""
+    package, *rest = module.split(".")
+    if package != NAME:
+        return None
+    inside = rest and ((PACKAGE / rest[0]).is_dir() or (PACKAGE / f"{rest[0]}.py").is_file())
+    return rest[0] if inside else "__init__"
+
+
+def modules_of(node: ast.AST, file: Path) -> Iterator[str]:
+    """Dotted names that an import statement asks for; of `from a import b`, b may be a module of its own."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = file.relative_to(ROOT).parts[: -node.level] if node.level else ()
+        base = ".".join([*above, *([node.module] if node.module else [])])
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def imports_of(file: Path, source: str) -> Iterator[Import]:
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    within = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        for module in modules_of(node, file):
+            yield Import(file, getattr(node, "lineno", 0), module, id(node) in within)
+
+
+def wrong_arrows(file: Path, source: str) -> list[str]:
+    """Imports of rooms that the file's room may not know."""
+    room = room_of(file)
+    found = []
+    for each in imports_of(file, source):
+        allowed = ARROWS[room] | {room} | (ARROWS_WITHIN_FUNCTIONS.get(room, set()) if each.within_function else set())
+        target = imported_room(each.module)
+        if target is not None and target not in allowed:
+            found.append(f"{each}: {room} may import {', '.join(sorted(allowed))}")
+    return found
+
+
+def ros_imports(file: Path, source: str) -> list[str]:
+    """Imports of ROS 2 packages outside the rooms that may have them."""
+    if room_of(file) in ROS_ROOMS:
+        return []
+    packages = ((each, each.module.split(".")[0]) for each in imports_of(file, source))
+    return [str(each) for each, package in packages if package in ROS_PACKAGES or package.endswith("_msgs")]
+
+
+def undocumented(file: Path, source: str) -> list[str]:
+    """The module, and public classes, functions and methods, without a docstring."""
+    where = file.relative_to(ROOT)
+
+    def missing(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:
+        for child in node.body:
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                if child.name.startswith("_"):
+                    continue
+                if ast.get_docstring(child) is None:
+                    yield f"{where}:{child.lineno} {prefix}{child.name} has no docstring"
+                if isinstance(child, ast.ClassDef):
+                    yield from missing(child, f"{child.name}.")
+
+    tree = ast.parse(source)
+    own = [] if ast.get_docstring(tree) else [f"{where}:1 has no docstring"]
+    return own + list(missing(tree, ""))
+
+
+def assert_nothing_found_by(check: Callable[[Path, str], list[str]]) -> None:
+    found = [finding for file in FILES for finding in check(file, file.read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
+
+
+# ---- the house as it is ----------------------------------------------------------------------------------------
+
+
+def test_every_room_has_its_place_in_the_table() -> None:
+    assert {room_of(file) for file in FILES} <= set(ARROWS), "say in ARROWS what the new room may import"
+
+
+def test_imports_follow_the_arrows() -> None:
+    assert_nothing_found_by(wrong_arrows)
+
+
+def test_the_arrows_form_no_circle() -> None:
+    waiting = {room: targets - {"__init__"} for room, targets in ARROWS.items() if room != "__init__"}
+    while waiting:
+        free = {room for room, targets in waiting.items() if not targets & set(waiting)}
+        assert free, f"a circle among {sorted(waiting)}"
+        waiting = {room: targets for room, targets in waiting.items() if room not in free}
+
+
+def test_nothing_outside_nodes_imports_ros() -> None:
+    assert_nothing_found_by(ros_imports)
+
+
+def test_no_file_is_too_long_to_finish() -> None:
+    ours = [*FILES, *(path for folder in ("test", "launch", "benchmarks") for path in (ROOT / folder).rglob("*.py"))]
+    lengths = {str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines()) for file in ours}
+    assert {name: lines for name, lines in lengths.items() if lines > LINES} == {}
+
+
+def test_everything_public_has_a_docstring() -> None:
+    assert_nothing_found_by(undocumented)
+
+
+def test_every_file_states_its_licence() -> None:
+    without = [file for file in FILES if not file.read_text().startswith("# SPDX-License-Identifier: Apache-2.0\n")]
+    assert without == []
+
+
+def run_without(blocked: set[str], code: str) -> None:
+    """`code` in a fresh interpreter where the `blocked` packages are not to be found."""
+    prologue = f"import sys; sys.modules.update(dict.fromkeys({sorted(blocked)!r}))"
+    done = subprocess.run([sys.executable, "-c", f"{prologue}\n{code}"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_package_opens_without_any_optional_library() -> None:
+    run_without(OPTIONAL, f"import {NAME} as pdr; pdr.load_robot('panda')")
+
+
+def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
+    """Whatever the modules import at load time, through however many others."""
+    names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in FILES if room_of(file) not in ROS_ROOMS]
+    names = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
+    run_without({"rclpy"}, "\n".join(f"import {name}" for name in names))
+
+
+# ---- the checks themselves bite --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("robot/x.py", f"from {NAME}.dynamics import pose"),
+        ("robot/x.py", f"from {NAME} import dynamics"),
+        ("robot/x.py", "from ..dynamics import pose"),
+        ("dynamics/x.py", "from .. import model"),
+        ("dynamics/regrouping/x.py", "from ...model import RobotModel"),
+        ("dynamics/x.py", f"import {NAME}.model"),
+        ("estimation/x.py", f"from {NAME}.simulation import plant"),
+        ("estimation/x.py", f"from {NAME} import load_robot"),
+        ("estimation/x.py", f"def f():\n    from {NAME}.nodes import runner"),
+        ("cli/x.py", f"from {NAME}.nodes import runner"),
+        ("nodes/x.py", f"from {NAME}.cli import main"),
+        ("errors.py", f"from {NAME} import checks"),
+    ],
+)
+def test_a_wrong_arrow_is_found(file: str, source: str) -> None:
+    assert len(wrong_arrows(PACKAGE / file, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("dynamics/x.py", f"from {NAME}.robot import Friction\nfrom .batch import joint_rows\nimport numpy.linalg"),
+        ("dynamics/x.py", f"from {NAME} import checks"),
+        ("nodes/x.py", f"from {NAME} import load_robot\nfrom {NAME}.estimation import PayloadEstimator"),
+        ("cli/x.py", f"def f():\n    from {NAME}.nodes import runner"),
+    ],
+)
+def test_a_right_arrow_passes(file: str, source: str) -> None:
+    assert wrong_arrows(PACKAGE / file, source) == []
+
+
+@pytest.mark.parametrize("source", ["import rclpy", "from rclpy.node import Node", "from sensor_msgs.msg import Imu"])
+@pytest.mark.parametrize("body", ["{}", "def f():\n    {}", "try:\n    {}\nexcept ImportError:\n    pass"])
+def test_ros_is_found_outside_nodes_only(source: str, body: str) -> None:
+    assert len(ros_imports(PACKAGE / "cli/x.py", body.format(source))) == 1
+    assert ros_imports(PACKAGE / "nodes/x.py", body.format(source)) == []
+
+
+def test_a_missing_docstring_is_found() -> None:
+    source = "def f(): pass\nclass C:\n    def m(self): pass\n    def _p(self): pass\ndef _g(): pass\n"
+    missing = undocumented(PACKAGE / "pose.py", source)
+    assert [line.split(" ")[1] for line in missing] == ["has", "f", "C", "C.m"]
+
+
+def test_a_missing_library_would_be_noticed() -> None:
+    with pytest.raises(AssertionError, match="numpy"):
+        run_without({"numpy"}, f"import {NAME}")
