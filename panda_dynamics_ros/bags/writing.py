@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,16 @@ from panda_dynamics_ros.bags.rosbags_library import JOINT_STATE
 from panda_dynamics_ros.errors import ArgumentError
 
 STORAGES = ("mcap", "sqlite3")
+RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
 
 def write_joint_states(
-    path: str | Path, samples: Iterable[JointStateSample], storage: str = "mcap", topic: str = "/joint_states"
+    path: str | Path,
+    samples: Iterable[JointStateSample],
+    storage: str = "mcap",
+    topic: str = "/joint_states",
+    *,
+    overwrite: bool = False,
 ) -> Path:
     """Write a rosbag2 folder (storage file and metadata.yaml) with the samples on one topic.
 
@@ -28,6 +36,7 @@ def write_joint_states(
     path: the folder to make.
     samples: of any length, also none; the stamp of each is that of its header and its time of reception.
     storage: "mcap" or "sqlite3".
+    overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
 
     Returns
     -------
@@ -35,19 +44,20 @@ def write_joint_states(
 
     Raises
     ------
-    ArgumentError: `path` exists, there is no such storage, or a stamp is not a time from 0 to 2^31 s.
+    ArgumentError: `path` exists and may not be replaced, there is no such storage, or a stamp is not a time
+        from 0 to 2^31 s.
     MissingDependencyError: rosbags is not installed.
     """
     if storage not in STORAGES:
         raise ArgumentError(f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}")
     path = Path(path).expanduser()
-    if path.exists():
-        raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
     if storage == "sqlite3" and set(str(path)) & set("?#%"):
         raise ArgumentError(
             f"path: expected none of ?, #, % for sqlite3 (rosbags takes it for a URI), got {str(path)!r}"
         )
     types = rosbags_library.typestore()
+    if path.exists():
+        _remove_recording(path, overwrite)
     rosbag2 = rosbags_library.module("rosbags.rosbag2")
     plugin = rosbag2.StoragePlugin[storage.upper()]
     # Version 8 is what Humble to Jazzy read.
@@ -57,6 +67,14 @@ def write_joint_states(
             message, time = _message(types, sample)
             writer.write(connection, time, types.serialize_cdr(message, JOINT_STATE))
     return path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
+
+
+def _remove_recording(path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
+    if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
+        raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
+    shutil.rmtree(path)
 
 
 def _message(types: Any, sample: JointStateSample) -> tuple[Any, int]:

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bag_files import (
+    assert_same,
     cut,
+    read_whole,
     samples,
     write_bag,
 )
@@ -86,3 +88,14 @@ def test_writing_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     for stamp in (-1.0, np.nan, 2.0**31):
         with pytest.raises(ArgumentError, match="stamp"):
             write_joint_states(tmp_path / f"bag{stamp}", [replace(samples(1)[0], stamp=stamp)])
+
+
+def test_only_a_recording_is_overwritten(tmp_path: Path) -> None:
+    write_joint_states(tmp_path / "bag", samples(5), "sqlite3")
+    write_joint_states(tmp_path / "bag", samples(3), overwrite=True)
+    assert_same(read_whole(tmp_path / "bag"), samples(3))
+    (tmp_path / "bag" / "thesis.tex").touch()
+    for path in (tmp_path / "bag", tmp_path / "bag" / "thesis.tex"):
+        with pytest.raises(ArgumentError, match="holds something else"):
+            write_joint_states(path, samples(3), overwrite=True)
+    assert (tmp_path / "bag" / "thesis.tex").exists()
