@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from panda_dynamics_ros import dynamics
-from panda_dynamics_ros.robot import RobotDescription, read_robot
+from panda_dynamics_ros.robot import RobotDescription, attach, read_end_effector, read_robot
 
 
 class RobotModel(RobotDescription):
@@ -31,17 +31,28 @@ class RobotModel(RobotDescription):
     momentum = dynamics.momentum
 
 
-def load_robot(source: str | Path = "panda") -> RobotModel:
+def load_robot(
+    source: str | Path = "panda",
+    *,
+    end_effector: str | Path = "none",
+    base: str | None = None,
+    tip: str | None = None,
+) -> RobotModel:
     """An arm of the library, or of a user's file.
 
     Parameters
     ----------
-    source: "panda" (Gaz et al. 2019), "panda_ledezma" (document 000), "fr3", or the path of a .yaml file.
+    source: "panda" (Gaz et al. 2019), "panda_ledezma" (document 000), "fr3", or the path of a .yaml or .urdf file.
+    end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
+        link, and `ee` its tool frame.
+    base, tip: links between which the chain of a .urdf file is taken; by default its root, and the end link with
+        most joints to it. See `robot.urdf_file.read_urdf` for what URDF does and does not say.
 
     Raises
     ------
-    ArgumentError: neither a library name nor a path; the message lists the names.
+    ArgumentError: neither a library name nor a path, and the message lists the names; or `base` or `tip` do not
+        fit, and the message lists the links.
     DataFileNotFoundError: the file does not exist.
     RobotDescriptionError: the file is malformed, or a link is not physical.
     """
-    return read_robot(source, RobotModel)
+    return attach(read_robot(source, RobotModel, base, tip), read_end_effector(end_effector))

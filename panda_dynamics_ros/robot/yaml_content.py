@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import InertialParameters, symmetric_from_six
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.yaml_keys import body, booleans, listed, mapping, per_joint, string_keys, transform
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -31,21 +31,21 @@ def robot_from_content(content: Any, model: type[Robot]) -> Robot:
     ------
     ArgumentError, RobotDescriptionError: the message names the key, or the link.
     """
-    top = _mapping(content, "description", REQUIRED, OPTIONAL)
-    names = tuple(str(name) for name in _list(top["joint_names"], "joint_names"))
+    top = mapping(content, "description", REQUIRED, OPTIONAL)
+    names = tuple(str(name) for name in listed(top["joint_names"], "joint_names"))
     n = len(names)
-    links = _list(top["links"], "links")
+    links = listed(top["links"], "links")
     return model(
         name=str(top["name"]),
         joint_names=names,
         placements=_placements(top, n),
-        prismatic=tuple(_booleans(top.get("prismatic", [False] * n), "prismatic")),
-        links=tuple(_link(link, f"link {i + 1}", top["inertia_about"]) for i, link in enumerate(links)),
-        T_joint_flange=_transform(top.get("flange", {}), "flange"),
-        T_flange_ee=_transform(top.get("end_effector", {}), "end_effector"),
-        friction=Friction.of(n, **_string_keys(top.get("friction", {}), "friction")),
-        limits=JointLimits(**_per_joint(top["limits"], n, "limits", LIMITS)),
-        residual=ResidualModel(**_per_joint(top["residual"], n, "residual", ("std", "correlation_time"))),
+        prismatic=tuple(booleans(top.get("prismatic", [False] * n), "prismatic")),
+        links=tuple(body(link, f"link {i + 1}", top["inertia_about"]) for i, link in enumerate(links)),
+        T_joint_flange=transform(top.get("flange", {}), "flange"),
+        T_flange_ee=transform(top.get("end_effector", {}), "end_effector"),
+        friction=Friction.of(n, **string_keys(top.get("friction", {}), "friction")),
+        limits=JointLimits(**per_joint(top["limits"], n, "limits", LIMITS)),
+        residual=ResidualModel(**per_joint(top["residual"], n, "residual", ("std", "correlation_time"))),
         gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
     )
 
@@ -68,79 +68,6 @@ def _placements(top: Mapping[str, Any], n: int) -> FloatArray:
         raise RobotDescriptionError(f"description: expected either the key modified_dh or placements, got {both}")
     if "placements" in top:
         return checks.exactly(top["placements"], (n, 4, 4), "placements")
-    dh = _per_joint(top["modified_dh"], n, "modified_dh", ("a", "d", "alpha"), ("theta",))
+    dh = per_joint(top["modified_dh"], n, "modified_dh", ("a", "d", "alpha"), ("theta",))
     theta = dh.get("theta", np.zeros(n))
     return np.array([modified_dh(*row) for row in zip(dh["a"], dh["d"], dh["alpha"], theta, strict=True)])
-
-
-def _transform(content: Any, name: str) -> FloatArray:
-    """A constant (4, 4) transform of an optional rotation (rows) and an optional translation (m)."""
-    given = _mapping(content, name, (), ("rotation", "translation"))
-    T = np.eye(4)
-    rotation = checks.exactly(given.get("rotation", np.eye(3)), (3, 3), f"{name}.rotation")
-    T[:3, :3] = checks.rotation_matrix(rotation, f"{name}.rotation")
-    T[:3, 3] = checks.exactly(given.get("translation", np.zeros(3)), (3,), f"{name}.translation")
-    return T
-
-
-def _link(content: Any, name: str, inertia_about: Any) -> InertialParameters:
-    """One body, of its centre of mass or first moment, its inertia taken about the CoM or the frame's origin."""
-    if inertia_about not in ("com", "origin"):
-        raise RobotDescriptionError(f"inertia_about: expected com or origin, got {inertia_about!r}")
-    position = "first_moment" if isinstance(content, Mapping) and "first_moment" in content else "com"
-    given = _mapping(content, name, ("mass", position, "inertia"))
-    mass = checks.number(given["mass"], f"{name}: mass", minimum=0.0)
-    vector = checks.exactly(given[position], (3,), f"{name}: {position}")
-    six = checks.exactly(given["inertia"], (6,), f"{name}: inertia")
-    first_moment = vector if position == "first_moment" else mass * vector
-    try:
-        link = InertialParameters.from_vector([mass, *first_moment, *six])
-    except ArgumentError as error:
-        raise RobotDescriptionError(f"{name}: {error}") from error
-    if inertia_about == "com":
-        link = InertialParameters(mass, link.com if position == "first_moment" else vector, symmetric_from_six(six))
-    if not link.is_physical():
-        raise RobotDescriptionError(
-            f"{name}: expected a body that some distribution of mass has, got mass {mass:g} kg and second moments "
-            f"about the CoM of {link.second_moments.round(6).tolist()} kg m^2"
-        )
-    return link
-
-
-def _mapping(content: Any, name: str, required: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Any]:
-    """`content` as a mapping that has all of the `required` keys, and none but these and the `optional`."""
-    known = [*required, *optional]
-    given = _string_keys(content, name)
-    unknown = [key for key in given if key not in known]
-    missing = [key for key in required if key not in given]
-    if unknown:
-        raise RobotDescriptionError(f"{name}: expected keys among {', '.join(known)}, got {', '.join(unknown)}")
-    if missing:
-        raise RobotDescriptionError(f"{name}: expected the key {missing[0]}, got {', '.join(given) or 'no key'}")
-    return given
-
-
-def _string_keys(content: Any, name: str) -> dict[str, Any]:
-    if not isinstance(content, Mapping):
-        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
-    return {str(key): value for key, value in content.items()}
-
-
-def _per_joint(
-    content: Any, n: int, name: str, required: Iterable[str], optional: Iterable[str] = ()
-) -> dict[str, FloatArray]:
-    given = _mapping(content, name, required, optional)
-    return {key: checks.exactly(value, (n,), f"{name}.{key}") for key, value in given.items()}
-
-
-def _list(content: Any, name: str) -> list[Any]:
-    if not isinstance(content, list):
-        raise RobotDescriptionError(f"{name}: expected a list, got {content!r:.60}")
-    return content
-
-
-def _booleans(content: Any, name: str) -> list[bool]:
-    for entry in _list(content, name):
-        if not isinstance(entry, bool):
-            raise RobotDescriptionError(f"{name}: expected true or false for each joint, got {entry!r:.60}")
-    return list(content)

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robot descriptions in YAML files: the library of arms, and a user's own."""
+"""Robots by name or path: the library of arms, and a user's own YAML or URDF file."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import yaml
 
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.urdf_file import read_urdf
 from panda_dynamics_ros.robot.yaml_content import robot_from_content
 
 LIBRARY = Path(__file__).parent / "arms"
+YAML, URDF = (".yaml", ".yml"), (".urdf",)
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -22,44 +24,76 @@ def library_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in LIBRARY.glob("*.yaml")))
 
 
-def find_description(source: str | Path) -> Path:
-    """The YAML file of a library name or of a path.
+def find_description(
+    source: str | Path,
+    library: Path = LIBRARY,
+    suffixes: tuple[str, ...] = (*YAML, *URDF),
+    argument: str = "robot",
+    others: tuple[str, ...] = (),
+) -> Path:
+    """The file of a name in `library` or of a path.
 
     Raises
     ------
-    ArgumentError: neither a library name nor a path; the message lists the names.
+    ArgumentError: neither a library name nor a path; the message lists the names (and the `others`, which the
+        caller deals with).
     DataFileNotFoundError: a path to a file that does not exist.
     """
+    names = tuple(sorted(path.stem for path in library.glob("*.yaml")))
     name = str(source)
-    if name in library_names():
-        return LIBRARY / f"{name}.yaml"
-    if not isinstance(source, str | Path) or Path(source).suffix not in (".yaml", ".yml"):
+    if name in names:
+        return library / f"{name}.yaml"
+    if name.endswith(".xacro"):
         raise ArgumentError(
-            f"robot: expected one of {', '.join(library_names())} or a path to a .yaml file, got {source!r}"
+            f"{argument}: expected plain URDF, got {name!r}; expand it first: xacro {name} > robot.urdf"
+        )
+    if not isinstance(source, str | Path) or Path(source).suffix not in suffixes:
+        raise ArgumentError(
+            f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
+            f"{suffixes[-1]} file, got {source!r}"
         )
     path = Path(source).expanduser()
     if not path.is_file():
-        raise DataFileNotFoundError(f"robot: expected an existing file, got {name!r}")
+        raise DataFileNotFoundError(f"{argument}: expected an existing file, got {name!r}")
     return path
 
 
-def read_robot(source: str | Path, model: type[Robot]) -> Robot:
-    """The robot of a library name or YAML file, as an instance of `model`.
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file.
 
     Raises
     ------
-    ArgumentError: neither a library name nor a path; the message lists the names.
+    RobotDescriptionError: the file cannot be read; the message names it.
+    """
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from error
+    except OSError as error:
+        raise RobotDescriptionError(f"{path}: expected a readable file, got {error.strerror}") from error
+
+
+def read_robot(source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
+    """The robot of a library name, YAML or URDF file, as an instance of `model`.
+
+    Parameters
+    ----------
+    base, tip: links of a URDF file, see `read_urdf`.
+
+    Raises
+    ------
+    ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
     DataFileNotFoundError: a path to a file that does not exist.
     RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message
         names the file, and the key or the link.
     """
     path = find_description(source)
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from error
-    except OSError as error:
-        raise RobotDescriptionError(f"{path}: expected a readable file, got {error.strerror}") from error
+    if path.suffix in URDF:
+        return read_urdf(path, model, base, tip)
+    for name, link in (("base", base), ("tip", tip)):
+        if link is not None:
+            raise ArgumentError(f"{name}: expected none, since only a .urdf file has a chain to choose, got {link!r}")
+    content = read_yaml(path)
     try:
         return robot_from_content(content, model)
     except (ArgumentError, RobotDescriptionError) as error:

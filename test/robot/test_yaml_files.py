@@ -249,12 +249,12 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
         pdr.load_robot(tmp_path / "arm.yaml")
 
 
-@pytest.mark.parametrize("name", ["pandas", "Panda", "", "panda.urdf", "arms/panda", None, 7])
+@pytest.mark.parametrize("name", ["pandas", "Panda", "", "panda.sdf", "arms/panda", None, 7])
 def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         pdr.load_robot(name)
     assert str(caught.value) == (
-        f"robot: expected one of fr3, panda, panda_ledezma or a path to a .yaml file, got {name!r}"
+        f"robot: expected one of fr3, panda, panda_ledezma or a path to a .yaml, .yml or .urdf file, got {name!r}"
     )
 
 

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serial arms from URDF files: arbitrary placements and axes, a chain picked by its base and tip."""
+
+from __future__ import annotations
+
+import warnings
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.inertial import InertialParameters
+from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.physical import require_physical
+from panda_dynamics_ros.robot.urdf_tree import Tree
+from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, number, parse_urdf
+
+Robot = TypeVar("Robot", bound=RobotDescription)
+
+# What URDF does not state, or not for a continuous joint.
+ACCELERATION = 10.0  # rad/s^2 or m/s^2
+CONTINUOUS = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}  # rad, rad/s, N m: one turn
+RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5  # std of the torque residual as a share of the effort limit; s
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
+
+
+def read_urdf(path: Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
+    """The chain of a URDF file from link `base` to link `tip`, as an instance of `model`.
+
+    The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the URDF's
+    joint i, and its z along the joint's axis: where the axis is z, it is the URDF's own link frame. Links that
+    fixed joints hold together become one body, those beside the chain included. Whatever moves on further joints
+    off the chain (fingers, say) is left out, and a warning says how much that weighs.
+    Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the URDF's; acceleration limits
+    and the torque residual, which it does not state, are the constants above, to be replaced by an
+    identification. A continuous joint gets limits of one turn.
+
+    Parameters
+    ----------
+    base: by default the root link.
+    tip: by default the link that is most movable joints away, of those the one that is most joints away.
+
+    Raises
+    ------
+    ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep; the message
+        lists the ends.
+    RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
+        joint on the chain, or a link of the chain is not physical; the message names the file and the link or
+        joint.
+    """
+    try:
+        tree = Tree(parse_urdf(path))
+        start = tree.root if base is None else _known(tree, base, "base")
+        end = tree.deepest_tip(start) if tip is None else _known(tree, tip, "tip")
+        return _robot(tree, start, end, model)
+    except RobotDescriptionError as error:
+        raise RobotDescriptionError(f"{path}: {error}") from error
+    except ArgumentError as error:
+        raise ArgumentError(f"{path}: {error}") from error
+
+
+def _known(tree: Tree, link: str, name: str) -> str:
+    if link not in tree.urdf.links:
+        raise ArgumentError(f"{name}: expected one of the links {', '.join(tree.urdf.links)}, got {link!r}")
+    return link
+
+
+def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
+    joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
+    for joint in joints:
+        _check_kind(joint)
+    if not joints:
+        raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
+    parts, T_link_frame = tree.rigid_body(base), np.eye(4)  # of the body that carries the joint; a rotation
+    placements, links = [], []
+    for joint in joints:
+        T_link_next = _frame_along(joint.axis)
+        T_body_child = parts[joint.parent] @ joint.T_parent_child
+        placements.append(T_link_frame.T @ T_body_child @ T_link_next)
+        parts, T_link_frame = tree.rigid_body(joint.child), T_link_next
+        links.append(_joined(tree, parts, T_link_frame))
+    _warn_of_left_out(tree, joints)
+    limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in CONTINUOUS}
+    n = len(joints)
+    return model(
+        name=tree.urdf.name,
+        joint_names=tuple(joint.name for joint in joints),
+        placements=np.array(placements),
+        prismatic=tuple(joint.kind == "prismatic" for joint in joints),
+        links=tuple(links),
+        T_joint_flange=T_link_frame.T @ parts[tip],
+        T_flange_ee=np.eye(4),
+        friction=Friction.of(n, viscous=_dynamics(joints, "damping"), coulomb=_dynamics(joints, "friction")),
+        limits=JointLimits(acceleration=np.full(n, ACCELERATION), **limits),
+        residual=ResidualModel(RESIDUAL_SHARE * limits["effort"], np.full(n, RESIDUAL_TIME)),
+        gravity=np.array(GRAVITY),
+    )
+
+
+def _check_kind(joint: UrdfJoint) -> None:
+    if joint.mimics is not None:
+        raise RobotDescriptionError(
+            f"joint {joint.name}: expected independent joints, got one that mimics {joint.mimics}"
+        )
+    if joint.kind in ("floating", "planar"):
+        raise RobotDescriptionError(
+            f"joint {joint.name}: expected revolute, continuous or prismatic on the chain, got {joint.kind}"
+        )
+
+
+def _frame_along(axis: FloatArray) -> FloatArray:
+    """The rotation (4, 4) with z along a unit axis that turns x and y least; 1 where the axis is z already."""
+    T = np.eye(4)
+    # About e_z x axis; for an axis below the horizon, after half a turn about x: no division by about zero.
+    x, y, z = axis if axis[2] >= 0.0 else -axis
+    W = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
+    T[:3, :3] += W + W @ W / (1.0 + z)
+    if axis[2] < 0.0:
+        T[:3, :3] = T[:3, :3] @ np.diag((1.0, -1.0, -1.0))
+    return T
+
+
+def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) -> InertialParameters:
+    """One body of the links that move together, in the joint frame."""
+    bodies = []
+    for link, T_link_part in parts.items():
+        body = tree.urdf.links[link]
+        if body is not None:
+            require_physical(body, f"link {link}")
+            bodies.append(body.transformed(T_link_frame.T @ T_link_part))
+    return reduce(add, bodies) if bodies else InertialParameters.zero()
+
+
+def _limit(joint: UrdfJoint, key: str) -> float:
+    """One limit of a joint; URDF demands them of every joint but a continuous one."""
+    owner = f"joint {joint.name}: limit"
+    continuous = joint.kind == "continuous"
+    if joint.limit is None and not continuous:
+        raise RobotDescriptionError(f"{owner}: expected the element limit, got none")
+    given = joint.limit or {}
+    if key in ("lower", "upper"):
+        if continuous:
+            return CONTINUOUS[key]
+        lower, upper = number(given, "lower", owner, "0"), number(given, "upper", owner, "0")
+        if not lower < upper:
+            raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
+        return lower if key == "lower" else upper
+    value = number(given, key, owner, repr(CONTINUOUS[key]) if continuous else None)
+    if value <= 0.0:
+        raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
+    return value
+
+
+def _dynamics(joints: list[UrdfJoint], key: str) -> FloatArray:
+    return np.array([number(joint.dynamics, key, f"joint {joint.name}: dynamics", "0") for joint in joints])
+
+
+def _warn_of_left_out(tree: Tree, joints: list[UrdfJoint]) -> None:
+    """Say which masses hang on moving links by joints that are not of the chain."""
+    on_chain = {joint.name for joint in joints}
+    names, mass = [], 0.0
+    for carrier in joints:
+        for part in tree.rigid_body(carrier.child):
+            for joint in tree.child_joints[part]:
+                if joint.kind != "fixed" and joint.name not in on_chain:
+                    for link in tree.descendants(joint.child):
+                        body = tree.urdf.links[link]
+                        if body is not None and body.mass != 0.0:
+                            names.append(link)
+                            mass += body.mass
+    if names:
+        warnings.warn(
+            f"{tree.urdf.name}: links on movable joints off the chain are left out: {', '.join(names)} ({mass:g} kg)",
+            stacklevel=2,
+        )
