@@ -116,11 +116,13 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
 
     Returns
     -------
-    (..., n, n), kg m^2/s.
+    (..., n, n), kg m^2/s: C_ij = sum_k 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) dq_k.
 
     Raises
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
+
+    Reference: Echeandia and Wensing, 2021, algorithm 1.
     """
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
     C = np.empty((len(q_rows), robot.n, robot.n))

@@ -126,12 +126,14 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
 
     Returns
     -------
-    p: (..., n), N m s.
-    bias: (..., n), N m.
+    p: (..., n), N m s (N s for prismatic joints).
+    bias: (..., n), N m (N for prismatic joints).
 
     Raises
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
+
+    Reference: De Luca and Mattone, ICRA 2005.
     """
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
     p, bias = np.empty_like(q_rows), np.empty_like(q_rows)
@@ -156,6 +158,8 @@ def payload_momentum_regressors(
     Raises
     ------
     ArgumentError: an argument is not finite or not of shape (..., n), or the frame is not in the last link.
+
+    Reference: De Luca and Mattone, ICRA 2005, for the momentum; document 003, slides 4 and 20, for theta.
     """
     robot.last_joint_frame(frame)
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)

@@ -47,7 +47,8 @@ class InertialParameters:
 
     Raises
     ------
-    ArgumentError: a shape is wrong, a value is not finite, or the inertia is not symmetric.
+    ArgumentError: a shape is wrong, a value is not finite, or the inertia is not symmetric. Whether a body
+        can exist is not asked here: see `is_physical`.
     """
 
     mass: float
@@ -74,7 +75,7 @@ class InertialParameters:
 
         Raises
         ------
-        ArgumentError: a first moment without a mass has no centre of mass.
+        ArgumentError: `vector` is not a finite (10,) array, or has a first moment without a mass.
         """
         v = checks.exactly(vector, (10,), "vector")
         mass, first_moment = float(v[0]), v[1:4]
