@@ -42,6 +42,6 @@ def test_free_swing_keeps_its_energy(name: str) -> None:
         kinetic = 0.5 * dq @ robot.mass_matrix(q) @ dq
         assert kinetic > 1.0, "the arm hardly moved"  # J
         errors.append(abs(total_energy(robot, q, dq) - start) / kinetic)
-    assert errors[0] < 1e-6, errors
+    assert errors[0] < 1e-7, errors  # seen: 4e-9
     # The rest is the integrator's: halving the step takes 2^4 or 2^5 off, where a wrong equation would take nothing.
     assert errors[1] < errors[0] / 12 or errors[1] < 1e-12, errors

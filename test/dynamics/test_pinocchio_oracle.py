@@ -3,7 +3,7 @@
 
 The chains turn and slide at arbitrary placements under gravity from an arbitrary direction, so nothing can hide
 behind the Panda's right angles. Tolerance: the issue asks for 1e-9 of a sample's largest entry; both sides are
-exact up to rounding, 1e-13 or so, and forward dynamics loses the condition number of M (below 1e5) of that.
+exact up to rounding, seen up to 6e-12, and forward dynamics may lose the condition number of M (4e4) of that.
 """
 
 from __future__ import annotations
