@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A MuJoCo model of a robot description: kinematics as XML, inertias written into the compiled model.
+
+MuJoCo's compiler refuses a body whose principal moments break the triangle inequality (link 2 of
+`panda_ledezma`, by rounding), and `balanceinertia="true"` would replace all three moments by their mean. The
+engine itself needs neither: it wants mass, centre, principal moments and their axes. So every body is
+compiled with a placeholder and gets its own, diagonalised here, by `write_body`; nothing is rounded, and a
+payload changes at run time the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+
+PAYLOAD_BODY = "payload"
+# Off-centre and turned, so that the compiler sets none of its shortcuts for aligned inertial frames.
+_PLACEHOLDER = '<inertial pos=".01 .02 .03" quat=".8 .4 .4 .2" mass="1" diaginertia=".01 .02 .025"/>'
+
+
+def engine() -> Any:
+    """The `mujoco` module.
+
+    Raises
+    ------
+    MissingDependencyError: it is not installed.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingDependencyError(f"the simulated arm needs MuJoCo (pip install mujoco): {error}") from error
+    return mujoco
+
+
+def link_body(link: int) -> str:
+    """Name of the MuJoCo body of link 1..n."""
+    return f"link{link}"
+
+
+def arm_xml(robot: RobotDescription, timestep: float = 1e-3) -> str:
+    """MJCF of the arm: bodies `link1`.., joints with the robot's names, `flange`, `payload`; world is base.
+
+    Inertias are placeholders (see `mujoco_model`), capsules between joint frames are for the eye only:
+    nothing collides. Joint limits are not constraints: the controller keeps to them.
+    """
+    gravity = " ".join(repr(float(x)) for x in robot.gravity)
+    lines = [
+        f'<mujoco model="{robot.name}"><compiler angle="radian" inertiafromgeom="false" balanceinertia="false"/>',
+        # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
+        f'<option timestep="{float(timestep)!r}" gravity="{gravity}" integrator="Euler">',
+        '<flag eulerdamp="disable"/></option>',
+        '<default><geom type="capsule" contype="0" conaffinity="0" size=".055" rgba=".92 .93 .95 1"/></default>',
+        "<worldbody>",
+        '<light pos="1 -1 3" dir="-.3 .3 -1"/>',
+    ]
+    for i, T in enumerate(robot.placements):
+        joint = "slide" if robot.prismatic[i] else "hinge"
+        lines += [
+            _capsule(T[:3, 3]),
+            f'<body name="{link_body(i + 1)}" {_placement(T)}>{_PLACEHOLDER}',
+            f'<joint name="{robot.joint_names[i]}" type="{joint}" axis="0 0 1" limited="false"/>',
+        ]
+    lines += [
+        _capsule(robot.T_joint_flange[:3, 3]),
+        f'<site name="flange" {_placement(robot.T_joint_flange)}/>',
+        f'<body name="{PAYLOAD_BODY}" {_placement(robot.T_joint_flange)}>{_PLACEHOLDER}</body>',
+        "</body>" * robot.n,
+        "</worldbody></mujoco>",
+    ]
+    return "\n".join(lines)
+
+
+def mujoco_model(
+    robot: RobotDescription,
+    *,
+    payload: InertialParameters | None = None,
+    armature: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
+    timestep: float = 1e-3,
+) -> Any:
+    """The robot as a `mujoco.MjModel`, its inertias exact to rounding.
+
+    Parameters
+    ----------
+    payload: what the flange carries, in flange axes; nothing by default.
+    armature: number or (n,), kg m^2, rotor inertia behind the gear.
+    damping: number or (n,), N m s/rad, viscous friction behind the gear.
+    timestep: s.
+
+    Raises
+    ------
+    ArgumentError: an inertia is not positive definite, `armature` or `damping` is not a number or (n,).
+    MissingDependencyError: MuJoCo is not installed.
+    """
+    checks.number(timestep, "timestep", minimum=1e-6, maximum=0.1)
+    model = engine().MjModel.from_xml_string(arm_xml(robot, timestep))
+    model.dof_armature[:] = np.broadcast_to(_per_joint(armature, robot.n, "armature"), robot.n)
+    model.dof_damping[:] = np.broadcast_to(_per_joint(damping, robot.n, "damping"), robot.n)
+    for i, link in enumerate(robot.links):
+        write_body(model, link_body(i + 1), link)
+    write_body(model, PAYLOAD_BODY, payload or InertialParameters.zero())
+    refresh_constants(model)
+    return model
+
+
+def write_body(model: Any, name: str, body: InertialParameters) -> None:
+    """Give the MuJoCo body `name` these inertial parameters (in its own frame). Call `refresh_constants` after.
+
+    I = R diag(moments) R^T with a proper rotation R, which MuJoCo keeps as a quaternion.
+
+    Raises
+    ------
+    ArgumentError: the mass is negative, or the inertia has a negative principal moment.
+    """
+    moments, R = np.linalg.eigh(body.inertia)
+    if body.mass < 0.0 or moments[0] < 0.0:
+        raise ArgumentError(
+            f"{name}: expected mass and principal moments >= 0, got {body.mass:g} kg, {moments.tolist()} kg m^2"
+        )
+    R[:, 2] *= np.sign(np.linalg.det(R))
+    quaternion = np.empty(4)
+    engine().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
+    index = model.body(name).id
+    model.body_mass[index] = body.mass
+    model.body_ipos[index] = body.com
+    model.body_iquat[index] = quaternion
+    model.body_inertia[index] = moments
+    model.body_sameframe[index] = 0  # the inertial frame is its own, never taken for the body's
+
+
+def refresh_constants(model: Any, scratch: Any = None) -> None:
+    """Recompute what MuJoCo derives from masses. `scratch` is an MjData that this overwrites; made if absent."""
+    mujoco = engine()
+    mujoco.mj_setConst(model, mujoco.MjData(model) if scratch is None else scratch)
+
+
+def _per_joint(value: ArrayLike, n: int, name: str) -> FloatArray:
+    array = checks.real_array(value, name)
+    if array.shape not in ((), (n,)) or (array < 0.0).any():
+        raise ArgumentError(f"{name}: expected a number or shape ({n},), not negative, got {array.tolist()}")
+    return array
+
+
+def _placement(T: FloatArray) -> str:
+    """`pos` and `quat` (w, x, y, z) attributes of a rigid transform."""
+    quaternion = np.empty(4)
+    engine().mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
+    position, orientation = (" ".join(repr(float(x)) for x in v) for v in (T[:3, 3], quaternion))
+    return f'pos="{position}" quat="{orientation}"'
+
+
+def _capsule(end: FloatArray) -> str:
+    if np.linalg.norm(end) < 1e-3:
+        return ""
+    return f'<geom fromto="0 0 0 {" ".join(repr(float(x)) for x in end)}"/>'

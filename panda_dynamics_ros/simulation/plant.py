@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated Panda: MuJoCo moves it, and its sensors report what the real arm's would.
+
+Between motor and link sits the torque sensor. On the motor's side are rotor inertia, gear friction and damping,
+which it does not see; on the link's side the rigid arm, its payload, link friction and pushes:
+    u - armature ddq - gear friction = tau = M ddq + C dq + g + link friction - J^T F.
+`tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. The rigid
+part comes from MuJoCo, not from this package's own dynamics.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.friction import friction_kernel
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.simulation.controller import computed_torque
+from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
+from panda_dynamics_ros.simulation.excitation import Excitation, excitation_sample
+from panda_dynamics_ros.simulation.hysteresis import dahl_step
+from panda_dynamics_ros.simulation.mjcf import (
+    PAYLOAD_BODY,
+    engine,
+    link_body,
+    mujoco_model,
+    refresh_constants,
+    write_body,
+)
+from panda_dynamics_ros.simulation.motion_search import exciting_motion
+from panda_dynamics_ros.simulation.perturbation import PRESLIDING_DISTANCE, perturbed_arm
+from panda_dynamics_ros.simulation.realism import Realism
+from panda_dynamics_ros.simulation.sensors import Sensors
+
+# The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
+ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
+MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
+MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m, with Dahl's hysteresis
+MAX_PAYLOAD = 10.0  # kg, over thrice what the arm is made for
+
+
+class Measurement(NamedTuple):
+    """One sample: stamp (s); q, dq, tau (n,) in rad, rad/s, N m (link side, gravity included)."""
+
+    stamp: float
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+
+
+class SimulatedPanda:
+    """An arm of the Panda's build on an exciting motion, sampled at 1 kHz. The same seed gives the same samples.
+
+    Parameters
+    ----------
+    robot: the model that an estimator would use; the true arm differs from it.
+    seed: >= 0, of the true arm, the disturbance, the noise and (by default) the motion.
+    payload: what the flange carries at the start, in flange axes.
+    realism: how far the arm departs from `robot`; at the real level by default.
+    excitation: the motion; `exciting_motion(robot, seed)` by default.
+
+    Raises
+    ------
+    ArgumentError: the robot does not have 7 joints, the payload is not physical, the motion has other joints.
+    MissingDependencyError: MuJoCo is not installed.
+    """
+
+    timestep = 1e-3
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        *,
+        seed: int = 0,
+        payload: InertialParameters | None = None,
+        realism: Realism | None = None,
+        excitation: Excitation | None = None,
+    ) -> None:
+        n = robot.n
+        if n != len(ARMATURE):
+            raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
+        self.robot, self.realism = robot, realism or Realism()
+        self.excitation = excitation or exciting_motion(robot, seed)
+        if self.excitation.rest.shape != (n,):
+            raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.rest.size}")
+        streams = np.random.SeedSequence(int(checks.number(seed, "seed", minimum=0))).spawn(3)
+        arm_rng, disturbance_rng, sensor_rng = (np.random.default_rng(stream) for stream in streams)
+        self.true_arm = perturbed_arm(robot, self.excitation, self.realism, arm_rng)
+        self._disturbance = OrnsteinUhlenbeck(
+            self.realism.residual * self.realism.disturbance_share * robot.residual.std,
+            robot.residual.correlation_time,
+            self.timestep,
+            disturbance_rng,
+        )
+        self._sensors = Sensors(self.realism.sensors, self.true_arm.joint_offset, self.timestep, sensor_rng)
+        self._build()
+        self._payload = InertialParameters.zero()
+        if payload is not None:
+            self.attach(payload)
+
+    def _build(self) -> None:
+        mujoco, n = engine(), self.robot.n
+        self._mujoco: Any = mujoco
+        self._model = mujoco_model(
+            self.true_arm.robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep
+        )
+        self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
+        self._data.qpos[:] = self.excitation.rest
+        self._samples = 0
+        self._motor_state, self._link_state = np.zeros(n), np.zeros(n)
+        self._armature, self._motor_friction = np.array(ARMATURE), np.array(MOTOR_FRICTION)
+        self._reference, self._wrenches = np.empty((3, n)), np.empty((n, 6))
+        self._command, self._motor, self._rigid, self._push = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+        self._friction = np.empty((1, n))
+        self._push_body, self._push_force, self._push_end = 0, np.zeros(3), -1
+
+    @property
+    def time(self) -> float:
+        """Stamp of the next sample, s."""
+        return self._samples * self.timestep
+
+    @property
+    def truth(self) -> InertialParameters:
+        """The payload carried now, in flange axes; of zero mass when there is none."""
+        return self._payload
+
+    def step(self) -> Measurement:
+        """The sample of the present instant; the arm then moves on by one time step."""
+        data, stamp = self._data, self.time
+        excitation_sample(stamp, *self.excitation.arguments, *self._reference)
+        link_friction = self._link_friction()
+        self._apply_motors()
+        self._update_push()
+        data.qfrc_applied[:] = self._motor - link_friction + self._push
+        self._mujoco.mj_forward(self._model, data)
+        self._mujoco.mj_rne(self._model, data, 1, self._rigid)  # M ddq + C dq + g, without armature
+        tau = self._rigid + link_friction - self._push + self._disturbance.step()
+        measured = self._sensors.measure(data.qpos, data.qvel, tau)
+        dahl_step(self._motor_state, data.qvel, self.timestep, PRESLIDING_DISTANCE)
+        dahl_step(self._link_state, data.qvel, self.timestep, PRESLIDING_DISTANCE)
+        self._mujoco.mj_Euler(self._model, data)  # dq += h ddq, then q += h dq
+        self._samples += 1
+        return Measurement(stamp, *measured)
+
+    def attach(self, payload: InertialParameters) -> None:
+        """Join a payload (flange axes), which already moves along with the flange: velocities do not jump.
+
+        Raises
+        ------
+        ArgumentError: the payload is not physical, has no mass, or is far beyond what an arm carries.
+        """
+        if not isinstance(payload, InertialParameters):
+            raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
+        if not 0.0 < payload.mass <= MAX_PAYLOAD:
+            raise ArgumentError(f"payload: expected a mass above 0 and up to {MAX_PAYLOAD:g} kg, got {payload.mass:g}")
+        if not payload.is_physical():
+            raise ArgumentError(f"payload: expected an inertia that a body can have, got {payload.inertia.tolist()}")
+        self._carry(payload)
+
+    def release(self) -> None:
+        """Put the payload down, where there is one: the arm carries nothing from now on."""
+        self._carry(InertialParameters.zero())
+
+    def _carry(self, payload: InertialParameters) -> None:
+        write_body(self._model, PAYLOAD_BODY, payload)
+        refresh_constants(self._model, self._scratch)
+        self._payload = payload
+
+    def apply_push(self, link: int, force: ArrayLike, duration: float) -> None:
+        """Push the centre of mass of link 1..n with `force` (3,) N, in base axes, for `duration` s from now.
+
+        A new push replaces one that lasts.
+
+        Raises
+        ------
+        ArgumentError: `link` is not one of 1..n, `force` not a finite (3,) array, `duration` negative.
+        """
+        if link not in range(1, self.robot.n + 1):
+            raise ArgumentError(f"link: expected a number from 1 to {self.robot.n}, got {link!r}")
+        self._push_force = checks.exactly(force, (3,), "force")
+        steps = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
+        self._push_end = self._samples + steps
+        self._push_body = int(self._model.body(link_body(link)).id)
+
+    def _link_friction(self) -> FloatArray:
+        """What opposes the motion between torque sensor and link, (n,): part of the measured torque."""
+        friction_kernel(self.true_arm.robot.friction.table, self._data.qvel[None], self._friction)
+        torque: FloatArray = self._friction[0] + self.true_arm.hysteresis * self._link_state
+        return torque
+
+    def _apply_motors(self) -> None:
+        """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model."""
+        q, dq, limits = self._data.qpos, self._data.qvel, self.robot.limits
+        computed_torque(
+            self.robot.table, self._armature, limits.effort, q, dq,
+            self._reference, self._wrenches, self._command, self._motor,
+        )  # fmt: skip
+        self._motor -= self._motor_friction * self._motor_state
+
+    def _update_push(self) -> None:
+        """Generalised force J^T F of the push, (n,); uses the body positions of this instant."""
+        self._push[:] = 0.0
+        if self._samples < self._push_end:
+            mujoco, data = self._mujoco, self._data
+            mujoco.mj_kinematics(self._model, data)
+            mujoco.mj_comPos(self._model, data)
+            centre = data.xipos[self._push_body].copy()
+            mujoco.mj_applyFT(self._model, data, self._push_force, np.zeros(3), centre, self._push_body, self._push)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Disturbances, sensors and hysteresis: levels, colours and exactness of the discretisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import signal
+
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.simulation import OrnsteinUhlenbeck, SensorLevels
+from panda_dynamics_ros.simulation.hysteresis import dahl_step
+from panda_dynamics_ros.simulation.residual import correlation_time
+from panda_dynamics_ros.simulation.sensors import Sensors
+
+COPIES = 400
+
+
+def samples(steps: int, timestep: float = 0.05, frequency: float = 0.0, seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    process = OrnsteinUhlenbeck(np.full(COPIES, 0.3), 0.5, timestep, rng, frequency)
+    return np.array([process.step() for _ in range(steps)])
+
+
+def test_std_is_stationary_from_the_first_sample() -> None:
+    x = samples(100)
+    # 400 independent copies: their std is known to 0.3 / sqrt(800) = 0.011; four of those.
+    np.testing.assert_allclose(x[[0, 1, 50, 99]].std(axis=1), 0.3, rtol=0.0, atol=0.042)
+
+
+@pytest.mark.parametrize("timestep", [0.001, 0.05, 0.7])
+def test_autocorrelation_is_exponential_for_any_time_step(timestep: float) -> None:
+    x = samples(2, timestep, seed=3)
+    for seed in range(4, 24):
+        x = np.concatenate([x, samples(2, timestep, seed=seed)], axis=1)
+    # Pairs from 8,400 processes: a correlation coefficient is known to 1 / sqrt(8400) = 0.011; four of those.
+    assert abs(np.corrcoef(x)[0, 1] - np.exp(-timestep / 0.5)) < 0.044
+
+
+def test_oscillating_noise_has_its_power_at_its_frequency() -> None:
+    x = samples(4096, 0.002, frequency=35.0)
+    frequencies, power = signal.welch(x, fs=500.0, nperseg=1024, axis=0)
+    # Lines of 0.5 Hz, a resonance of 1/(2 pi 0.5 s) = 0.3 Hz half width, 400 copies averaged.
+    assert abs(frequencies[power.mean(axis=1).argmax()] - 35.0) < 1.0
+
+
+def test_correlation_time_of_a_known_process() -> None:
+    x = samples(4000, 0.05)
+    # 200 s hold 400 correlation times; the estimates' spread averages out over 400 copies, a bias of 1 % stays.
+    times = [correlation_time(column, 0.05) for column in x.T]
+    assert abs(np.mean(times) - 0.5) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("std", "time", "message"),
+    [([-0.1], 0.5, "std, correlation_time"), ([0.1], 0.0, "times > 0"), ([np.inf], 0.5, "std: expected finite")],
+)
+def test_bad_disturbances(std: list[float], time: float, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        OrnsteinUhlenbeck(std, time, 1e-3, np.random.default_rng(0))
+
+
+def measured(levels: SensorLevels, dq: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    sensors = Sensors(levels, np.full(7, 1e-3), 1e-3, np.random.default_rng(5))
+    q, tau = np.full(7, 0.3), np.full(7, 2.0)
+    a, b, c = zip(*(sensors.measure(q, row, tau) for row in dq), strict=True)
+    return np.array(a), np.array(b), np.array(c)
+
+
+def test_sensor_noise_has_the_measured_level() -> None:
+    q, dq, tau = measured(SensorLevels(), np.zeros((20_000, 7)))
+    # The real arm's torque noise, and its torque above 20 Hz, which here is all there is. 20,000 samples know a std
+    # of white noise to 0.5 %, and of vibration (700 stretches of 0.03 s) to 3 %; three to four of those.
+    white = np.diff(tau, axis=0).std(axis=0) / np.sqrt(2.0)
+    np.testing.assert_allclose(white, [0.097, 0.110, 0.096, 0.097, 0.051, 0.063, 0.039], rtol=0.03)
+    np.testing.assert_allclose(tau.std(axis=0)[:6], [0.250, 0.347, 0.213, 0.339, 0.089, 0.105], rtol=0.1)
+    np.testing.assert_allclose(dq.std(axis=0), 0.004, rtol=0.03)
+    np.testing.assert_allclose(q.std(axis=0), 2e-5, rtol=0.05)  # quantisation adds 1 %
+    np.testing.assert_allclose(q.mean(axis=0), 0.301, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(q / 1e-5, np.rint(q / 1e-5), rtol=0.0, atol=1e-6)  # whole encoder steps
+
+
+def test_velocity_lags_behind_a_ramp_by_the_lag() -> None:
+    levels = SensorLevels((0.0,) * 7, (0.0,) * 7, velocity_noise=0.0)
+    ramp = np.tile(2.0 * np.arange(200)[:, None] * 1e-3, (1, 7))
+    dq = measured(levels, ramp)[1]
+    # A first-order lag follows a ramp 5 ms late; sampling at 1 ms takes up to one half of a step off that.
+    np.testing.assert_allclose((ramp - dq)[-1] / 2.0, 0.0045, rtol=0.0, atol=0.0001)
+
+
+def test_ideal_sensors_tell_the_truth() -> None:
+    dq = np.random.default_rng(1).standard_normal((10, 7))
+    sensors = Sensors(SensorLevels.ideal(), np.zeros(7), 1e-3, np.random.default_rng(5))
+    for row in dq:
+        for out, true in zip(sensors.measure(row + 1.0, row, row - 1.0), (row + 1.0, row, row - 1.0), strict=True):
+            np.testing.assert_allclose(out, true, rtol=0.0, atol=1e-15)  # rounding of x + 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"torque_noise": (0.1,) * 6}, r"torque_noise: expected shape \(7,\), got \(6,\)"),
+        ({"torque_vibration": (-0.1,) * 7}, "torque_vibration: expected a number in"),
+        ({"velocity_lag": float("nan")}, "velocity_lag: expected finite"),
+    ],
+)
+def test_bad_sensor_levels(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        SensorLevels(**arguments)  # type: ignore[arg-type]
+
+
+def test_hysteresis_saturates_turns_over_its_distance_and_remembers() -> None:
+    state = np.zeros(1)
+    dahl_step(state, np.array([1.0]), 1.0, 0.01)
+    np.testing.assert_allclose(state, 1.0, rtol=1e-12)  # e^-100
+    dahl_step(state, np.array([0.0]), 5.0, 0.01)
+    np.testing.assert_allclose(state, 1.0, rtol=1e-12)  # stiction: a standstill changes nothing
+    for _ in range(100):
+        dahl_step(state, np.array([-0.1]), 1e-3, 0.01)
+    # After one distance of the way back, s = -1 + 2/e, in a hundred steps as in one: the step is exact.
+    np.testing.assert_allclose(state, -1.0 + 2.0 / np.e, rtol=1e-12)
