@@ -29,6 +29,7 @@ class RobotModel(RobotDescription):
     regressor = dynamics.regressor
     payload_regressor = dynamics.payload_regressor
     momentum = dynamics.momentum
+    base_parameters = dynamics.base_parameters
 
 
 def load_robot(

@@ -9,8 +9,11 @@ from panda_dynamics_ros.dynamics.mass_matrix import forward_dynamics, mass_matri
 from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
 from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
+from panda_dynamics_ros.dynamics.regrouping import BaseParameters, base_parameters
 
 __all__ = [
+    "BaseParameters",
+    "base_parameters",
     "com_jacobian",
     "coriolis_matrix",
     "coriolis_torques",
