@@ -143,8 +143,7 @@ class _Collection:
         """The dataset of all samples of a stream."""
         for sample in stream:
             self._add(sample)
-        if isinstance(stream, CsvStream):
-            self._rejected.update(stream.rejected)
+        self._rejected.update(stream.rejected)
         self._check_that_one_arm_fits()
         keep = self._in_order()
         if self._mapping is None or not keep.any():

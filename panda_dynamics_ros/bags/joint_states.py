@@ -19,6 +19,9 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
 
 
+UNDECODED = "cannot be decoded"
+
+
 class RecordingWarning(UserWarning):
     """A recording was read, but not all of it was there, or not as it should be."""
 
@@ -47,6 +50,7 @@ class JointStateStream(Iterator[JointStateSample]):
     Attributes
     ----------
     path, topic: what is read.
+    rejected: messages that are no samples, by reason; complete once the samples are exhausted.
     notes: what was found wrong so far, a line each; complete once the samples are exhausted. Each is also
         issued as a `RecordingWarning`.
     """
@@ -54,6 +58,7 @@ class JointStateStream(Iterator[JointStateSample]):
     def __init__(self, path: Path, topic: str, files: list[BagFile], notes: list[str]) -> None:
         self.path = path
         self.topic = topic
+        self.rejected: Counter[str] = Counter()
         self.notes: tuple[str, ...] = ()
         self._samples = self._read(files, notes)
 
@@ -90,6 +95,7 @@ class JointStateStream(Iterator[JointStateSample]):
                 decoded += 1
                 yield time, message
             if undecoded:
+                self.rejected[UNDECODED] += undecoded
                 self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
             if file.damage:
                 self._note(f"{_not_whole(self.path, file)}, {decoded} joint states of it were read")

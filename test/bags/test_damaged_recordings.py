@@ -151,5 +151,7 @@ def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
         connection.execute("UPDATE messages SET data = substr(data, 1, 100) WHERE id IN (3, 4)")
         connection.commit()
     with pytest.warns(RecordingWarning, match="2 messages on /joint_states in bag.db3 cannot be decoded"):
-        read = list(read_joint_states(file))
+        stream = read_joint_states(file)
+        read = list(stream)
+    assert stream.rejected == {"cannot be decoded": 2}
     assert_same(read, written[:2] + written[4:])

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `panda-dynamics` command: finds the sub-command, runs it, and turns its errors into one line.
+
+Each sub-command is a module of this package with `add_parser(subparsers)` and `run(args) -> int`. Only the one
+that was asked for is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import NoReturn
+
+from panda_dynamics_ros.errors import PandaDynamicsError
+
+PROGRAM = "panda-dynamics"
+COMMANDS = {
+    "demo": "a simulated Panda picks a payload up, and the nodes find it",
+    "replay": "torques, poses and payload of a recorded bag, offline",
+    "identify": "a model of your own arm from recordings",
+    "excite": "an exciting trajectory within the arm's limits",
+    "base-parameters": "the minimum inertial parameters, with their closed forms",
+    "inertia": "the table of inertial parameters, also mapped to another frame",
+    "export": "a robot's parameters for other programs",
+    "pose": "convert between pose formats; the arm's pose at a joint position",
+}
+# One or several numbers that begin with a minus: argparse takes -1e-3 and -1,2 for options.
+NEGATIVE = re.compile(r"-(\.?\d|inf|nan)[\d.eE,;+\s\-infa]*")
+OTHER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # the last two as shells count signals
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(OTHER_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a sub-command.
+
+    Parameters
+    ----------
+    argv: arguments without the program's name; those of the process where left out.
+
+    Returns
+    -------
+    The exit code: 0, or 2 after an error in one line on standard error, 130 after Ctrl-C, 141 where the reader
+    of standard output went away.
+    """
+    arguments = [f" {word}" if NEGATIVE.fullmatch(word) else word for word in (sys.argv[1:] if argv is None else argv)]
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            args = _parser(arguments).parse_args(arguments)
+            code = int(args.run(args))
+            sys.stdout.flush()
+        except SystemExit as leaving:  # argparse after --help, --version or an error
+            return leaving.code if isinstance(leaving.code, int) else 0
+        except PandaDynamicsError as error:
+            return _fail(str(error))
+        except KeyboardInterrupt:
+            print(f"{PROGRAM}: interrupted", file=sys.stderr)
+            return INTERRUPTED
+        except BrokenPipeError:
+            # What is buffered would fail again when the interpreter closes.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+        except OSError as error:
+            if error.filename is None:
+                raise
+            return _fail(f"{error.filename}: {error.strerror}")
+        return code
+
+
+def available_commands() -> list[str]:
+    """The sub-commands whose modules are there."""
+    return [name for name in COMMANDS if find_spec(_module(name)) is not None]
+
+
+def _module(command: str) -> str:
+    return f"{__name__}.{command.replace('-', '_')}"
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    from panda_dynamics_ros import __version__
+
+    parser = Parser(prog=PROGRAM, description="Dynamics and payload estimation for the Franka Panda, FER and FR3.")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    for name in available_commands():
+        if name == wanted:
+            importlib.import_module(_module(name)).add_parser(subparsers)
+        else:
+            subparsers.add_parser(name, help=COMMANDS[name])
+    return parser
+
+
+def _fail(message: str) -> int:
+    print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
+    return OTHER_ERROR
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"{PROGRAM}: warning: {' '.join(str(message).split())}", file=sys.stderr)

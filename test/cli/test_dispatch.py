@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `panda-dynamics` command itself: help, errors, interruptions, and what it does not load."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from panda_dynamics_ros import __version__, cli
+from panda_dynamics_ros.cli import main, pose
+from panda_dynamics_ros.errors import DataError
+
+ROOT = Path(__file__).parents[2]
+IDENTITY = ["pose", "--from", "quaternion", "0", "0", "0", "1"]
+
+
+def run_instead(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """`pose` meets with `error` from now on."""
+
+    def fail(_: argparse.Namespace) -> int:
+        raise error
+
+    monkeypatch.setattr(pose, "run", fail)
+
+
+def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+
+def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    for name, summary in cli.COMMANDS.items():
+        there = (ROOT / "panda_dynamics_ros" / "cli" / f"{name.replace('-', '_')}.py").is_file()
+        assert (f" {name} " in printed) == there
+        assert (" ".join(summary.split()) in " ".join(printed.split())) == there
+    assert "pose" in cli.available_commands()
+
+
+@pytest.mark.parametrize("name", cli.available_commands())
+def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert f"usage: panda-dynamics {name}" in printed
+    assert "example" in printed
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"panda-dynamics {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["juggle"], ["pose", "--juggle"], ["pose", "--from"]])
+def test_mistakes_are_told_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("panda-dynamics")
+    assert ": error: " in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_errors_of_the_package_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_instead(monkeypatch, DataError("bag.mcap: expected joint states,\n  got none"))
+    assert main(IDENTITY) == 2
+    assert capsys.readouterr().err == "panda-dynamics: error: bag.mcap: expected joint states, got none\n"
+
+
+def test_a_file_that_may_not_be_written_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_instead(monkeypatch, PermissionError(13, "Permission denied", "/output"))
+    assert main(IDENTITY) == 2
+    assert capsys.readouterr().err == "panda-dynamics: error: /output: Permission denied\n"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("bug"), ValueError("bug"), OSError("bug")])
+def test_an_unknown_error_surfaces(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    run_instead(monkeypatch, error)
+    with pytest.raises(type(error), match="bug"):
+        main(IDENTITY)
+
+
+def test_an_interruption_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run_instead(monkeypatch, KeyboardInterrupt())
+    assert main(IDENTITY) == 130
+    assert capsys.readouterr().err == "panda-dynamics: interrupted\n"
+
+
+def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def warn(_: argparse.Namespace) -> int:
+        warnings.warn("bag.mcap: not\nwhole", stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(pose, "run", warn)
+    assert main(IDENTITY) == 0
+    assert capsys.readouterr().err == "panda-dynamics: warning: bag.mcap: not whole\n"
+
+
+def test_a_reader_that_went_away_leaves_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "panda_dynamics_ros.cli", *IDENTITY]
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_command_loads_no_other() -> None:
+    code = "from panda_dynamics_ros.cli import main; main({!r}); import sys; print(*sys.modules)"
+    for arguments in (["--help"], ["pose", "--help"], IDENTITY):
+        done = in_a_process(code.format(arguments))
+        assert done.returncode == 0, done.stderr
+        loaded = set(done.stdout.splitlines()[-1].split())
+        assert "panda_dynamics_ros.cli" in loaded
+        assert not loaded & {"panda_dynamics_ros.cli.replay", "matplotlib", "rich", "rosbags", "mujoco", "rclpy"}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics pose` as a person and as a program use it."""
+
+from __future__ import annotations
+
+import io
+import json
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from panda_dynamics_ros import RobotModel, pose
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli import main
+
+# A pose with negative numbers everywhere, some of them tiny.
+MEASURED = [-306.9, 12.5, -486.0, -170.0, -20.0, 45.0]
+T = pose.measure_pose_to_matrix(MEASURED)
+FORMATS: dict[str, FloatArray] = {
+    "column-major": pose.to_column_major(T),
+    "matrix": T.ravel(),
+    "quaternion": np.concatenate([T[:3, 3], -2.0 * pose.matrix_to_quaternion(T[:3, :3])]),
+    "measure-pose": np.array(MEASURED),
+}
+READY = [0.0, -0.785, -1e-3, -2.356, 0.0, 1.571, 0.785]
+
+
+def words(values: Any) -> list[str]:
+    return [repr(float(value)) for value in values]
+
+
+def run_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    result: dict[str, Any] = json.loads(printed.out)
+    return result
+
+
+def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a command leaves on standard error, with nothing on standard output."""
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+@pytest.mark.parametrize("source", FORMATS)
+def test_every_format_gives_all_the_others(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(["pose", "--from", source, *words(FORMATS[source])], capsys)
+    assert set(found) == {"matrix", "column_major", "quaternion", "translation", "measure_pose"}
+    # Roundings of numbers of order one, and of mm and degrees of order hundreds.
+    np.testing.assert_allclose(found["matrix"], T, atol=1e-14)
+    np.testing.assert_allclose(found["column_major"], pose.to_column_major(T), atol=1e-14)
+    np.testing.assert_allclose(found["translation"], T[:3, 3], atol=1e-14)
+    np.testing.assert_allclose(found["quaternion"], pose.matrix_to_quaternion(T[:3, :3]), atol=1e-14)
+    np.testing.assert_allclose(found["measure_pose"], MEASURED, atol=1e-11)
+
+
+def test_a_quaternion_alone_turns_without_moving(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(["pose", "--from", "quaternion", "-.5", "-5e-1", "-0.5", "-.5"], capsys)
+    assert found["translation"] == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(found["quaternion"], [0.5, 0.5, 0.5, 0.5], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(words(MEASURED)),
+        ",".join(words(MEASURED)),
+        "\n".join(words(MEASURED)) + "\n",
+        str(MEASURED),
+        f"{array('d', MEASURED)}\n---\n",  # ros2 topic echo --field data
+        "".join(f"- {word}\n" for word in words(MEASURED)) + "---\n",
+    ],
+)
+@pytest.mark.parametrize("way", ["stdin", "file", "one word"])
+def test_numbers_may_be_separated_and_given_in_any_way(
+    text: str, way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argument = {"stdin": "-", "file": str(tmp_path / "pose.txt"), "one word": text}[way]
+    (tmp_path / "pose.txt").write_text(text)
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    found = run_json(["pose", "--from", "measure-pose", argument], capsys)
+    np.testing.assert_allclose(found["matrix"], T, atol=1e-14)
+
+
+def test_what_a_person_reads_can_be_given_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pose", "--from", "measure-pose", *words(MEASURED)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    blocks: list[list[str]] = []
+    for line in lines:
+        if line.startswith("  "):
+            blocks[-1] += line.split()
+        else:  # a heading
+            blocks.append([])
+    matrix, column_major, translation, quaternion, measured = blocks
+    for source, block in (
+        ("matrix", matrix),
+        ("column-major", column_major),
+        ("quaternion", translation + quaternion),
+        ("measure-pose", measured),
+    ):
+        found = run_json(["pose", "--from", source, *block], capsys)
+        np.testing.assert_allclose(found["matrix"], T, atol=5e-9)  # nine digits were printed
+    assert measured == ["-306.9", "12.5", "-486", "-170", "-20", "45"]
+    assert not any(word in ("-0", "-0.0") for block in blocks for word in block)
+
+
+def test_formats_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(["pose", "--from", "matrix", *words(T.ravel()), "--to", "quaternion", "measure-pose"], capsys)
+    assert set(found) == {"translation", "quaternion", "measure_pose"}
+    assert main(["pose", "--from", "matrix", *words(T.ravel()), "--to", "column-major"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("frame", ["flange", "ee", "joint3", "base"])
+def test_forward_kinematics(frame: str, panda: RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["pose", "--robot", "panda", "--q", *words(READY), "--frame", frame]
+    found = run_json(arguments, capsys)
+    np.testing.assert_allclose(found["matrix"], panda.pose(READY, frame), atol=1e-15)
+    assert main(arguments) == 0
+    assert f"T_base_{frame} of panda" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected either --from FORMAT VALUES or --q Q1 .. Q7, got neither"),
+        (["--from", "matrix", "1", "--q", "0"], "got both"),
+        (["1", "--q", "0"], "VALUES: expected none beside --q"),
+        (["--from", "matrix"], "VALUES: expected 16 numbers, row by row, got 0"),
+        (["--from", "column-major", *"123"], "VALUES: expected 16 numbers, column by column, got 3"),
+        (["--from", "quaternion", *"12345"], "expected 4 numbers x y z w, or 7 with a translation before them, got 5"),
+        (["--from", "quaternion", *"0000"], "non-zero norm"),
+        (["--from", "measure-pose", "1", "2", "x", "4", "5", "6"], "VALUES: expected numbers, got 'x'"),
+        (["--from", "measure-pose", "1", "2", "nan", "4", "5", "-inf"], "finite"),
+        (["--from", "column-major", *words(T.ravel())], "row-major matrix"),
+        (["--from", "matrix", *words(T.T.ravel())], "VALUES: expected the last row"),
+        (["--from", "matrix", "absent.txt"], "expected numbers, - or an existing file, got 'absent.txt'"),
+        (["--from", "matrix", "."], "Is a directory"),
+        (["--from", "euler", "1"], "invalid choice: 'euler'"),
+        (["--q", *"123456"], r"q: expected shape (..., 7), got (6,)"),
+        (["--q", *"1234567", "--frame", "hand"], "frame: expected one of base, joint1"),
+        (["--q", *"1234567", "--robot", "ur5"], "robot: expected one of"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    error = error_of(["pose", *arguments], capsys)
+    assert error.startswith("panda-dynamics")
+    assert message in error
