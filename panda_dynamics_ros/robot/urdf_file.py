@@ -27,7 +27,7 @@ Robot = TypeVar("Robot", bound=RobotDescription)
 ACCELERATION = 10.0  # rad/s^2 or m/s^2
 CONTINUOUS = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}  # rad, rad/s, N m: one turn
 RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5  # std of the torque residual as a share of the effort limit; s
-GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, along -z of the root link
 
 
 def read_urdf(path: Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
@@ -37,6 +37,7 @@ def read_urdf(path: Path, model: type[Robot], base: str | None = None, tip: str 
     joint i, and its z along the joint's axis: where the axis is z, it is the URDF's own link frame. Links that
     fixed joints hold together become one body, those beside the chain included. Whatever moves on further joints
     off the chain (fingers, say) is left out, and a warning says how much that weighs.
+    Gravity points along -z of the root link, wherever `base` is mounted on it.
     Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the URDF's; acceleration limits
     and the torque residual, which it does not state, are the constants above, to be replaced by an
     identification. A continuous joint gets limits of one turn.
@@ -99,7 +100,7 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
         friction=Friction.of(n, viscous=_dynamics(joints, "damping"), coulomb=_dynamics(joints, "friction")),
         limits=JointLimits(acceleration=np.full(n, ACCELERATION), **limits),
         residual=ResidualModel(RESIDUAL_SHARE * limits["effort"], np.full(n, RESIDUAL_TIME)),
-        gravity=np.array(GRAVITY),
+        gravity=tree.placement(base)[:3, :3].T @ GRAVITY,
     )
 
 

@@ -74,6 +74,13 @@ class Tree:
             link = joints[0].parent
         return joints
 
+    def placement(self, link: str) -> FloatArray:
+        """T_root_link (4, 4), all joints at zero."""
+        T = np.eye(4)
+        for joint in self.path(self.root, link):
+            T = T @ joint.T_parent_child
+        return T
+
     def deepest_tip(self, base: str) -> str:
         """The end link with most movable joints from `base`, then with most joints.
 

@@ -159,8 +159,13 @@ def _numbers(text: str, count: int, owner: str) -> FloatArray:
     if "${" in text or "$(" in text:
         raise RobotDescriptionError(f"{owner}: expected plain URDF, got the xacro expression {text}; expand it first")
     try:
-        return checks.exactly([float(word) for word in text.split()], (count,), owner)
+        values = [float(word) for word in text.split()]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        expected = "a number" if count == 1 else f"{count} numbers"
+        raise RobotDescriptionError(f"{owner}: expected {expected}, got {text!r:.60}")
+    try:
+        return checks.exactly(values, (count,), owner)
     except ArgumentError as error:
         raise RobotDescriptionError(str(error)) from error
-    except ValueError as error:
-        raise RobotDescriptionError(f"{owner}: expected {count} numbers, got {text!r:.60}") from error

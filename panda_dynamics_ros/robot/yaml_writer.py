@@ -45,6 +45,8 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
         partial.replace(target)
     except OSError as error:
         raise ArgumentError(f"path: expected a place to write to, got {str(path)!r}: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
     return target
 
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""URDF files that cannot be used: each answer names the file, and the link or joint at fault."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import urdf_texts
+from urdf_texts import joint, link, robot
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
+
+GOOD = robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"))
+
+
+def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescriptionError, **options: str) -> str:
+    """The message of the error, which begins with the path and has one line, without that path."""
+    path = folder / "arm.urdf"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(kind) as caught:
+        pdr.load_robot(path, **options)  # type: ignore[arg-type]
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+def test_the_good_file_is_good(tmp_path: Path) -> None:
+    """The cases below change one thing each in this."""
+    (tmp_path / "arm.urdf").write_text(GOOD)
+    assert pdr.load_robot(tmp_path / "arm.urdf").n == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('<mass value="1.0"/>', "", "link b: expected the element mass in inertial, got none"),
+        ('<mass value="1.0"/>', '<mass value="nan"/>', "link b: mass: value: expected finite numbers, got nan"),
+        ('<mass value="1.0"/>', '<mass value="heavy"/>', "link b: mass: value: expected a number, got 'heavy'"),
+        ('<mass value="1.0"/>', '<mass value=""/>', "link b: mass: value: expected a number, got ''"),
+        ('<mass value="1.0"/>', "<mass/>", "link b: mass: expected the attribute value, got none"),
+        ('<mass value="1.0"/>', '<mass value="-1.0"/>', "link b: expected a body that some distribution of mass has"),
+        ('<mass value="1.0"/>', '<mass value="0"/>', "link b: expected a body that some distribution of mass has"),
+        ('ixx="0.001"', 'ixx="0.1"', "link b: expected a body that some distribution of mass has, got mass 1 kg"),
+        ('ixx="0.001"', "", "link b: inertia: expected the attribute ixx, got ixy, ixz"),
+        ('ixy="0.0"', 'ixy="inf"', "link b: inertia: ixy: expected finite numbers, got inf"),
+        ('name="b"', 'name="a"', "link a: expected one link of this name, got two"),
+        ('<link name="a"/>', "<link/>", "link: expected the attribute name, got none"),
+        ('type="revolute"', "", "joint to_b: expected the attribute type, got name"),
+        ('type="revolute"', 'type="ball"', "joint to_b: expected a type among revolute, continuous, prismatic"),
+        ('type="revolute"', 'type="planar"', "joint to_b: expected revolute, continuous or prismatic on the chain"),
+        ('<parent link="a"/>', "", "joint to_b: expected the element parent in joint, got none"),
+        ('<parent link="a"/>', '<parent link="c"/>', "joint to_b: expected an existing link, got c"),
+        ('<child link="b"/>', '<child link="a"/>', "link a: expected a way from the root b, got a loop"),
+        ('axis xyz="0.0 0.0 1.0"', 'axis xyz="0 0 0"', "joint to_b: axis: expected a direction, got [0.0, 0.0, 0.0]"),
+        ('axis xyz="0.0 0.0 1.0"', 'axis xyz="0 1"', "joint to_b: axis: expected 3 numbers, got '0 1'"),
+        ('axis xyz="0.0 0.0 1.0"', "axis", "joint to_b: axis: expected the attribute xyz, got none"),
+        ('limit lower="-2.0"', 'limits lower="-2.0"', "joint to_b: limit: expected the element limit, got none"),
+        ('lower="-2.0"', 'lower="2.0"', "joint to_b: limit: expected lower below upper, got 2 and 2"),
+        ('lower="-2.0"', 'lower="-inf"', "joint to_b: limit: lower: expected finite numbers, got -inf"),
+        ('velocity="3.0"', 'velocity="0"', "joint to_b: limit: velocity: expected a positive number, got 0"),
+        ('effort="50.0"', "", "joint to_b: limit: expected the attribute effort, got lower, upper, velocity"),
+        ("</joint>", '<mimic joint="c"/></joint>', "joint to_b: expected independent joints, got one that mimics c"),
+        ("</joint>", '<dynamics damping="x"/></joint>', "joint to_b: dynamics: damping: expected a number, got 'x'"),
+        ("0.0 0.0 0.0", "0 0 ${z}", "link b: origin rpy: expected plain URDF, got the xacro expression 0 0 ${z}"),
+        ("</robot>", '<x:if xmlns:x="http://www.ros.org/wiki/xacro"/></robot>', "expected plain URDF, got xacro;"),
+        ('<robot name="arm">', '<sdf name="arm">', "expected XML without entities, got mismatched tag"),
+        ("</robot>", link("c") + "</robot>", "expected one root link, got a, c"),
+        ("</robot>", joint("fixed", "a", "b") + "</robot>", "link b: expected one parent joint, got to_b, to_b"),
+        ("<robot", '<!DOCTYPE r [<!ENTITY e "1">]>\n<robot', "expected XML without entities, got EntitiesForbidden"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    text = re.sub(re.escape(old), new.replace("\\", r"\\"), GOOD, count=0 if old == "0.0 0.0 0.0" else 1)
+    if message.startswith("link b: expected one parent joint"):
+        text = text.replace('name="to_b" type="fixed"', 'name="again" type="fixed"')
+        message = message.replace("to_b, to_b", "to_b, again")
+    assert refused(text, tmp_path).startswith(message)
+
+
+def test_a_loop_has_no_root(tmp_path: Path) -> None:
+    text = robot(link("a"), link("b"), joint("revolute", "a", "b"), joint("revolute", "b", "a"))
+    assert refused(text, tmp_path) == "expected one root link, got none: a loop of joints"
+
+
+def test_a_joint_twice(tmp_path: Path) -> None:
+    text = robot(link("a"), link("b"), joint("revolute", "a", "b"), joint("revolute", "a", "b"))
+    assert refused(text, tmp_path) == "joint to_b: expected one joint of this name, got two"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe\x00", b"robot: {}", b'<?xml version="1.0" encoding="x-none"?><robot/>']
+)
+def test_a_file_that_is_not_xml(tmp_path: Path, content: bytes) -> None:
+    assert refused(content, tmp_path).startswith("expected XML without entities, got ")
+
+
+def test_another_kind_of_xml(tmp_path: Path) -> None:
+    assert refused("<sdf/>", tmp_path) == "expected the XML element robot, got sdf"
+
+
+def test_xacro_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        ArgumentError, match=r"robot: expected plain URDF, got '.*\.urdf\.xacro'; expand it first: xacro"
+    ):
+        pdr.load_robot(tmp_path / "arm.urdf.xacro")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataFileNotFoundError, match=r"robot: expected an existing file, got '.*no\.urdf'"):
+        pdr.load_robot(tmp_path / "no.urdf")
+
+
+def test_several_tips_are_listed(tmp_path: Path) -> None:
+    message = refused(urdf_texts.panda(), tmp_path, ArgumentError)
+    assert message == (
+        "tip: expected a link, since several are as deep; got none, the ends are left (8 joints), right (8 joints)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tip": "link9"}, "tip: expected one of the links link0, link1, link2, "),
+        ({"base": ""}, "base: expected one of the links link0, link1, link2, "),
+        ({"base": "link3", "tip": "link2"}, "tip: expected a link below the base link3, got link2"),
+        ({"base": "left", "tip": "right"}, "tip: expected a link below the base left, got right"),
+        ({"base": "link7", "tip": "hand"}, "tip: expected a movable joint between link7 and hand, got none"),
+        ({"base": "link3", "tip": "link3"}, "tip: expected a movable joint between link3 and link3, got none"),
+    ],
+)
+def test_a_base_or_tip_that_does_not_fit(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    assert refused(urdf_texts.panda(), tmp_path, ArgumentError, **options).startswith(message)
+
+
+def test_a_mimicking_joint_on_the_chain(tmp_path: Path) -> None:
+    message = refused(urdf_texts.panda(), tmp_path, tip="right")
+    assert message == "joint to_right: expected independent joints, got one that mimics to_left"
+
+
+def test_what_is_off_the_chain_does_not_matter(tmp_path: Path) -> None:
+    """A finger without limits, or of impossible inertia, is nobody's business but the finger's."""
+    text = urdf_texts.panda().replace('ixx="2.375e-06"', 'ixx="1.0"')
+    (tmp_path / "arm.urdf").write_text(text)
+    with pytest.warns(UserWarning, match="left out: left, right"):
+        assert pdr.load_robot(tmp_path / "arm.urdf", tip="hand").n == 7
+    with pytest.raises(RobotDescriptionError, match="link left: expected a body"):
+        pdr.load_robot(tmp_path / "arm.urdf", tip="left")
+
+
+def test_yaml_has_no_chain_to_choose() -> None:
+    for name in ("base", "tip"):
+        with pytest.raises(ArgumentError, match=f"{name}: expected none, since only a .urdf file has a chain"):
+            pdr.load_robot("panda", **{name: "link8"})  # type: ignore[arg-type]

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arms from URDF files against Pinocchio's own parser on the same text.
+
+Tolerance 1e-9 of a sample's largest entry, as the issue asks; both sides are exact up to rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import urdf_texts
+from arms import random_states
+from numpy.typing import NDArray
+from oracles import assert_agrees
+
+import panda_dynamics_ros as pdr
+
+Array = NDArray[np.float64]
+RELATIVE = 1e-9
+SAMPLES = 50
+RANDOM_TREES = range(20)
+
+
+class PinocchioChain:
+    """The joints of one chain in Pinocchio's model of the whole file, all others at zero."""
+
+    def __init__(self, text: str, robot: pdr.RobotModel, base: str, tip: str) -> None:
+        self.model = pin.buildModelFromXML(text)
+        joints = [self.model.getJointId(name) for name in robot.joint_names]
+        self.columns = [self.model.joints[i].idx_v for i in joints]
+        self.base, self.tip = self.model.getFrameId(base), self.model.getFrameId(tip)
+        # What moves on joints off the chain is left out of ours; what stands before the chain does not matter.
+        for i in range(1, self.model.njoints):
+            if i not in joints:
+                self.model.inertias[i] = pin.Inertia.Zero()
+        self.data = self.model.createData()
+
+    def _full(self, values: Array) -> Array:
+        full = np.zeros(self.model.nv)
+        full[self.columns] = values
+        return full
+
+    def _q(self, q: Array) -> Array:
+        """Pinocchio's configuration: a continuous joint has a cosine and a sine there."""
+        return np.asarray(pin.integrate(self.model, pin.neutral(self.model), self._full(q)))
+
+    def pose(self, q: Array) -> Array:
+        pin.framesForwardKinematics(self.model, self.data, self._q(q))
+        return np.array(self.data.oMf[self.base].actInv(self.data.oMf[self.tip]).homogeneous)
+
+    def inverse_dynamics(self, q: Array, dq: Array, ddq: Array) -> Array:
+        tau = pin.rnea(self.model, self.data, self._q(q), self._full(dq), self._full(ddq))
+        return np.array(tau)[self.columns]
+
+    def mass_matrix(self, q: Array) -> Array:
+        M = np.triu(pin.crba(self.model, self.data, self._q(q)))
+        M = M + np.triu(M, 1).T
+        return np.asarray(M[np.ix_(self.columns, self.columns)])
+
+
+def load(text: str, folder: Path, base: str | None = None, tip: str | None = None) -> pdr.RobotModel:
+    path = folder / "arm.urdf"
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is left out; tested below
+        return pdr.load_robot(path, base=base, tip=tip)
+
+
+def assert_same_as_pinocchio(text: str, robot: pdr.RobotModel, base: str, tip: str) -> None:
+    oracle = PinocchioChain(text, robot, base, tip)
+    q, dq, ddq = random_states(robot, np.random.default_rng(1), SAMPLES)
+    zero = np.zeros(robot.n)
+    assert_agrees(robot.pose(q), np.array([oracle.pose(row) for row in q]), RELATIVE, axes=2)
+    assert_agrees(robot.gravity_torques(q), np.array([oracle.inverse_dynamics(row, zero, zero) for row in q]), RELATIVE)
+    torques = np.array([oracle.inverse_dynamics(*rows) for rows in zip(q, dq, ddq, strict=True)])
+    assert_agrees(robot.inverse_dynamics(q, dq, ddq), torques, RELATIVE)
+    assert_agrees(robot.mass_matrix(q), np.array([oracle.mass_matrix(row) for row in q]), RELATIVE, axes=2)
+
+
+@pytest.mark.parametrize("tip", ["link8", "hand", "link5"])
+def test_panda(tmp_path: Path, tip: str) -> None:
+    text = urdf_texts.panda()
+    assert_same_as_pinocchio(text, load(text, tmp_path, tip=tip), "link0", tip)
+
+
+def test_axes_of_every_direction(tmp_path: Path) -> None:
+    text = urdf_texts.six_revolute()
+    robot = load(text, tmp_path)
+    assert robot.n == 6
+    assert_same_as_pinocchio(text, robot, "base", "l6")
+
+
+@pytest.mark.parametrize("base", ["world", "mount", "carriage"])
+def test_slide_and_fixed_joints(tmp_path: Path, base: str) -> None:
+    """Gravity, too: the mount is turned against the world."""
+    text = urdf_texts.with_slide_and_fixed_joints()
+    robot = load(text, tmp_path, base=base)
+    assert robot.prismatic == (True, False, False, False)[base == "carriage" :]
+    assert_same_as_pinocchio(text, robot, base, "tool")
+
+
+@pytest.mark.parametrize("seed", RANDOM_TREES)
+def test_random_trees(tmp_path: Path, seed: int) -> None:
+    text, base, tip = urdf_texts.random_tree(seed)
+    assert_same_as_pinocchio(text, load(text, tmp_path, base, tip), base, tip)
+
+
+def test_random_trees_have_what_is_to_be_tested() -> None:
+    texts = "".join(urdf_texts.random_tree(seed)[0] for seed in RANDOM_TREES)
+    assert all(f'type="{kind}"' in texts for kind in ("revolute", "continuous", "prismatic", "fixed"))
+    assert len({urdf_texts.random_tree(seed)[1] for seed in RANDOM_TREES}) > 1, "one base only"
+
+
+def test_panda_is_that_of_the_library(tmp_path: Path) -> None:
+    """Where the axis is z, a joint frame is the URDF's own: the modified DH frames of the Panda."""
+    ours, library = load(urdf_texts.panda(), tmp_path, tip="link8"), pdr.load_robot("panda")
+    assert np.abs(ours.placements - library.placements).max() < 1e-15  # sines of the same right angles
+    assert np.abs(ours.T_joint_flange - library.T_joint_flange).max() == 0.0
+    assert ours.links[:6] == library.links[:6]
+    for field in ("lower", "upper", "velocity", "effort"):
+        assert np.array_equal(getattr(ours.limits, field), getattr(library.limits, field))
+    assert ours.name == "panda"
+    assert ours.joint_names == tuple(f"to_link{i}" for i in range(1, 8))
+
+
+def test_fixed_hand_is_that_of_the_library(tmp_path: Path) -> None:
+    """Whatever the tip, the hand hangs on link 7 by fixed joints, and its mass is link 7's."""
+    fingers = pdr.InertialParameters(0.03, np.array([0, 0, 0.0584]), np.diag([4.75e-6, 4.75e-6, 1.5e-6]))
+    library = pdr.load_robot("panda", end_effector="hand")
+    for tip in ("link8", "hand"):
+        last = load(urdf_texts.panda(), tmp_path, tip=tip).links[-1]
+        whole = last + fingers.transformed(library.T_joint_flange @ _turn_about_z(-np.pi / 4))
+        assert np.abs(whole.vector - library.links[-1].vector).max() < 1e-15  # rounding of 1 kg within 0.2 m
+
+
+def _turn_about_z(angle: float) -> Array:
+    T = np.eye(4)
+    T[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    return T
+
+
+def test_masses_on_other_joints_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text(urdf_texts.panda())
+    with pytest.warns(UserWarning, match=r"^panda: links on movable joints off the chain are left out: left, right \("):
+        robot = pdr.load_robot(tmp_path / "arm.urdf", tip="hand")
+    assert robot.links[-1].mass == pytest.approx(0.735522 + 0.73, abs=1e-12)
+
+
+def test_no_warning_where_nothing_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text(urdf_texts.with_slide_and_fixed_joints())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pdr.load_robot(tmp_path / "arm.urdf")
+
+
+def test_of_links_as_many_joints_away_the_deeper_is_the_tip(tmp_path: Path) -> None:
+    """The tool, not the camera beside the chain nor the gripper: four movable joints, then most joints."""
+    text = urdf_texts.with_slide_and_fixed_joints()
+    deepest, told = load(text, tmp_path), load(text, tmp_path, base="world", tip="tool")
+    assert np.array_equal(deepest.T_joint_flange, told.T_joint_flange)
+    assert deepest.joint_names == told.joint_names == ("to_carriage", "to_cross", "to_fork", "to_wrist")
+
+
+def test_continuous_joint_has_limits_of_one_turn(tmp_path: Path) -> None:
+    limits = load(urdf_texts.six_revolute(), tmp_path).limits
+    assert (limits.lower[3], limits.upper[3]) == (-np.pi, np.pi)
+    assert (limits.lower[2], limits.upper[2], limits.velocity[2], limits.effort[2]) == (-2.0, 2.0, 3.0, 50.0)
+
+
+def test_dynamics_are_friction(tmp_path: Path) -> None:
+    text = urdf_texts.robot(
+        urdf_texts.link("a"),
+        urdf_texts.link("b", 1.0),
+        urdf_texts.joint("revolute", "a", "b", extra='<dynamics damping="0.3" friction="0.7"/>'),
+    )
+    robot = load(text, tmp_path)
+    assert robot.friction_torques([2.0]) == pytest.approx([0.3 * 2.0 + 0.7], abs=1e-12)  # tanh(200) is 1
+
+
+def test_a_urdf_arm_carries_an_end_effector(tmp_path: Path) -> None:
+    bare = load(urdf_texts.six_revolute(), tmp_path)
+    carrying = pdr.load_robot(tmp_path / "arm.urdf", end_effector="hand")
+    assert carrying.links[-1].mass == pytest.approx(bare.links[-1].mass + 0.76, abs=1e-12)
