@@ -15,10 +15,20 @@ Conventions, used everywhere in this package
 - Bad input raises a subclass of `PandaDynamicsError` that names the argument, what was expected, what came.
 """
 
+from panda_dynamics_ros import pose
+from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import InertialParameters
 
 __version__ = "0.1.0"
 
-__all__ = ["InertialParameters", "PandaDynamicsError", "RobotModel", "load_robot"]
+__all__ = [
+    "InertialParameters",
+    "JointDataset",
+    "PandaDynamicsError",
+    "RobotModel",
+    "load_dataset",
+    "load_robot",
+    "pose",
+]

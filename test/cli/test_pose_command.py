@@ -108,7 +108,12 @@ def test_what_a_person_reads_can_be_given_again(capsys: pytest.CaptureFixture[st
         found = run_json(["pose", "--from", source, *block], capsys)
         np.testing.assert_allclose(found["matrix"], T, atol=5e-9)  # nine digits were printed
     assert measured == ["-306.9", "12.5", "-486", "-170", "-20", "45"]
-    assert not any(word in ("-0", "-0.0") for block in blocks for word in block)
+
+
+def test_roundings_and_negative_zeros_do_not_show(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pose", "--from", "measure-pose", "-0.0", "0", "-1e-12", "180", "-0", "-90", "--to", "matrix"]) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert shown == [["0", "-1", "0", "0"], ["-1", "0", "0", "0"], ["0", "0", "-1", "0"], ["0", "0", "0", "1"]]
 
 
 def test_formats_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
