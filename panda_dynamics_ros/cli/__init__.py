@@ -39,6 +39,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
+        """Say what was wrong and where help is, and leave."""
         self.exit(OTHER_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
