@@ -102,9 +102,11 @@ def _open_compressed(path: Path) -> BagFile:
         with path.open("rb") as source, unpacked.open("wb") as target:
             _decompress(source, target)
         file = _open_file(unpacked)
-    except DataError as error:
+    except BaseException as error:  # also where the disk is full, or on Ctrl-C
         shutil.rmtree(folder, ignore_errors=True)
-        raise DataError(str(error).replace(str(unpacked), str(path))) from error
+        if isinstance(error, DataError):
+            raise DataError(str(error).replace(str(unpacked), str(path))) from error
+        raise
     weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
     return file
 
