@@ -18,7 +18,6 @@ from panda_dynamics_ros.bags.topic import BagFile
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
 
-
 UNDECODED = "cannot be decoded"
 
 
