@@ -79,10 +79,9 @@ def test_a_kernel_is_keyed_by_all_that_it_is_made_of() -> None:
 
 def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotModel) -> None:
     """numba takes read-only and unaligned arrays for types of their own: seconds of compiling, in mid-stream."""
-    panda.inverse_dynamics(np.zeros(7), np.zeros(7), np.zeros(7))
-    known = list(newton_euler.newton_euler_kernel.signatures)
     read_only = np.broadcast_to(0.5, (2, 7))
     unaligned = np.frombuffer(bytes(57), dtype=np.uint8)[1:].view(np.float64)
+    panda.inverse_dynamics(np.zeros(7), np.zeros(7), np.zeros(7))
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
-    assert newton_euler.newton_euler_kernel.signatures == known
+    assert len(newton_euler.newton_euler_kernel.signatures) == 1
