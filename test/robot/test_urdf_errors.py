@@ -21,7 +21,7 @@ def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescri
     path = folder / "arm.urdf"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(kind) as caught:
-        pdr.load_robot(path, **options)  # type: ignore[arg-type]
+        pdr.load_robot(path, **options)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
@@ -155,4 +155,4 @@ def test_what_is_off_the_chain_does_not_matter(tmp_path: Path) -> None:
 def test_yaml_has_no_chain_to_choose() -> None:
     for name in ("base", "tip"):
         with pytest.raises(ArgumentError, match=f"{name}: expected none, since only a .urdf file has a chain"):
-            pdr.load_robot("panda", **{name: "link8"})  # type: ignore[arg-type]
+            pdr.load_robot("panda", **{name: "link8"})

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of document 002 on its own symbols, for joint and link 3 as it does them.
+
+A difference counts as zero when its normal form is 0, exactly. Velocities and Jacobians "by definition" are
+computed here from derivatives with time, as the document does; the functions under test never differentiate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from numpy.typing import NDArray
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros import symbolic
+from panda_dynamics_ros.dynamics import product_of_exponentials as poe
+from panda_dynamics_ros.dynamics.twists import adjoint_inverse, com_shift, inverse_transform, skew, twist_matrix
+
+Array = NDArray[Any]
+
+
+class Document:
+    """The names of document 002; twists linear part first, where it has the angular part first."""
+
+    def __init__(self) -> None:
+        panda = symbolic.document_panda()
+        self.chain, self.t, self.theta, self.rates = panda.chain, panda.t, panda.q, panda.dq
+        self.T = poe.joint_poses(self.chain, self.theta)  # T_i_0
+        self.T_m = poe.com_poses(self.chain, self.theta)  # T_i_0 T_mi_i
+        self.r, self.r_m = self.T[:, :3, 3], self.T_m[:, :3, 3]
+
+    def by_definition(self, r: Array, joint: int) -> Array:
+        """(dr/dt, sum of omega_j theta_j'): SpatialVelocity_i of joint 1..7, or of its CoM."""
+        spin = sum(self.T[j, :3, 2] * self.rates[j] for j in range(joint))
+        return np.concatenate([symbolic.time_derivative(r, self.t), spin])
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    return Document()
+
+
+def is_zero(difference: Array) -> bool:
+    return not symbolic.normal_form(difference).any()
+
+
+def test_velocity_of_joint_3(document: Document) -> None:
+    V = poe.velocity(document.chain, document.theta, document.rates, "joint3")
+    assert is_zero(V - document.by_definition(document.r[2], 3))
+
+
+def test_spatial_velocity_of_joint_3(document: Document) -> None:
+    """First check: T' T^-1 = V^. The document's V, whose v is the origin's velocity, passes it with an inverse
+    [[R^T, 0], [0, 1]]; with the inverse of T, the V of the check is the spatial twist J_s theta'."""
+    T = document.T[2]
+    T_dot = symbolic.time_derivative(T, document.t)
+    V = document.by_definition(document.r[2], 3)
+    R_inverse = inverse_transform(T)
+    R_inverse[:3, 3] = 0
+    assert is_zero(T_dot @ R_inverse - twist_matrix(V))
+    V_s = poe.space_jacobian(document.chain, document.theta)[:, :3] @ document.rates[:3]
+    assert is_zero(T_dot @ inverse_transform(T) - twist_matrix(V_s))
+
+
+def test_printed_difference_of_the_two_velocities(document: Document) -> None:
+    """The document's second check prints V^ minus the sum of moved unit twists: it is w x r, entry by entry."""
+    (a, b, _), (da, db, dc) = document.theta[:3], document.rates[:3]
+    y, z = sympy.symbols("y_3 z_1", real=True)
+    sin, cos = sympy.sin, sympy.cos
+    printed = [
+        y * sin(a) * sin(b) * da - y * cos(a) * cos(b) * db + z * sin(a) * sin(b) * dc + z * cos(a) * db,
+        -y * sin(a) * cos(b) * db - y * sin(b) * cos(a) * da + z * sin(a) * db - z * sin(b) * cos(a) * dc,
+        y * sin(b) * db,
+    ]
+    V = poe.velocity(document.chain, document.theta, document.rates, "joint3")
+    V_s = poe.space_jacobian(document.chain, document.theta)[:, :3] @ document.rates[:3]
+    assert is_zero(V[:3] - V_s[:3] - np.array(printed))
+    assert is_zero(V[3:] - V_s[3:])
+    assert is_zero(V[:3] - V_s[:3] - skew(V[3:]) @ document.r[2])
+
+
+def test_velocity_of_centre_of_mass_3(document: Document) -> None:
+    """Third check: of (T T_m)' (T T_m)^-1, in the same two readings; a body has one spatial twist at every point."""
+    V_m = poe.com_velocity(document.chain, document.theta, document.rates, 3)
+    assert is_zero(V_m - document.by_definition(document.r_m[2], 3))
+    T_m = document.T_m[2]
+    T_m_dot = symbolic.time_derivative(T_m, document.t)
+    R_inverse = inverse_transform(T_m)
+    R_inverse[:3, 3] = 0
+    assert is_zero(T_m_dot @ R_inverse - twist_matrix(V_m))
+    V_s = poe.space_jacobian(document.chain, document.theta)[:, :3] @ document.rates[:3]
+    assert is_zero(T_m_dot @ inverse_transform(T_m) - twist_matrix(V_s))
+
+
+def test_the_centre_of_mass_stands_still_in_its_link(document: Document) -> None:
+    """T' T_m = (T T_m)'."""
+    T_m3_3 = np.eye(4, dtype=int).astype(object)
+    T_m3_3[:3, 3] = document.chain.coms[2]
+    T_dot = symbolic.time_derivative(document.T[2], document.t)
+    assert is_zero(T_dot @ T_m3_3 - symbolic.time_derivative(document.T_m[2], document.t))
+
+
+def test_true_true(document: Document) -> None:
+    """w_m5 = w_5, and v_m3 - v_3 = -[r_m3 - r_3] w_3."""
+    arguments = document.chain, document.theta, document.rates
+    assert is_zero(poe.com_velocity(*arguments, 5)[3:] - poe.velocity(*arguments, "joint5")[3:])
+    V, V_m = poe.velocity(*arguments, "joint3"), poe.com_velocity(*arguments, 3)
+    assert is_zero(V_m[:3] - V[:3] + skew(document.r_m[2] - document.r[2]) @ V[3:])
+
+
+def test_com_shift(document: Document) -> None:
+    """Ad^-1(T_CoM) V_3 = V_m3, and T_CoM is the translation r_m - r."""
+    T_CoM = com_shift(document.T[2], document.chain.coms[2])
+    V, V_m = document.by_definition(document.r[2], 3), document.by_definition(document.r_m[2], 3)
+    assert is_zero(adjoint_inverse(T_CoM) @ V - V_m)
+    assert is_zero(T_CoM[:3, 3] - (document.r_m[2] - document.r[2]))
+
+
+def test_jacobian_identity(document: Document) -> None:
+    """J_m3 = Ad^-1(T_CoM) J_3, each Jacobian by its definition, and each as it is computed."""
+    T_CoM = com_shift(document.T[2], document.chain.coms[2])
+    J = symbolic.jacobian_from_velocity(document.by_definition(document.r[2], 3), document.rates)
+    J_m = symbolic.jacobian_from_velocity(document.by_definition(document.r_m[2], 3), document.rates)
+    assert J.shape == J_m.shape == (6, 7)
+    assert is_zero(J_m - adjoint_inverse(T_CoM) @ J)
+    assert is_zero(J - poe.jacobian(document.chain, document.theta, "joint3"))
+    assert is_zero(J_m - poe.com_jacobian(document.chain, document.theta, 3))
+
+
+def test_erratum_5_is_harmless_on_the_symbols_of_the_panda(document: Document) -> None:
+    """Its rotations in reverse order, all about x, give the same axes at zero."""
+    quarter = sympy.pi / 2
+    z = sympy.Matrix([0, 0, 1])
+    for xi, roll in zip(
+        document.chain.twists, (0, -quarter, quarter, quarter, -quarter, quarter, quarter), strict=True
+    ):
+        z = sympy.rot_ccw_axis1(roll) @ z
+        assert list(z) == list(xi[3:])
+
+
+def test_with_its_numbers_it_is_the_panda_of_the_library(panda: pdr.RobotModel, document: Document) -> None:
+    names = {"z_1": 0.333, "y_3": -0.316, "x_4": 0.0825, "x_5": -0.0825, "y_5": 0.384, "x_7": 0.088, "z_8": 0.107}
+    q = [0.1, -0.5, 0.7, -1.9, 0.4, 1.8, -0.9]
+    values = {sympy.Symbol(name, real=True): value for name, value in names.items()}
+    values |= dict(zip(document.theta, q, strict=True))
+    for i, link in enumerate(panda.links, start=1):
+        values |= {sympy.Symbol(f"{axis}_c{i}", real=True): c for axis, c in zip("xyz", link.com, strict=True)}
+    flange = symbolic.substituted(poe.pose(document.chain, document.theta, "flange"), values)
+    coms = symbolic.substituted(document.T_m, values)
+    # A few dozen products of numbers below 1.
+    assert np.abs(flange - panda.pose(q)).max() < 1e-14
+    assert np.abs(coms - poe.com_poses(panda, q)).max() < 1e-14
