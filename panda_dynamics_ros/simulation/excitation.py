@@ -82,6 +82,7 @@ def excitation_sample(t, timing, pauses, table, q, dq, ddq):
 
 @compiled
 def excitation_kernel(t, timing, pauses, table, q, dq, ddq):
+    """q, dq, ddq (rows, n) at times t (rows,)."""
     for k in range(t.shape[0]):
         excitation_sample(t[k], timing, pauses, table, q[k], dq[k], ddq[k])
 
