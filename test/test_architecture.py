@@ -51,7 +51,14 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy"}  # extras: the front door opens without them
+OPTIONAL = {
+    "rclpy",
+    "mujoco",
+    "rosbags",
+    "matplotlib",
+    "pinocchio",
+    "sympy",
+}  # extras: the front door opens without them
 LINES = 300
 
 
