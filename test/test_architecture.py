@@ -51,14 +51,8 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
-OPTIONAL = {
-    "rclpy",
-    "mujoco",
-    "rosbags",
-    "matplotlib",
-    "pinocchio",
-    "sympy",
-}  # extras: the front door opens without them
+# The front door opens without these.
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy"}
 LINES = 300
 
 
