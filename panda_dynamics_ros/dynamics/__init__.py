@@ -5,14 +5,18 @@ from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
 from panda_dynamics_ros.dynamics.friction import friction_torques
 from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
 from panda_dynamics_ros.dynamics.kinematics import pose
+from panda_dynamics_ros.dynamics.link_inertias import LinkInertias, links_in_base
 from panda_dynamics_ros.dynamics.mass_matrix import forward_dynamics, mass_matrix
 from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
 from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
 from panda_dynamics_ros.dynamics.regrouping import BaseParameters, base_parameters
+from panda_dynamics_ros.dynamics.screw_chain import ScrewChain
 
 __all__ = [
     "BaseParameters",
+    "LinkInertias",
+    "ScrewChain",
     "base_parameters",
     "com_jacobian",
     "coriolis_matrix",
@@ -22,6 +26,7 @@ __all__ = [
     "gravity_torques",
     "inverse_dynamics",
     "jacobian",
+    "links_in_base",
     "mass_matrix",
     "momentum",
     "payload_momentum_regressors",

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics inertia` as a person and as a program use it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.dynamics.link_inertias import links_in_base
+from panda_dynamics_ros.robot import write_robot
+
+UPPER = np.triu_indices(3)
+READY = [0.0, -0.785, -1e-3, -2.356, 0.0, 1.571, 0.785]
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["inertia", *arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    result: dict[str, Any] = json.loads(printed.out)
+    return result
+
+
+@pytest.mark.parametrize("name", ["panda", "panda_ledezma", "fr3"])
+def test_json_has_every_digit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    robot = pdr.load_robot(name)
+    found = run_json(capsys, name, "--q", *map(repr, READY))
+    assert (found["robot"], found["q"]) == (name, READY)
+    mass, com, inertia = links_in_base(robot, READY)
+    for i, link in enumerate(robot.links):
+        joint, base = found["joint"][i], found["base"][i]
+        vector = [joint["mass"], *joint["first_moment"], *joint["inertia_about_origin"]]
+        assert vector == link.vector.tolist()
+        assert (joint["com"], joint["inertia_about_com"]) == (link.com.tolist(), link.inertia[UPPER].tolist())
+        assert (base["mass"], base["com"]) == (mass[i], com[i].tolist())
+        assert base["inertia_about_com"] == inertia[i][UPPER].tolist()
+
+
+def test_panda_at_zero_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_json(capsys) == run_json(capsys, "panda", "--q", *["0"] * 7)
+
+
+@pytest.mark.parametrize(("frame", "other"), [("joint", "base"), ("base", "joint")])
+def test_one_frame_only(frame: str, other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "--frame", frame)
+    assert frame in found
+    assert other not in found
+
+
+def test_with_the_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "--end-effector", "hand")
+    assert found["robot"] == "panda+hand"
+    assert found["joint"][6]["mass"] == pytest.approx(0.735522 + 0.76, abs=1e-12)
+
+
+def test_a_robot_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_robot(pdr.load_robot("fr3"), tmp_path / "my_arm.yaml")
+    assert run_json(capsys, str(path)) == run_json(capsys, "fr3")
+
+
+def numbers(line: str) -> list[float]:
+    return [float(word) for word in re.findall(r"-?\d+\.\d+", line)]
+
+
+def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of document 000 as printed there, then about the CoM, then in base, six decimals each."""
+    assert main(["inertia", "panda_ledezma"]) == 0
+    text = capsys.readouterr().out
+    rows = [line for line in text.splitlines() if re.match(r" +[1-7] +\d", line)]
+    assert len(rows) == 21
+    printed = [3.2286, 0.0888, 0.1267, -0.2147, 0.0565, -0.0082, -0.0055, 0.0529, -0.0044, 0.0182]
+    assert numbers(rows[2]) == pytest.approx(printed, abs=1e-9)
+    link = pdr.load_robot("panda_ledezma").links[2]
+    assert numbers(rows[9]) == pytest.approx([link.mass, *link.com, *link.inertia[UPPER]], abs=5.1e-7)
+    _, com, inertia = links_in_base(pdr.load_robot("panda_ledezma"), np.zeros(7))
+    assert numbers(rows[16]) == pytest.approx([link.mass, *com[2], *inertia[2][UPPER]], abs=5.1e-7)
+    assert max(map(len, text.splitlines())) <= 118
+    assert "in base {S} at q = 0 0 0 0 0 0 0" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--q", "1", "2"], "--q: expected shape (7,), got (2,)"),
+        (["--q", *["0"] * 6, "nan"], "--q: expected finite numbers, got nan at index (6,)"),
+        (["pandas"], "robot: expected one of fr3, panda, panda_ledezma or a path to"),
+        (["--end-effector", "foot"], "end_effector: expected one of none, hand or a path to"),
+        (["--frame", "tool"], "argument --frame: invalid choice: 'tool'"),
+    ],
+)
+def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inertia", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert message in printed.err
