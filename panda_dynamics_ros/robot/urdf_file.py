@@ -23,9 +23,10 @@ from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, number, parse_urdf
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
-# What URDF does not state, or not for a continuous joint.
+# What URDF does not state, or not for a continuous joint; velocity and effort, too, where it has the 0 of exporters
+# that know none.
 ACCELERATION = 10.0  # rad/s^2 or m/s^2
-CONTINUOUS = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}  # rad, rad/s, N m: one turn
+UNSTATED = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}  # rad, rad/s, N m: one turn
 RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5  # std of the torque residual as a share of the effort limit; s
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, along -z of the root link
 
@@ -40,7 +41,8 @@ def read_urdf(path: Path, model: type[Robot], base: str | None = None, tip: str 
     Gravity points along -z of the root link, wherever `base` is mounted on it.
     Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the URDF's; acceleration limits
     and the torque residual, which it does not state, are the constants above, to be replaced by an
-    identification. A continuous joint gets limits of one turn.
+    identification. A continuous joint gets limits of one turn. A velocity or effort limit of 0, as exporters write it
+    that know none, is replaced by a constant, with a warning.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
         parts, T_link_frame = tree.rigid_body(joint.child), T_link_next
         links.append(_joined(tree, parts, T_link_frame))
     _warn_of_left_out(tree, joints)
-    limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in CONTINUOUS}
+    limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
     n = len(joints)
     return model(
         name=tree.urdf.name,
@@ -147,15 +149,17 @@ def _limit(joint: UrdfJoint, key: str) -> float:
     given = joint.limit or {}
     if key in ("lower", "upper"):
         if continuous:
-            return CONTINUOUS[key]
+            return UNSTATED[key]
         lower, upper = number(given, "lower", owner, "0"), number(given, "upper", owner, "0")
         if not lower < upper:
             raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
         return lower if key == "lower" else upper
-    value = number(given, key, owner, repr(CONTINUOUS[key]) if continuous else None)
-    if value <= 0.0:
+    value = number(given, key, owner, repr(UNSTATED[key]) if continuous else None)
+    if value < 0.0:
         raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
-    return value
+    if value == 0.0:
+        warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
+    return value or UNSTATED[key]
 
 
 def _dynamics(joints: list[UrdfJoint], key: str) -> FloatArray:

@@ -28,6 +28,8 @@ class Tree:
     child_joints: dict[str, list[UrdfJoint]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not self.urdf.links:
+            raise RobotDescriptionError("expected links, got none")
         self.child_joints.update({link: [] for link in self.urdf.links})
         names = set()
         for joint in self.urdf.joints:

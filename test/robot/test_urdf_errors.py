@@ -61,7 +61,7 @@ def test_the_good_file_is_good(tmp_path: Path) -> None:
         ('limit lower="-2.0"', 'limits lower="-2.0"', "joint to_b: limit: expected the element limit, got none"),
         ('lower="-2.0"', 'lower="2.0"', "joint to_b: limit: expected lower below upper, got 2 and 2"),
         ('lower="-2.0"', 'lower="-inf"', "joint to_b: limit: lower: expected finite numbers, got -inf"),
-        ('velocity="3.0"', 'velocity="0"', "joint to_b: limit: velocity: expected a positive number, got 0"),
+        ('velocity="3.0"', 'velocity="-1"', "joint to_b: limit: velocity: expected a positive number, got -1"),
         ('effort="50.0"', "", "joint to_b: limit: expected the attribute effort, got lower, upper, velocity"),
         ("</joint>", '<mimic joint="c"/></joint>', "joint to_b: expected independent joints, got one that mimics c"),
         ("</joint>", '<dynamics damping="x"/></joint>', "joint to_b: dynamics: damping: expected a number, got 'x'"),
@@ -97,6 +97,10 @@ def test_a_joint_twice(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_not_xml(tmp_path: Path, content: bytes) -> None:
     assert refused(content, tmp_path).startswith("expected XML without entities, got ")
+
+
+def test_a_file_without_links(tmp_path: Path) -> None:
+    assert refused("<robot/>", tmp_path) == "expected links, got none"
 
 
 def test_another_kind_of_xml(tmp_path: Path) -> None:

@@ -171,6 +171,16 @@ def test_continuous_joint_has_limits_of_one_turn(tmp_path: Path) -> None:
     assert (limits.lower[2], limits.upper[2], limits.velocity[2], limits.effort[2]) == (-2.0, 2.0, 3.0, 50.0)
 
 
+def test_zero_is_no_limit_of_velocity_or_effort(tmp_path: Path) -> None:
+    """Exporters write it where they know none; nothing moves at zero velocity."""
+    arm = urdf_texts.joint("revolute", "a", "b", limit=(-1.0, 1.0, 0.0, 0.0))
+    (tmp_path / "arm.urdf").write_text(urdf_texts.robot(urdf_texts.link("a"), urdf_texts.link("b", 1.0), arm))
+    with pytest.warns(UserWarning, match="joint to_b: limit: (velocity|effort) 0 is taken for one that is"):
+        limits = pdr.load_robot(tmp_path / "arm.urdf").limits
+    assert (limits.velocity[0], limits.effort[0]) == (np.pi, 100.0)
+    assert (limits.lower[0], limits.upper[0]) == (-1.0, 1.0)
+
+
 def test_dynamics_are_friction(tmp_path: Path) -> None:
     text = urdf_texts.robot(
         urdf_texts.link("a"),
