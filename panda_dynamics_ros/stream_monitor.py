@@ -58,7 +58,7 @@ class StreamMonitor:
         if len(self._steps) < 20 or self.received % 50 == 0:
             self._period = float(np.median(self._steps)) if len(self._steps) >= 5 else math.nan
 
-    def reject(self, problem: str) -> None:
-        """A sample could not be used; `problem` says why (one line)."""
-        self.rejected[problem] += 1
+    def reject(self, reason: str, problem: str) -> None:
+        """A sample could not be used; `reason` is what it counts under, `problem` says it in full (one line)."""
+        self.rejected[reason] += 1
         self.latest_problem = problem

@@ -27,7 +27,7 @@ COMMANDS = {
     "excite": "an exciting trajectory within the arm's limits",
     "base-parameters": "the minimum inertial parameters, with their closed forms",
     "inertia": "the table of inertial parameters, also mapped to another frame",
-    "export": "a robot's parameters for other programs",
+    "export": "stand-alone C or Python source of an arm's dynamics",
     "pose": "convert between pose formats; the arm's pose at a joint position",
 }
 # One or several numbers that begin with a minus: argparse takes -1e-3 and -1,2 for options.

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from panda_dynamics_ros.dataset import JointDataset, load_dataset
 
+from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.replay import Replay, replay

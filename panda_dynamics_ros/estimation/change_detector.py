@@ -20,6 +20,12 @@ from panda_dynamics_ros.robot import ResidualModel
 
 # How far a payload jumps, at one sigma: kg, kg m, kg m^2. Larger jumps are seen all the sooner.
 _PAYLOAD_JUMP = np.diag(np.array([0.3, *[0.03] * 3, *[1e-3] * 6]) ** 2)
+# kg: by how much a mass may be estimated below what is possible, and the least jump that is worth a new start.
+_LEAST_MASS_DOUBT = 0.15
+_LEAST_JUMP = 0.1
+# A payload's torque rises through the filters before its pattern is clear: a contact must be the better
+# explanation by this much evidence.
+_CONTACT_MARGIN = 4.0
 # A contact's torque at one sigma, in standard deviations of the residual.
 _CONTACT_JUMP = 3.0
 
@@ -36,12 +42,12 @@ class _Hypothesis:
 
 @dataclass(frozen=True)
 class Detection:
-    """A change: its kind, the belief just before it, and the jump in mass that explains it best (kg)."""
+    """A change: its kind, the belief before it and its age (s), and the belief that takes it for a contact."""
 
     kind: str
     before: Belief
+    age: float
     contact: Belief
-    mass_jump: float
 
 
 class ChangeDetector:
@@ -55,7 +61,7 @@ class ChangeDetector:
     """
 
     def __init__(
-        self, residual: ResidualModel, threshold: float = 3.0, lifetime: float = 0.15, spawn_period: float = 0.05
+        self, residual: ResidualModel, threshold: float = 8.0, lifetime: float = 0.15, spawn_period: float = 0.05
     ) -> None:
         self._residual = residual
         self._threshold, self._lifetime, self._spawn_period = threshold, lifetime, spawn_period
@@ -79,9 +85,19 @@ class ChangeDetector:
         self._bank.append(_Hypothesis(belief.copy(), payload, contact))
 
     def test(
-        self, dt: float, motion_time: float, Y: FloatArray, y: FloatArray, variance: FloatArray, log_likelihood: float
+        self,
+        dt: float,
+        motion_time: float,
+        Y: FloatArray,
+        y: FloatArray,
+        variance: FloatArray,
+        log_likelihood: float,
+        least_mass: float = 0.0,
     ) -> Detection | None:
-        """Take the sample into every hypothesis; `log_likelihood` is the main filter's for the same sample."""
+        """Take the sample into every hypothesis; `log_likelihood` is the main filter's for the same sample.
+
+        A jump of next to nothing, or one that would leave less than `least_mass` (kg), is no payload's.
+        """
         sigma, correlation_time = self._residual.std, self._residual.correlation_time
         for hypothesis in self._bank:
             for branch, name in ((hypothesis.payload, "payload_evidence"), (hypothesis.contact, "contact_evidence")):
@@ -89,18 +105,24 @@ class ChangeDetector:
                 gained = correct(branch.mean, branch.covariance, Y, y, variance) - log_likelihood
                 setattr(hypothesis, name, getattr(hypothesis, name) + gained)
             hypothesis.age += dt
-        detection = self._verdict()
+        detection = self._verdict(least_mass)
         self._bank = [hypothesis for hypothesis in self._bank if hypothesis.age < self._lifetime]
         return detection
 
-    def _verdict(self) -> Detection | None:
+    def _verdict(self, least_mass: float) -> Detection | None:
         if not self._bank:
             return None
         payload = max(self._bank, key=lambda hypothesis: hypothesis.payload_evidence)
         contact = max(self._bank, key=lambda hypothesis: hypothesis.contact_evidence)
-        if max(payload.payload_evidence, contact.contact_evidence) < self._threshold:
+        for_payload, for_contact = payload.payload_evidence, contact.contact_evidence
+        jump = payload.payload.mean[0] - payload.start.mean[0]
+        possible = payload.payload.mean[0] > least_mass - _LEAST_MASS_DOUBT and abs(jump) > _LEAST_JUMP
+        if possible and for_payload > max(self._threshold, for_contact):
+            kind = "pick" if jump > 0.0 else "release"
+        elif for_contact > max(self._threshold, for_payload) + _CONTACT_MARGIN:
+            kind = "contact"
+        else:
             return None
-        jump = float(payload.payload.mean[0] - payload.start.mean[0])
-        if contact.contact_evidence > payload.payload_evidence:
-            return Detection("contact", contact.start, contact.contact, jump)
-        return Detection("pick" if jump > 0.0 else "release", payload.start, contact.contact, jump)
+        # The oldest branch left before the change began to show, so that none of it is in its disturbance.
+        oldest = self._bank[0]
+        return Detection(kind, oldest.start, oldest.age, contact.contact)

@@ -29,8 +29,8 @@ LEAST_MASS = 1e-3
 
 # alpha, d1..d3, s12, s13, s23, c1..c3: a body with radii of gyration of 3 cm, at the flange.
 _TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
-# Sizes within a factor e, shears of 3 cm, CoM within 30 cm: each worth a tenth of a sigma. None on the mass.
-_WEIGHT = 0.01 / np.array([math.inf, *[1.0] * 3, *[0.03] * 3, *[0.3] * 3]) ** 2
+# One sigma each: sizes within a factor of e^10, shears of 30 cm, CoM within 15 cm. None on the mass.
+_WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
 
 
 @compiled

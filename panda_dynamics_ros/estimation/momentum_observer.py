@@ -64,7 +64,5 @@ class MomentumObserver:
             dt = -1.0
         self._stamp = stamp
         residual = np.empty_like(q)
-        observer_step(
-            self._table, self._friction, q, dq, tau, self._pole, dt, self._state, self._previous, residual
-        )
+        observer_step(self._table, self._friction, q, dq, tau, self._pole, dt, self._state, self._previous, residual)
         return residual

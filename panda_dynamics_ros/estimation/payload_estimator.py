@@ -41,6 +41,8 @@ class EstimatorOptions:
     update_period_s: the filter takes in a sample each such period (samples in between are only filtered).
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
     white_share: white noise of the filtered torque, as a share of the residual's standard deviation.
+    slow_speed: rad/s, speed of a joint below which its friction is anybody's guess: there, and until the filters
+        have passed it on, its torque counts with the whole residual's standard deviation as white noise.
     still_speed, moving_speed: rad/s, norm of dq below which the arm stands still, above which it fully moves.
     max_gap_s: a longer silence restarts the filters.
     """
@@ -52,6 +54,7 @@ class EstimatorOptions:
     update_period_s: float = 0.01
     memory_s: float = 8.0
     white_share: float = 0.3
+    slow_speed: float = 0.05
     still_speed: float = 0.03
     moving_speed: float = 0.3
     max_gap_s: float = 0.5
@@ -96,7 +99,7 @@ class PayloadEstimator:
         o = self.options
         spread = np.array([o.mass_std, *[o.mass_std * o.com_std] * 3, *[o.inertia_std] * 6])
         self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(spread**2)
-        self._variance = (o.white_share * robot.residual.std) ** 2
+        self._slow_memory = 2.0 / (2.0 * math.pi * o.bandwidth_hz)  # group delay of the two poles
         self._regression = MomentumRegression(robot, "flange", o.bandwidth_hz)
         self._detector = ChangeDetector(robot.residual)
         self.reset()
@@ -110,7 +113,8 @@ class PayloadEstimator:
         self._regression.restart()
         self._detector.restart()
         self._stamp = self._updated = self._hold_until = -math.inf
-        self._path, self._motion, self._unforgotten = 0.0, 0.0, 0.0
+        self._path, self._unforgotten = 0.0, 0.0
+        self._slowness = np.zeros(self.robot.n)
         self._estimate = self._published(WAITING)
 
     def tare(self) -> None:
@@ -151,6 +155,7 @@ class PayloadEstimator:
         self.counts.used += 1
         Y, y = self._regression.step(dt, q, dq, tau)
         self._path += float(np.sqrt(dq @ dq)) * dt
+        self._note_slowness(dt, dq)
         if stamp - self._updated < self.options.update_period_s - 1e-9:
             return self._estimate
         self._estimate = self._take_in(Y, y)
@@ -187,12 +192,22 @@ class PayloadEstimator:
         y = y - Y @ self._tare
         self._detector.spawn(belief, dt)
         predict(belief.mean, belief.covariance, motion_time, residual.std, residual.correlation_time)
-        log_likelihood = correct(belief.mean, belief.covariance, Y, y, self._variance)
-        detection = self._detector.test(dt, motion_time, Y, y, self._variance, log_likelihood)
+        variance = self._variance()
+        log_likelihood = correct(belief.mean, belief.covariance, Y, y, variance)
+        detection = self._detector.test(dt, motion_time, Y, y, variance, log_likelihood, -float(self._tare[0]))
         if detection is not None:
             return self._change(detection)
         self._leak(motion_time)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
+
+    def _note_slowness(self, dt: float, dq: FloatArray) -> None:
+        """How recently each joint was slow, from 1 (now) to 0."""
+        now = np.exp(-((dq / self.options.slow_speed) ** 2))
+        self._slowness = np.maximum(now, self._slowness * math.exp(-dt / self._slow_memory))
+
+    def _variance(self) -> FloatArray:
+        """Variance (n,) of the white part of the filtered torque."""
+        return (self.options.white_share**2 + self._slowness) * self.robot.residual.std**2
 
     def _activity(self, dt: float) -> float:
         """From 0 (standing still) to 1 (moving), by the mean speed since the last update."""
@@ -215,7 +230,9 @@ class PayloadEstimator:
             self._belief = detection.contact
             status = ESTIMATING
         else:
-            self._belief = detection.before.with_new_payload(self._prior_mean - self._tare, self._prior_covariance)
+            residual, before = self.robot.residual, detection.before
+            predict(before.mean, before.covariance, detection.age, residual.std, residual.correlation_time)
+            self._belief = before.with_new_payload(self._prior_mean - self._tare, self._prior_covariance)
             self._hold_until = self._stamp + self._regression.settling_time
             self._body = ConsistentBody()
             status = CHANGED
@@ -224,7 +241,7 @@ class PayloadEstimator:
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         mean, covariance = self._belief.mean[:PARAMETERS], self._belief.covariance[:PARAMETERS, :PARAMETERS]
-        vector = self._body.nearest(mean, np.linalg.inv(covariance))
+        vector = self._body.nearest(mean, np.asarray(np.linalg.inv(covariance), dtype=np.float64))
         std, prior_std = np.sqrt(np.diag(covariance)), np.sqrt(np.diag(self._prior_covariance))
         return PayloadEstimate(
             stamp=self._stamp,

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+import rclpy.utilities
+from rclpy.signals import SignalHandlerOptions
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.nodes.demo_monitor import DemoMonitor, Recording
 from panda_dynamics_ros.nodes.demo_report import live_rows, report
 from panda_dynamics_ros.nodes.processes import NodeProcesses, isolated_environment
-from panda_dynamics_ros.nodes.runner import make_executor
+from panda_dynamics_ros.nodes.runner import make_executor, spin
 from panda_dynamics_ros.reporting.console import LiveTable
 
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
@@ -61,11 +63,12 @@ def run_demo(
     """
     environment = isolated_environment(int(os.environ.get("ROS_DOMAIN_ID", "42")))
     os.environ.update(environment)
-    rclpy.init(args=[])
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     monitor = DemoMonitor()
     executor = make_executor()
     executor.add_node(monitor)
-    listening = threading.Thread(target=executor.spin, daemon=True)
+    finished = threading.Event()
+    listening = threading.Thread(target=spin, args=(executor, finished.is_set), daemon=True)
     listening.start()
     try:
         with NodeProcesses(output, environment) as processes, LiveTable("panda-dynamics demo", quiet) as table:
@@ -73,8 +76,9 @@ def run_demo(
             _watch(processes, table, monitor.recording, schedule)
             codes = processes.stop()
     finally:
-        rclpy.try_shutdown()
+        finished.set()
         listening.join(timeout=5.0)
+        rclpy.utilities.try_shutdown()
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {output}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from rclpy.client import Client
 from rclpy.node import Node
 
 from panda_dynamics_ros.errors import MissingDependencyError
@@ -15,7 +16,7 @@ class FrankaLoadClient:
 
     def __init__(self, node: Node, service: str) -> None:
         self._node, self._service = node, service
-        self._client = None
+        self._client: Client | None = None
 
     def apply(self, estimate: PayloadEstimate) -> str:
         """Send the estimate; returns what was sent, in words.

@@ -86,22 +86,22 @@ class JointStateInput:
     def _on_message(self, message: JointState) -> None:
         self._last_arrival = self._node.get_clock().now()
         try:
-            if self._mapping is None:
-                self._resolve(message.name)
-            q, dq, tau = self._mapping.extract(message.name, message.position, message.velocity, message.effort)
+            mapping = self._mapping or self._resolve(message.name)
+            q, dq, tau = mapping.extract(message.name, message.position, message.velocity, message.effort)
             stamp = conversions.seconds(message.header.stamp)
             self.monitor.accept(stamp)
             self._handle(message, stamp, q, dq, tau)
         except PandaDynamicsError as error:
-            self.monitor.reject(str(error))
+            self.monitor.reject(getattr(error, "reason", type(error).__name__), str(error))
             self._unreported += 1
             self._node.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
 
-    def _resolve(self, available: list[str]) -> None:
+    def _resolve(self, available: list[str]) -> JointMapping:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
         self.joint_names = resolve_joint_names(tuple(available), wanted, self._arm_prefix)
         self._mapping = JointMapping(self.joint_names)
         self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}")
+        return self._mapping
 
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""

@@ -40,7 +40,7 @@ class PayloadEstimatorNode(Node):
             self,
             "publish_period_s",
             0.02,
-            "Period of ~/payload, s; a detected change is published at once.",
+            "Period of ~/payload, s; a change is published at once.",
             0.001,
             10.0,
         )

@@ -68,12 +68,15 @@ class NodeProcesses:
         for process in self._running.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-        codes = {}
-        for name, process in self._running.items():
-            try:
-                codes[name] = process.wait(patience)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                codes[name] = process.wait()
+        codes = {name: _ended(process, patience) for name, process in self._running.items()}
         self._running.clear()
         return codes
+
+
+def _ended(process: subprocess.Popen[bytes], patience: float) -> int:
+    """Exit code of a process that was interrupted; killed after `patience` seconds."""
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -8,10 +8,13 @@ import gc
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 import rclpy
+import rclpy.utilities
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 
@@ -25,14 +28,39 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
+class StopOnSignal:
+    """Turns SIGINT and SIGTERM into a flag, so that no callback is cut off in the middle.
+
+    A launch file's Ctrl-C reaches a node twice, from the terminal and from launch: the second sets the flag again.
+    """
+
+    def __init__(self) -> None:
+        self.stopped = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.stopped = True
+
+
+def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
+    """Serve callbacks until `stopped()` or until the context shuts down.
+
+    By spin_once, since Jazzy's EventsExecutor.spin() keeps the interpreter's lock while it waits: neither its
+    timers nor other threads nor Ctrl-C get a turn (seen with rclpy 7.1.6).
+    """
+    with contextlib.suppress(ExternalShutdownException):
+        while rclpy.ok() and not stopped():
+            executor.spin_once(timeout_sec=0.1)
+
+
 def run_node(factory: Callable[[], Node], args: list[str] | None = None) -> int:
     """Spin the node that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
 
-    A launch file's Ctrl-C reaches a node twice, from the terminal and from launch: once the node goes down,
-    further signals are ignored.
+    A node with an attribute `done` ends by itself once that is true.
     """
-    rclpy.init(args=args)
-    node = None
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopOnSignal()
     try:
         node = factory()
         executor = make_executor()
@@ -40,17 +68,12 @@ def run_node(factory: Callable[[], Node], args: list[str] | None = None) -> int:
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
         gc.collect()
         gc.freeze()
-        executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+        spin(executor, lambda: stop.stopped or getattr(node, "done", False))
+        executor.remove_node(node)
+        node.destroy_node()
     except PandaDynamicsError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        with contextlib.suppress(Exception):
-            if node is not None:
-                node.destroy_node()
-        rclpy.try_shutdown()
+        rclpy.utilities.try_shutdown()
     return 0

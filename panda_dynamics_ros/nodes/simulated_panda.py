@@ -21,7 +21,8 @@ from panda_dynamics_ros.simulation import SimulatedPanda
 
 PERIOD = 0.001  # s, as the real robot's
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-LARGEST_BACKLOG = 100  # samples; a longer pause of the machine is skipped rather than caught up with
+BURST = 10  # samples at most in one go: subscribers' queues hold fifty
+LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 FINGERS = ("finger_joint1", "finger_joint2")
 FINGER_POSITION = 0.02  # m
 
@@ -55,7 +56,7 @@ class SimulatedPandaNode(Node):
         self._truth = self.create_publisher(InertiaStamped, "~/payload_truth", LATCHED)
         self.create_service(Trigger, "~/pick", self._on_pick)
         self.create_service(Trigger, "~/release", self._on_release)
-        self._origin = self.get_clock().now().nanoseconds
+        self._origin = self._clock_origin = self.get_clock().now().nanoseconds
         self._sent = 0
         self._publish_truth(self._stamp())
         self.create_timer(PERIOD, self._on_timer)
@@ -72,11 +73,12 @@ class SimulatedPandaNode(Node):
 
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
-        due = (self.get_clock().now().nanoseconds - self._origin) // 1_000_000
+        due = (self.get_clock().now().nanoseconds - self._clock_origin) // 1_000_000
         if due - self._sent > LARGEST_BACKLOG:
-            self.get_logger().warning("the machine paused: simulated time was moved on", throttle_duration_sec=5.0)
-            self._sent = due - 1
-        while self._sent < due:
+            self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
+            self._clock_origin += (due - self._sent - 1) * 1_000_000
+            due = self._sent + 1
+        for _ in range(min(due - self._sent, BURST)):
             self._sent += 1
             self._follow_schedule(PERIOD * self._sent)
             self._publish_sample()

@@ -47,8 +47,8 @@ def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
         mass_axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         com_axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         mass_axes.annotate(
-            label, (time, 0.97), xycoords=("data", "axes fraction"), fontsize=8, color="#444444", rotation=90,
-            ha="right", va="top",
+            f" {label}", (time, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color="#444444", rotation=90,
+            ha="left", va="bottom",
         )  # fmt: skip
     mass_axes.set_title(title, loc="left", fontsize=11)
     figure.savefig(path, dpi=130)
@@ -94,7 +94,7 @@ def plot_torques(time: FloatArray, measured: FloatArray, model: FloatArray, resi
     """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
     n = measured.shape[1]
     figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
-    for joint, axes in enumerate(np.atleast_1d(figure.subplots(n, 1, sharex=True))):
+    for joint, axes in enumerate(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]):
         axes.plot(time, measured[:, joint], color=GREY, linewidth=0.8, label="measured")
         axes.plot(time, model[:, joint], color=BLUE, linewidth=1.0, label="gravity of the unloaded arm")
         axes.plot(time, residual[:, joint], color=RED, linewidth=1.0, label="unexplained by arm and payload")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `bag_player`: publishes a recording's joint states, for machines without rosbag2."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from panda_dynamics_ros.bags import JointStateSample, read_joint_states
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.runner import run_node
+
+BURST = 10  # messages at most in one go: subscribers' queues hold fifty
+PERIOD = 0.001  # s
+
+
+class BagPlayerNode(Node):
+    """Plays a recording at `rate` times real time, with the stamps that were recorded, and then ends."""
+
+    def __init__(self) -> None:
+        super().__init__("bag_player")
+        path = parameters.fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
+        topic = parameters.fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
+        self._rate = parameters.fixed(self, "rate", 1.0, "Speed of playing, times real time.")
+        self._loop = parameters.fixed(self, "loop", False, "Start again at the end.")
+        delay = parameters.fixed(self, "start_delay_s", 1.0, "Wait for subscribers before the first message, s.")
+        if not path:
+            raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
+        if self._rate <= 0.0:
+            raise ArgumentError(f"rate: expected a positive number, got {self._rate:g}")
+        self._samples = list(read_joint_states(path, topic or None))
+        if not self._samples:
+            raise ArgumentError(f"bag: expected joint states in {path}, got none")
+        self.done = False
+        self._next = 0
+        self._began = time.monotonic() + delay
+        self._publisher = self.create_publisher(JointState, "joint_states", 50)
+        self.create_timer(PERIOD, self._on_timer)
+        self.get_logger().info(f"playing {len(self._samples)} messages of {path} at {self._rate:g} times real time")
+
+    def _on_timer(self) -> None:
+        played = (time.monotonic() - self._began) * self._rate
+        first = self._samples[0].stamp
+        for _ in range(BURST):
+            if self._next == len(self._samples):
+                self._at_the_end()
+                return
+            if self._samples[self._next].stamp - first > played:
+                return
+            self._publisher.publish(_message(self._samples[self._next]))
+            self._next += 1
+
+    def _at_the_end(self) -> None:
+        if self._loop:
+            self._next, self._began = 0, time.monotonic()
+        elif not self.done:
+            self.done = True
+            self.get_logger().info("the recording has been played")
+
+
+def _message(sample: JointStateSample) -> JointState:
+    message = JointState(name=list(sample.names))
+    message.header.stamp = conversions.time_message(sample.stamp)
+    message.position = conversions.doubles(sample.position)
+    message.velocity = conversions.doubles(sample.velocity)
+    message.effort = conversions.doubles(sample.effort)
+    return message
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until the recording has been played; returns the exit code."""
+    return run_node(BagPlayerNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions and torques with a known answer, for the estimator's tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from panda_dynamics_ros import InertialParameters, RobotModel
+from panda_dynamics_ros.checks import FloatArray
+
+PAYLOAD = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
+REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
+AMPLITUDE = np.array([0.5, 0.35, 0.45, 0.4, 0.6, 0.5, 0.7])
+FREQUENCY = np.array([0.31, 0.23, 0.37, 0.29, 0.41, 0.47, 0.53])  # Hz
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Samples of a motion whose derivatives are exact: stamp (N,), q, dq, ddq (N, 7)."""
+
+    stamp: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+
+
+def sinusoids(duration: float, rate: float = 1000.0, start: float = 0.0) -> Motion:
+    """Every joint on a sine of its own; peak speeds about 1 to 2 rad/s."""
+    stamp = start + np.arange(round(duration * rate)) / rate
+    w = 2.0 * np.pi * FREQUENCY
+    phase = stamp[:, None] * w
+    return Motion(
+        stamp, REST + AMPLITUDE * np.sin(phase), AMPLITUDE * w * np.cos(phase), -AMPLITUDE * w**2 * np.sin(phase)
+    )
+
+
+def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | None = None) -> FloatArray:
+    """Link-side torques of the arm with its friction and the payload, exactly."""
+    arm = robot.with_payload(payload) if payload is not None else robot
+    return arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + robot.friction_torques(motion.dq)
+
+
+def coloured(robot: RobotModel, stamp: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """An Ornstein-Uhlenbeck disturbance (N, 7) with the robot's residual model."""
+    sigma, correlation_time = robot.residual.std, robot.residual.correlation_time
+    noise = rng.normal(size=(len(stamp), robot.n))
+    out = np.empty_like(noise)
+    out[0] = sigma * noise[0]
+    for k in range(1, len(stamp)):
+        a = np.exp(-(stamp[k] - stamp[k - 1]) / correlation_time)
+        out[k] = a * out[k - 1] + sigma * np.sqrt(1.0 - a * a) * noise[k]
+    return out
