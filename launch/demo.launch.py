@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated Panda that picks a payload up and puts it down, with both nodes on it.
 
-    ros2 launch panda_dynamics_ros demo.launch.py payload_mass:=0.5 rviz:=true
+ros2 launch panda_dynamics_ros demo.launch.py payload_mass:=0.5 rviz:=true
 """
 
 from launch import LaunchDescription

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A live robot: the dynamics and payload nodes on its joint states, RViz if asked for.
 
-    ros2 launch panda_dynamics_ros dynamics.launch.py joint_states_topic:=franka/joint_states
+ros2 launch panda_dynamics_ros dynamics.launch.py joint_states_topic:=franka/joint_states
 """
 
 from launch import LaunchDescription

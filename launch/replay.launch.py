@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorded bag played into both nodes (the bag player needs no rosbag2).
 
-    ros2 launch panda_dynamics_ros replay.launch.py bag:=recording.mcap rate:=2.0
+ros2 launch panda_dynamics_ros replay.launch.py bag:=recording.mcap rate:=2.0
 """
 
 from launch import LaunchDescription

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-import rclpy.utilities
 from rclpy.signals import SignalHandlerOptions
 
 from panda_dynamics_ros.errors import PandaDynamicsError
@@ -78,7 +77,7 @@ def run_demo(
     finally:
         finished.set()
         listening.join(timeout=5.0)
-        rclpy.utilities.try_shutdown()
+        rclpy.try_shutdown()
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {output}")

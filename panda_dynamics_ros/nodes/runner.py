@@ -11,7 +11,6 @@ from collections.abc import Callable
 from types import FrameType
 
 import rclpy
-import rclpy.utilities
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -75,5 +74,5 @@ def run_node(factory: Callable[[], Node], args: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
     finally:
-        rclpy.utilities.try_shutdown()
+        rclpy.try_shutdown()
     return 0
