@@ -3,5 +3,6 @@
 
 from panda_dynamics_ros.dynamics.regrouping.base_parameters import BaseParameters, base_parameters
 from panda_dynamics_ros.dynamics.regrouping.closed_form import parameter_symbols
+from panda_dynamics_ros.dynamics.regrouping.energy import inertial_transport
 
-__all__ = ["BaseParameters", "base_parameters", "parameter_symbols"]
+__all__ = ["BaseParameters", "base_parameters", "inertial_transport", "parameter_symbols"]

@@ -19,7 +19,7 @@ DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
 """Powers of length in an inertial vector."""
 
 # Coefficients below this are the rounding of exact zeros (cos 90 degrees is 6e-17), in units of the arm's own.
-_ZERO = 1e-12
+_ZERO = 1e-13
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ _TURNING_ORDER: tuple[int, ...] = (XX, XY, XZ, YZ, MY, MX)
 _SLIDING_ORDER: tuple[int, ...] = (MZ, MY, MX)
 
 # A parameter may go if it is in the transfer with at least this share; below, dividing by it would lose digits.
-_SMALLEST_PIVOT = 1e-6
+_SMALLEST_PIVOT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)

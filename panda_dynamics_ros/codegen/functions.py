@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that can be generated: their arguments, and their results as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from panda_dynamics_ros.codegen.arm import Arm
+from panda_dynamics_ros.codegen.composite_bodies import mass_matrix
+from panda_dynamics_ros.codegen.forward_kinematics import entries, flange_pose
+from panda_dynamics_ros.codegen.graph import Scalar
+from panda_dynamics_ros.codegen.newton_euler import joint_torques
+from panda_dynamics_ros.codegen.vectors import ZERO
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the joint state.
+
+    Attributes
+    ----------
+    summary: one line, for the generated source.
+    arguments: each an array of n numbers.
+    result: name of the array that it gives; `square` ones are matrices.
+    rows: the result as expressions of `q1`, `dq1`, `ddq1`, ..: one row, or the rows of a matrix.
+    """
+
+    summary: str
+    arguments: tuple[str, ...]
+    result: str
+    rows: Callable[[Arm], list[list[Scalar]]]
+
+    @property
+    def square(self) -> bool:
+        """Whether the result is a matrix."""
+        return self.result.isupper()
+
+
+def _symbols(arm: Arm, name: str) -> list[Scalar]:
+    return [arm.graph.symbol(f"{name}{i + 1}") for i in range(arm.n)]
+
+
+def _inverse_dynamics(arm: Arm) -> list[list[Scalar]]:
+    return [joint_torques(arm, arm.gravity, _symbols(arm, "dq"), _symbols(arm, "ddq"))]
+
+
+def _gravity_torques(arm: Arm) -> list[list[Scalar]]:
+    torques = joint_torques(arm, arm.gravity, [0.0] * arm.n, [0.0] * arm.n)
+    if not arm.joints[0].prismatic and arm.gravity[:2] == (0.0, 0.0):
+        torques[0] = 0.0  # a turn about a vertical axis lifts nothing, which the recursion finds only numerically
+    return [torques]
+
+
+def _coriolis_torques(arm: Arm) -> list[list[Scalar]]:
+    return [joint_torques(arm, ZERO, _symbols(arm, "dq"), [0.0] * arm.n)]
+
+
+FUNCTIONS: dict[str, Function] = {
+    "gravity_torques": Function("torques that hold the arm still, g(q)", ("q",), "tau", _gravity_torques),
+    "coriolis_torques": Function(
+        "Coriolis and centrifugal torques, C(q, dq) dq", ("q", "dq"), "tau", _coriolis_torques
+    ),
+    "inverse_dynamics": Function(
+        "tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only", ("q", "dq", "ddq"), "tau", _inverse_dynamics
+    ),
+    "mass_matrix": Function("M(q), symmetric", ("q",), "M", mass_matrix),
+    "pose": Function("T_base_flange", ("q",), "T", lambda arm: entries(flange_pose(arm))),
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions as a graph in which equal ones are one: constants folded, subexpressions shared, zeros and ones gone.
+
+Every node is a positive constant, a symbol, a sine or cosine, or a sum, difference or product of two nodes; signs are
+kept outside, so that x - y and y - x are the same node. A node is numbered after the nodes that it needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+Scalar: TypeAlias = "Expression | float"
+
+CONSTANT, SYMBOL, SINE, COSINE, ADD, SUBTRACT, MULTIPLY = "constant", "symbol", "sin", "cos", "+", "-", "*"
+
+
+class Node(NamedTuple):
+    """An operation on earlier nodes, or a leaf with its value or name."""
+
+    operation: str
+    left: int = -1
+    right: int = -1
+    value: float = 0.0
+    name: str = ""
+
+
+class Graph:
+    """All nodes, in an order in which they can be computed."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._numbers: dict[Node, int] = {}
+
+    def number_of(self, node: Node) -> int:
+        """The number of a node, which is stored if it is new."""
+        if node not in self._numbers:
+            self._numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._numbers[node]
+
+    def constant(self, value: float) -> Expression:
+        """A number."""
+        return Expression(self, self.number_of(Node(CONSTANT, value=abs(value))), value < 0.0)
+
+    def symbol(self, name: str) -> Expression:
+        """An input."""
+        return Expression(self, self.number_of(Node(SYMBOL, name=name)))
+
+    def sine(self, angle: Expression) -> Expression:
+        """sin(angle); sin(-x) is -sin(x)."""
+        return Expression(self, self.number_of(Node(SINE, angle.node)), angle.negative)
+
+    def cosine(self, angle: Expression) -> Expression:
+        """cos(angle); cos(-x) is cos(x)."""
+        return Expression(self, self.number_of(Node(COSINE, angle.node)))
+
+    def as_expression(self, value: Scalar) -> Expression:
+        """A number as a constant, an expression as it is."""
+        return value if isinstance(value, Expression) else self.constant(float(value))
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A node of a graph, or its negative. Adds, subtracts and multiplies with others and with numbers."""
+
+    graph: Graph
+    node: int
+    negative: bool = False
+
+    @property
+    def content(self) -> Node:
+        """The operation that gives its magnitude."""
+        return self.graph.nodes[self.node]
+
+    def is_constant(self, value: float) -> bool:
+        """Whether it is this number."""
+        return self._number() == value
+
+    def _number(self) -> float | None:
+        content = self.content
+        if content.operation != CONSTANT:
+            return None
+        return -content.value if self.negative else content.value
+
+    def __neg__(self) -> Expression:
+        return self if self.is_constant(0.0) else Expression(self.graph, self.node, not self.negative)
+
+    def __add__(self, other: Scalar) -> Expression:
+        return _sum(self, self.graph.as_expression(other))
+
+    def __radd__(self, other: Scalar) -> Expression:
+        return self + other
+
+    def __sub__(self, other: Scalar) -> Expression:
+        return self + -self.graph.as_expression(other)
+
+    def __rsub__(self, other: Scalar) -> Expression:
+        return -self + other
+
+    def __mul__(self, other: Scalar) -> Expression:
+        return _product(self, self.graph.as_expression(other))
+
+    def __rmul__(self, other: Scalar) -> Expression:
+        return self * other
+
+
+def _sum(a: Expression, b: Expression) -> Expression:
+    graph = a.graph
+    numbers = a._number(), b._number()
+    if numbers[0] is not None and numbers[1] is not None:
+        return graph.constant(numbers[0] + numbers[1])
+    if a.is_constant(0.0) or b.is_constant(0.0):
+        return b if a.is_constant(0.0) else a
+    first, second = (a, b) if a.node <= b.node else (b, a)
+    if a.negative == b.negative:
+        return Expression(graph, graph.number_of(Node(ADD, first.node, second.node)), a.negative)
+    if a.node == b.node:
+        return graph.constant(0.0)
+    return Expression(graph, graph.number_of(Node(SUBTRACT, first.node, second.node)), first.negative)
+
+
+def _product(a: Expression, b: Expression) -> Expression:
+    graph = a.graph
+    numbers = a._number(), b._number()
+    if numbers[0] is not None and numbers[1] is not None:
+        return graph.constant(numbers[0] * numbers[1])
+    if numbers[1] is not None:
+        a, b, numbers = b, a, numbers[::-1]
+    negative = a.negative != b.negative
+    factor = numbers[0]
+    if factor is not None:
+        inner = b.content
+        if factor == 0.0:
+            return graph.constant(0.0)
+        if abs(factor) == 1.0:
+            return Expression(graph, b.node, negative)
+        if inner.operation == MULTIPLY and graph.nodes[inner.left].operation == CONSTANT:
+            product = graph.constant(abs(factor) * graph.nodes[inner.left].value)
+            return Expression(graph, _product(product, Expression(graph, inner.right)).node, negative)
+        # A constant is always the left factor, where the rule above finds it.
+        return Expression(graph, graph.number_of(Node(MULTIPLY, a.node, b.node)), negative)
+    first, second = sorted((a.node, b.node))
+    return Expression(graph, graph.number_of(Node(MULTIPLY, first, second)), negative)

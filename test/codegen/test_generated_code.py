@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated C and Python against the package, which is checked against other engines elsewhere."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import chain, random_body, random_chain, random_states, transform
+from compilation import WARNINGS, c_functions, compiled, compiler, of_the_package, python_functions
+from oracles import assert_agrees
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.codegen import FUNCTIONS, generate
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.yaml_content import modified_dh
+
+# Required: 1e-12 of the largest entry. Seen: 5e-15 for the library's arms, 1e-13 where frames are oblique.
+TOLERANCE = 1e-12
+ARMS = ["panda", "panda_ledezma", "fr3", "panda with payload", "chain", "slides", "turn", "slide", "weightless"]
+
+
+def arm_named(name: str) -> pdr.RobotModel:
+    rng = np.random.default_rng(60)
+    if name in ("panda", "panda_ledezma", "fr3"):
+        return pdr.load_robot(name)
+    if name == "panda with payload":
+        return pdr.load_robot("panda").with_payload(random_body(rng, size=0.05))
+    if name == "chain":  # turning and sliding at arbitrary placements, under gravity from anywhere
+        return random_chain(6, seed=61)
+    if name == "slides":  # right angles, an axis parallel to the one before, two slides
+        geometry = [(0.0, 0.3, 0.0, 0.0), (0.2, 0.0, 0.0, 0.4), (0.0, 0.1, -np.pi / 2, np.pi / 2), (0.3, 0.0, 0.0, 0.7)]
+        placements = np.array([modified_dh(*row) for row in geometry])
+        return chain(placements, (False, True, False, True), tuple(random_body(rng) for _ in range(4)))
+    one = chain(
+        transform(rng.normal(size=3), rng.normal(size=3))[None], (name == "slide",), (random_body(rng),),
+        T_joint_flange=transform(rng.normal(size=3), rng.normal(size=3)),
+    )  # fmt: skip
+    return replace(one, gravity=np.zeros(3)) if name == "weightless" else one
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_c_agrees_with_the_package(name: str, tmp_path: Path) -> None:
+    """Compiled as C99 with every warning an error."""
+    robot = arm_named(name)
+    functions = c_functions(robot, tmp_path)
+    for key, (arguments, want) in of_the_package(robot, random_states(robot, np.random.default_rng(62))).items():
+        assert_agrees(functions[key](*arguments), want, TOLERANCE, axes=want.ndim - 1)
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_python_agrees_with_the_package(name: str) -> None:
+    robot = arm_named(name)
+    functions = python_functions(robot)
+    for key, (arguments, want) in of_the_package(robot, random_states(robot, np.random.default_rng(63))).items():
+        assert_agrees(functions[key](*arguments), want, TOLERANCE, axes=want.ndim - 1)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_chain(seed: int) -> None:
+    """Turning and sliding, at right angles, nearly right angles and anywhere: through Python, a few states each."""
+    rng = np.random.default_rng([64, seed])
+    n = int(rng.integers(1, 8))
+    angles, lengths = [0.0, np.pi / 2, -np.pi / 2, np.pi, 0.7, 1e-4, np.pi / 2 + 1e-5], [0.0, 0.0, 0.3, -0.2]
+    placements = [
+        modified_dh(rng.choice(lengths), rng.choice(lengths), rng.choice(angles), rng.choice(angles))
+        if rng.random() < 0.7
+        else transform(rng.normal(size=3), rng.normal(size=3))
+        for _ in range(n)
+    ]
+    robot = chain(
+        np.array(placements),
+        tuple(bool(sliding) for sliding in rng.random(n) < 0.3),
+        tuple(random_body(rng) for _ in range(n)),
+        gravity=[(0.0, 0.0, -9.81), (0.0, 9.81, 0.0), (3.0, 4.0, 5.0)][seed % 3],
+        T_joint_flange=transform(rng.normal(size=3), rng.normal(size=3)),
+    )
+    functions = python_functions(robot)
+    for key, (arguments, want) in of_the_package(robot, random_states(robot, rng, samples=20)).items():
+        # Nearly parallel axes cost a digit or two: terms that almost cancel.
+        assert_agrees(functions[key](*arguments), want, 100 * TOLERANCE, axes=want.ndim - 1)
+
+
+def test_small_angles_are_kept() -> None:
+    """The cosine of 1e-6 is 1 - 5e-13: not a rounded 1. Seven of them are in the pose to the last digits."""
+    placements = np.array([modified_dh(0.1, 0.3, 1e-6, 0.0)] * 7)
+    rng = np.random.default_rng(66)
+    robot = chain(placements, (False,) * 7, tuple(random_body(rng) for _ in range(7)))
+    q = random_states(robot, rng, samples=20).q
+    assert_agrees(python_functions(robot)["pose"](q), robot.pose(q), 1e-14, axes=2)
+
+
+def test_results_may_overlap_arguments(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    library = compiled(generate(panda), tmp_path)
+    q, dq, ddq = (row[0] for row in random_states(panda, np.random.default_rng(65), samples=1))
+    want = panda.inverse_dynamics(q, dq, ddq)
+    arrays = [(ctypes.c_double * 7)(*row) for row in (q, dq, ddq)]
+    library.panda_inverse_dynamics(*arrays, arrays[0])
+    assert_agrees(np.array(arrays[0]), want, TOLERANCE)
+
+
+def test_it_may_be_included_in_cpp(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    """As a header with internal linkage, of which a program uses a part."""
+    (tmp_path / "panda.c").write_text(generate(panda).source, encoding="utf-8")
+    program = """
+        #include <cstdio>
+        #define PANDA_LINKAGE static inline
+        #include "panda.c"
+        int main() {
+            const double q[7] = {0, -0.785, 0, -2.356, 0, 1.571, 0.785};
+            double T[16];
+            panda_pose(q, T);
+            std::printf("%.17g %.17g %.17g\\n", T[12], T[13], T[14]);
+        }"""
+    (tmp_path / "main.cpp").write_text(program, encoding="utf-8")
+    command = [compiler("c++", "g++", "clang++"), *WARNINGS, "main.cpp", "-o", "main"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    printed = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    want = panda.pose([0, -0.785, 0, -2.356, 0, 1.571, 0.785])[:3, 3]
+    assert_agrees(np.array([float(word) for word in printed.split()]), want, TOLERANCE)
+
+
+def test_all_global_names_carry_the_robot_s(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    named = replace(panda, name='7-axis */ Arm \n"No. 1"')
+    code = generate(named)
+    assert code.name == "arm_7_axis_arm_no_1"
+    library = compiled(code, tmp_path)
+    assert all(hasattr(library, f"{code.name}_{key}") for key in FUNCTIONS)
+    exec(generate(named, "python").source, {})
+
+
+def test_functions_are_chosen(panda: pdr.RobotModel) -> None:
+    code = generate(panda, "c", ["pose", "gravity_torques"])
+    assert list(code.counts) == ["pose", "gravity_torques"]
+    assert "inverse_dynamics" not in code.source
+    assert generate(panda, functions="pose").source == generate(panda, functions=["pose", "pose"]).source
+
+
+def test_generation_is_reproducible(panda: pdr.RobotModel) -> None:
+    """The same file twice, with lines that fit a screen."""
+    source = generate(panda).source
+    assert source == generate(panda).source
+    assert max(map(len, source.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"language": "rust"}, "language: expected one of c, python, got 'rust'"),
+        ({"functions": ["pose", "jump"]}, r"functions: expected some of gravity_torques, .*, got \['jump'\]"),
+        ({"functions": []}, "functions: expected some of .*, got none"),
+        ({"name": "my arm"}, "name: expected an identifier, got 'my arm'"),
+        ({"name": "größe"}, "name: expected an identifier"),
+    ],
+)
+def test_mistakes_are_told(panda: pdr.RobotModel, arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        generate(panda, **arguments)
