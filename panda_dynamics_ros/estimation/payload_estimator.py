@@ -28,6 +28,14 @@ from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 
+STILL_LESSON = 1.0
+"""s: how long an arm that stands still is listened to. After that its samples say nothing new, while the noise
+of dq, which the regressor shares, would be taken for motion and draw the payload to zero."""
+
+ONE_CONTACT = 0.5
+"""s: torques that no payload explains, closer together than this, are one contact."""
+
+
 @dataclass(frozen=True)
 class EstimatorOptions:
     """Options of the payload estimator; the defaults suit a Panda.
@@ -112,8 +120,8 @@ class PayloadEstimator:
         self._body = ConsistentBody()
         self._regression.restart()
         self._detector.restart()
-        self._stamp = self._updated = self._hold_until = -math.inf
-        self._path, self._unforgotten = 0.0, 0.0
+        self._stamp = self._updated = self._hold_until = self._contact = -math.inf
+        self._path, self._unforgotten, self._still_time = 0.0, 0.0, 0.0
         self._slowness = np.zeros(self.robot.n)
         self._estimate = self._published(WAITING)
 
@@ -193,7 +201,9 @@ class PayloadEstimator:
         self._detector.spawn(belief, dt)
         predict(belief.mean, belief.covariance, motion_time, residual.std, residual.correlation_time)
         variance = self._variance()
-        log_likelihood = correct(belief.mean, belief.covariance, Y, y, variance)
+        self._still_time = 0.0 if motion_time > 0.0 else self._still_time + dt
+        taught = belief if self._still_time < STILL_LESSON else belief.copy()
+        log_likelihood = correct(taught.mean, taught.covariance, Y, y, variance)
         detection = self._detector.test(dt, motion_time, Y, y, variance, log_likelihood, -float(self._tare[0]))
         if detection is not None:
             return self._change(detection)
@@ -226,18 +236,24 @@ class PayloadEstimator:
 
     def _change(self, detection: Detection) -> PayloadEstimate:
         """A contact moves the disturbance; a new payload starts from the prior, once the filters show it whole."""
+        event: ChangeEvent | None = ChangeEvent(self._stamp, detection.kind)
         if detection.kind == "contact":
             self._belief = detection.contact
             status = ESTIMATING
+            # A push changes while it lasts, and ends: all that is one event.
+            if self._stamp - self._contact < ONE_CONTACT:
+                event = None
+            self._contact = self._stamp
         else:
             residual, before = self.robot.residual, detection.before
             predict(before.mean, before.covariance, detection.age, residual.std, residual.correlation_time)
             self._belief = before.with_new_payload(self._prior_mean - self._tare, self._prior_covariance)
             self._hold_until = self._stamp + self._regression.settling_time
+            self._still_time = 0.0
             self._body = ConsistentBody()
             status = CHANGED
         self._detector.restart()
-        return self._published(status, ChangeEvent(self._stamp, detection.kind))
+        return self._published(status, event)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         mean, covariance = self._belief.mean[:PARAMETERS], self._belief.covariance[:PARAMETERS, :PARAMETERS]

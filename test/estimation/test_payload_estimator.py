@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from motion import PAYLOAD, REST, coloured, sinusoids, torques
+
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError, load_robot
+from panda_dynamics_ros.estimation import PayloadEstimator
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_robot("panda")
+
+
+def feed(estimator, motion, tau, every=1):
+    """All samples in turn; returns the last estimate and the events."""
+    events = []
+    for k in range(0, len(motion.stamp), every):
+        estimate = estimator.update(motion.stamp[k], motion.q[k], motion.dq[k], tau[k])
+        if estimate.event is not None and estimate.event not in events:
+            events.append(estimate.event)
+    return estimate, events
+
+
+@pytest.fixture(scope="module")
+def loaded(robot):
+    """An estimator that has found the payload from 5 s of perfect data, and the motion it saw."""
+    motion = sinusoids(5.0, rate=200.0)
+    estimator = PayloadEstimator(robot)
+    feed(estimator, motion, torques(robot, motion, PAYLOAD))
+    return estimator, motion
+
+
+def test_a_perfect_arm_gives_the_payload(loaded):
+    estimate = loaded[0].estimate
+    # The prior (mean zero) has leaked in by 5 s / 8 s of its weight: (0.03 kg / 1.5 kg)^2 of the mass, and more
+    # of the less certain CoM.
+    assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=0.01)
+    np.testing.assert_allclose(estimate.com, PAYLOAD.com, atol=0.004)
+    assert estimate.payload.is_physical(tolerance=0.0)
+    assert estimate.identifiable[:4].all()
+    assert estimate.status == "estimating"
+
+
+def test_intervals_hold_the_truth_on_coloured_residuals(robot):
+    """Thirty arms whose residual is what the robot's residual model says: 95 % intervals of the mass.
+
+    Of 30 intervals that each hold the truth with probability 0.95, fewer than 25 do so once in 400 times;
+    sigmas half as large as they should be would hold about 20.
+    """
+    motion = sinusoids(3.0, rate=100.0)
+    clean = torques(robot, motion, PAYLOAD)
+    held, worst = 0, 0.0
+    for seed in range(30):
+        tau = clean + coloured(robot, motion.stamp, np.random.default_rng(seed))
+        estimate, _ = feed(PayloadEstimator(robot), motion, tau)
+        held += abs(estimate.mass - PAYLOAD.mass) < 1.96 * estimate.std[0]
+        worst = max(worst, estimate.std[0])
+        assert np.linalg.eigvalsh(estimate.payload.pseudo_inertia)[0] > -1e-12
+    assert held >= 25
+    assert worst < 0.2, "intervals that hold everything would say nothing"
+
+
+def test_pick_and_release_are_detected_and_told_apart(robot):
+    motion = sinusoids(9.0, rate=200.0)
+    carried = (motion.stamp >= 3.0) & (motion.stamp < 6.0)
+    tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
+    tau += coloured(robot, motion.stamp, np.random.default_rng(5))
+    estimator, events, masses = PayloadEstimator(robot), [], {}
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        if estimate.event is not None and estimate.event not in events:
+            events.append(estimate.event)
+        masses[round(stamp, 3)] = estimate.mass
+    assert [event.kind for event in events] == ["pick", "release"]
+    assert 3.0 < events[0].stamp < 3.25
+    assert 6.0 < events[1].stamp < 6.25
+    assert masses[5.0] == pytest.approx(1.0, abs=0.2)  # three sigma two seconds after the pick
+    assert masses[8.0] < 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stamp", np.nan),
+        ("q", np.zeros(6)),
+        ("q", [0.0, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        ("dq", np.full(7, np.inf)),
+        ("tau", np.zeros((7, 1))),
+        ("tau", "torque"),
+    ],
+)
+def test_bad_input_is_refused_by_name_and_harms_nothing(loaded, name, value):
+    estimator, motion = loaded
+    before = estimator.estimate
+    sample = {"stamp": motion.stamp[-1] + 0.001, "q": REST, "dq": np.zeros(7), "tau": np.ones(7), name: value}
+    with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):
+        estimator.update(**sample)
+    with pytest.raises(ValueError):
+        estimator.update(**sample)
+    assert estimator.estimate is before
+
+
+def test_repeated_and_backward_stamps_are_counted_and_left_out(loaded):
+    estimator, motion = loaded
+    before, counts = estimator.estimate, estimator.counts
+    duplicates, backwards = counts.duplicate, counts.backward
+    wrong = np.full(7, 80.0)
+    assert estimator.update(motion.stamp[-1], REST, np.zeros(7), wrong) is before
+    assert estimator.update(motion.stamp[-1] - 0.1, REST, np.zeros(7), wrong) is before
+    assert (counts.duplicate, counts.backward) == (duplicates + 1, backwards + 1)
+
+
+@pytest.mark.parametrize("jump", [3.0, 3600.0, -1000.0])
+def test_after_silence_the_estimate_goes_on(robot, jump):
+    """A gap, or a bag that starts again: the payload is what it was, within its sigma, and learning goes on."""
+    motion = sinusoids(4.0, rate=200.0)
+    estimator = PayloadEstimator(robot)
+    before, _ = feed(estimator, motion, torques(robot, motion, PAYLOAD))
+    again = sinusoids(2.0, rate=200.0, start=motion.stamp[-1] + jump)
+    after, events = feed(estimator, again, torques(robot, again, PAYLOAD))
+    assert not events
+    assert estimator.counts.gaps == 1
+    assert abs(after.mass - before.mass) < before.std[0]
+    assert after.status == "estimating"
+
+
+def test_an_hour_of_standstill_changes_nothing(robot):
+    motion = sinusoids(4.0, rate=100.0)
+    estimator = PayloadEstimator(robot)
+    rng = np.random.default_rng(0)
+    feed(estimator, motion, torques(robot, motion, PAYLOAD) + coloured(robot, motion.stamp, rng))
+    q = motion.q[-1]
+    still = robot.with_payload(PAYLOAD).gravity_torques(q) + robot.friction_torques(np.zeros(7))
+    offset = robot.residual.std * rng.normal(size=7)
+    start = motion.stamp[-1]
+    for k in range(1, 500):
+        before = estimator.update(start + 0.04 * k, q, 0.004 * rng.normal(size=7), still + offset)
+    for k in range(500, 90_000):
+        estimate = estimator.update(start + 0.04 * k, q, 0.004 * rng.normal(size=7), still + offset)
+    assert estimate.status == "standing still, holding"
+    assert abs(estimate.mass - before.mass) < before.std[0]
+    assert estimate.std[0] > 0.5 * before.std[0], "standing still must not look like learning"
+
+
+def test_nan_bursts_leave_the_estimate_alone(robot):
+    motion = sinusoids(4.0, rate=200.0)
+    tau = torques(robot, motion, PAYLOAD)
+    clean, burst = PayloadEstimator(robot), PayloadEstimator(robot)
+    refused = 0
+    for k, stamp in enumerate(motion.stamp):
+        clean.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        if 400 <= k < 420:
+            with pytest.raises(PandaDynamicsError):
+                burst.update(stamp, motion.q[k], motion.dq[k], tau[k] * np.nan)
+            refused += 1
+            continue
+        burst.update(stamp, motion.q[k], motion.dq[k], tau[k])
+    assert refused == 20
+    assert burst.estimate.mass == pytest.approx(clean.estimate.mass, abs=clean.estimate.std[0])
+
+
+def test_tare_makes_the_tool_the_new_zero(robot):
+    tool = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.001, 0.002, 0.001]))
+    motion = sinusoids(4.0, rate=200.0)
+    estimator = PayloadEstimator(robot)
+    feed(estimator, motion, torques(robot, motion, tool))
+    estimator.tare()
+    assert estimator.estimate.mass < 0.02
+    later = sinusoids(4.0, rate=200.0, start=motion.stamp[-1] + 0.005)
+    estimate, _ = feed(estimator, later, torques(robot, later, tool + PAYLOAD))
+    assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=0.05)
+    estimator.reset()
+    assert estimator.estimate.status == "waiting for samples"
+
+
+def test_options_are_checked():
+    with pytest.raises(PandaDynamicsError, match="mass_std"):
+        PayloadEstimator(load_robot("panda"), mass_std=-1.0)
+    with pytest.raises(PandaDynamicsError, match="expected any of .*mass_std.* got massstd"):
+        PayloadEstimator(load_robot("panda"), massstd=1.0)
