@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+
+import numpy as np
+import pytest
+
+from panda_dynamics_ros import InertialParameters, load_robot
+from panda_dynamics_ros.bags import JointStateSample, write_joint_states
+from panda_dynamics_ros.cli import main
+
+PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
+SUMMARY_KEYS = {
+    "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "payload", "truth", "events",
+}  # fmt: skip
+
+
+def replayed(path, output, capsys, *options):
+    code = main(["replay", str(path), "--output", str(output), "--json", *options])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return json.loads(captured.out)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """Six seconds at 200 Hz of an arm that carries 0.8 kg, fingers mixed in."""
+    robot = load_robot("panda")
+    stamp = np.arange(1200) / 200.0
+    w = 2.0 * np.pi * np.array([0.31, 0.23, 0.37, 0.29, 0.41, 0.47, 0.53])
+    amplitude = np.array([0.5, 0.35, 0.45, 0.4, 0.6, 0.5, 0.7])
+    phase = stamp[:, None] * w
+    q = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6]) + amplitude * np.sin(phase)
+    dq, ddq = amplitude * w * np.cos(phase), -amplitude * w**2 * np.sin(phase)
+    tau = robot.with_payload(PAYLOAD).inverse_dynamics(q, dq, ddq) + robot.friction_torques(dq)
+    names = ("panda_finger_joint1", *robot.joint_names)
+    pad = np.zeros(1)
+    samples = [
+        JointStateSample(100.0 + stamp[k], names, *(np.concatenate((pad, x[k])) for x in (q, dq, tau)))
+        for k in range(len(stamp))
+    ]
+    path = tmp_path_factory.mktemp("bag") / "carried"
+    write_joint_states(path, samples)
+    return path
+
+
+def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
+    summary = replayed(recording, tmp_path / "out", capsys)
+    assert set(summary) == SUMMARY_KEYS
+    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["samples"] == 1200
+    assert summary["dropped"] == 0
+    assert summary["rate_hz"] == pytest.approx(200.0, rel=1e-3)
+    assert summary["truth"] is None
+    # A perfect arm: what is left is the leak toward the prior (see the estimator's tests).
+    assert summary["payload"]["mass"] == pytest.approx(PAYLOAD.mass, abs=0.02)
+    np.testing.assert_allclose(summary["payload"]["com"], PAYLOAD.com, atol=0.006)
+    assert [len(summary["payload"][key]) for key in ("inertia", "std", "identifiable")] == [6, 10, 10]
+    assert max(summary["torque_residual_rms"]) < 0.2
+    for picture in ("payload.png", "torques.png"):
+        assert (tmp_path / "out" / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_person_is_told_rate_and_losses(recording, tmp_path, capsys):
+    assert main(["replay", str(recording), "--output", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    for words in ("1200 over 6.0 s, 200.0 Hz", "dropped", "torque residual RMS", "payload mass", "centre of mass"):
+        assert words in out
+
+
+def test_the_real_30_hz_bag(panda_30hz_bag, tmp_path, capsys):
+    summary = replayed(panda_30hz_bag, tmp_path, capsys)
+    assert summary["samples"] == 727
+    assert summary["rate_hz"] == pytest.approx(30.0, abs=0.1)
+    assert abs(summary["payload"]["mass"]) < 0.15  # nothing was carried; a null fit gives 0.10 kg
+    assert not [event for event in summary["events"] if event["kind"] != "detected_contact"]
+
+
+def test_the_real_1_khz_log(panda_1khz_log, tmp_path, capsys):
+    summary = replayed(panda_1khz_log, tmp_path, capsys)
+    assert abs(summary["payload"]["mass"]) < 0.10  # nothing was carried; a null fit gives 0.02 to 0.03 kg
+    assert not summary["events"]
+    # Published for this log, without the low-pass filter of the momentum form; half of it to one and a half.
+    ratio = np.array(summary["torque_residual_rms"]) / [0.26, 0.58, 0.24, 0.29, 0.15, 0.10, 0.07]
+    assert (ratio > 0.4).all()
+    assert (ratio < 1.5).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: None, "expected"),
+        (lambda path: path.write_bytes(b""), "expected"),
+        (lambda path: path.write_bytes(b"not a bag at all" * 100), "expected"),
+    ],
+    ids=["missing", "empty", "garbage"],
+)
+@pytest.mark.parametrize("suffix", [".db3", ".mcap"])
+def test_what_is_no_recording_gets_one_line(make, words, suffix, tmp_path, capsys):
+    path = tmp_path / f"bad{suffix}"
+    make(path)
+    assert main(["replay", str(path), "--output", str(tmp_path / "out")]) == 2
+    captured = capsys.readouterr()
+    lines = captured.err.strip().splitlines()
+    assert len(lines) == 1, captured.err
+    assert lines[0].startswith("panda-dynamics: error:")
+    assert path.name in lines[0]
+    assert words in lines[0]
+
+
+@pytest.mark.parametrize("field", ["velocity", "effort", "both zero"])
+def test_recordings_without_velocity_or_effort_say_so(field, tmp_path, capsys):
+    names = load_robot("panda").joint_names
+    empty, q = np.empty(0), np.full(7, 0.3)
+    dq = empty if field == "velocity" else q
+    tau = {"velocity": q, "effort": empty, "both zero": np.zeros(7)}[field]
+    path = tmp_path / "poor"
+    write_joint_states(path, [JointStateSample(0.01 * k + 1.0, names, q, dq, tau) for k in range(50)])
+    assert main(["replay", str(path), "--output", str(tmp_path / "out")]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert ("velocity" if field == "velocity" else "effort") in lines[0]
