@@ -20,10 +20,14 @@ NO_POSITION = "no position"
 NO_VELOCITY = "no velocity"
 NO_EFFORT = "no effort"
 NOT_FINITE = "not finite"
+IMPLAUSIBLE = "implausible"
 ZERO_EFFORT = "all-zero effort"
 
 FIELDS = ("position", "velocity", "effort")
 _ABSENT = dict(zip(FIELDS, (NO_POSITION, NO_VELOCITY, NO_EFFORT), strict=True))
+# rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
+# it may overflow further on.
+_LARGEST = np.array([[1e3], [1e3], [1e5]])
 _NUMBERED = re.compile(r"(?P<stem>.*joint)(?P<number>[1-9]\d*)")
 
 
@@ -104,7 +108,8 @@ class JointMapping:
         Raises
         ------
         SampleError: joints are missing or named twice, lengths disagree, velocity or effort is absent, a value
-            is not finite, or every effort is zero. Its `reason` is one of this module's constants.
+            is not finite or beyond any joint's, or every effort is zero. Its `reason` is one of this module's
+            constants.
         """
         seen = names if isinstance(names, tuple) else tuple(names)
         if seen is not self._seen and seen != self._seen:
@@ -116,8 +121,9 @@ class JointMapping:
             if given.shape != (len(seen),):
                 raise _wrong_length(field, given, len(seen))
             row[:] = given[self._index]
-        if not np.isfinite(sample).all():
-            raise self._not_finite(sample)
+        plausible = np.abs(sample) <= _LARGEST  # false for nan
+        if not plausible.all():
+            raise self._not_a_measurement(sample, plausible)
         if not sample[2].any():
             raise SampleError(
                 "effort: expected measured torques, got zero for every joint "
@@ -137,12 +143,12 @@ class JointMapping:
             raise SampleError(f"names: expected each joint once, got {', '.join(repeated)} repeatedly", REPEATED_JOINTS)
         return np.array([names.index(name) for name in self.joint_names], dtype=np.intp)
 
-    def _not_finite(self, sample: FloatArray) -> SampleError:
-        field, joint = np.argwhere(~np.isfinite(sample))[0]
-        return SampleError(
-            f"{FIELDS[field]}: expected finite numbers, got {sample[field, joint]} for {self.joint_names[joint]}",
-            NOT_FINITE,
-        )
+    def _not_a_measurement(self, sample: FloatArray, plausible: NDArray[np.bool_]) -> SampleError:
+        field, joint = np.argwhere(~plausible)[0]
+        got = f"got {sample[field, joint]:g} for {self.joint_names[joint]}"
+        if not np.isfinite(sample[field, joint]):
+            return SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
+        return SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", IMPLAUSIBLE)
 
 
 def _wrong_length(field: str, given: FloatArray, count: int) -> SampleError:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import time
 
+from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -25,13 +26,13 @@ class BagPlayerNode(Node):
         super().__init__("bag_player")
         path = parameters.fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
         topic = parameters.fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
-        self._rate = parameters.fixed(self, "rate", 1.0, "Speed of playing, times real time.")
+        self._rate = parameters.fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = parameters.fixed(self, "loop", False, "Start again at the end.")
-        delay = parameters.fixed(self, "start_delay_s", 1.0, "Wait for subscribers before the first message, s.")
+        delay = parameters.fixed(
+            self, "start_delay_s", 1.0, "Wait for subscribers before the first message, s.", 0.0, 60.0
+        )
         if not path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
-        if self._rate <= 0.0:
-            raise ArgumentError(f"rate: expected a positive number, got {self._rate:g}")
         self._samples = list(read_joint_states(path, topic or None))
         if not self._samples:
             raise ArgumentError(f"bag: expected joint states in {path}, got none")
@@ -58,6 +59,7 @@ class BagPlayerNode(Node):
         if self._loop:
             self._next, self._began = 0, time.monotonic()
         elif not self.done:
+            self._publisher.wait_for_all_acked(Duration(seconds=1))
             self.done = True
             self.get_logger().info("the recording has been played")
 

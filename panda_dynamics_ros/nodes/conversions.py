@@ -79,10 +79,10 @@ def matrix_message(matrix: FloatArray) -> Float64MultiArray:
     return message
 
 
-def inertia_message(stamp: float, frame: str, body: InertialParameters) -> InertiaStamped:
+def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:
     """A body as InertiaStamped: mass, CoM in `frame`, inertia about the CoM along the axes of `frame`."""
     message = InertiaStamped()
-    message.header.stamp = time_message(stamp)
+    message.header.stamp = stamp
     message.header.frame_id = frame
     inertia = message.inertia
     inertia.m = float(body.mass)

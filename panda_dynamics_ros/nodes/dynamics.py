@@ -26,7 +26,7 @@ class DynamicsNode(Node):
     def __init__(self) -> None:
         super().__init__("panda_dynamics")
         bandwidth = parameters.fixed(
-            self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz."
+            self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
         )
         self._input = JointStateInput(self, self._on_sample)
         self._observer = MomentumObserver(self._input.robot, bandwidth)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
@@ -29,6 +31,11 @@ IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 Handler = Callable[[JointState, float, FloatArray, FloatArray, FloatArray], None]
 
 
+def diagnostic_name(node: Node) -> str:
+    """The node's name in /diagnostics, which all namespaces share."""
+    return str(node.get_fully_qualified_name()).lstrip("/")
+
+
 class JointStateInput:
     """Subscribes a node to `joint_states` and calls `handle(message, stamp, q, dq, tau)` for each usable sample.
 
@@ -39,7 +46,7 @@ class JointStateInput:
     def __init__(self, node: Node, handle: Handler) -> None:
         self._node, self._handle = node, handle
         self.robot = self._declare_robot()
-        self.stale_timeout = parameters.in_range(
+        self._stale_timeout = parameters.in_range(
             node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
         )
         self.monitor = StreamMonitor()
@@ -47,6 +54,7 @@ class JointStateInput:
         self._mapping: JointMapping | None = None
         self._last_arrival = node.get_clock().now()
         self._unreported = 0
+        node.add_on_set_parameters_callback(self._on_parameters)
         node.create_subscription(
             JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE
         )
@@ -103,13 +111,19 @@ class JointStateInput:
         self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}")
         return self._mapping
 
+    def _on_parameters(self, changed: list[Parameter]) -> SetParametersResult:
+        for parameter in changed:
+            if parameter.name == "stale_timeout_s":
+                self._stale_timeout = parameter.value
+        return SetParametersResult(successful=True)
+
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
         monitor = self.monitor
         age = (self._node.get_clock().now() - self._last_arrival).nanoseconds * 1e-9
         if monitor.received == 0 and not monitor.rejected:
             level, summary = DiagnosticStatus.STALE, "no joint states yet: is the topic right (joint_states_topic)?"
-        elif age > self.stale_timeout:
+        elif age > self._stale_timeout:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {age:.1f} s"
         elif self._unreported:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {monitor.latest_problem}"
@@ -128,4 +142,4 @@ class JointStateInput:
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common(5)},
             "latest_problem": monitor.latest_problem,
         }
-        return conversions.status_message(level, f"{self._node.get_name()}: input", summary, values)
+        return conversions.status_message(level, f"{diagnostic_name(self._node)}: input", summary, values)

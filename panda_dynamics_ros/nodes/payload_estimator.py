@@ -23,10 +23,11 @@ from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator
 from panda_dynamics_ros.estimation.payload_file import save_estimate
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
 from panda_dynamics_ros.nodes.payload_markers import payload_markers
 from panda_dynamics_ros.nodes.runner import run_node
 
+STAMP_ROUNDING = 1e-6  # s: seconds since 1970 in a double are a quarter of a microsecond apart
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -70,16 +71,26 @@ class PayloadEstimatorNode(Node):
 
     def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
-        described = {
-            "mass_std": ("mass_std_kg", 1.5, "How heavy payloads are, kg, at one sigma (the Panda carries 3 kg)."),
-            "com_std": ("com_std_m", 0.1, "How far from the flange their centre of mass is, m, at one sigma."),
-            "inertia_std": ("inertia_std_kgm2", 0.02, "Their inertia about the flange, kg m^2, at one sigma."),
-            "bandwidth_hz": ("bandwidth_hz", 3.0, "Bandwidth of the estimator's low-pass filters, Hz."),
-            "memory_s": ("memory_s", 8.0, "Time in motion after which information has leaked to 1/e, s."),
-        }
+
+        def option(name: str, default: float, description: str, low: float, high: float) -> float:
+            return float(parameters.fixed(self, name, default, description, low, high))
+
         return {
-            option: float(parameters.fixed(self, name, default, description))
-            for option, (name, default, description) in described.items()
+            "mass_std": option(
+                "mass_std_kg", 1.5, "How heavy payloads are, kg, at one sigma (the Panda carries 3 kg).", 1e-3, 100.0
+            ),
+            "com_std": option(
+                "com_std_m", 0.1, "How far from the flange their centre of mass is, m, at one sigma.", 1e-3, 10.0
+            ),
+            "inertia_std": option(
+                "inertia_std_kgm2", 0.02, "Their inertia about the flange, kg m^2, at one sigma.", 1e-5, 10.0
+            ),
+            "bandwidth_hz": option(
+                "bandwidth_hz", 3.0, "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0
+            ),
+            "memory_s": option(
+                "memory_s", 8.0, "Time in motion after which information has leaked to 1/e, s.", 0.1, 1e6
+            ),
         }
 
     def _warm_up(self) -> None:
@@ -95,12 +106,15 @@ class PayloadEstimatorNode(Node):
         if not self._enabled:
             return
         estimate = self._estimator.update(stamp, q, dq, tau)
-        changed = estimate.event is not None and estimate.stamp == stamp
+        if estimate.stamp != stamp:
+            return  # the sample was only filtered, or left out for its stamp
+        changed = estimate.event is not None and estimate.event is not self._last_change
         if estimate.event is not None and changed:
             self._report_change(estimate.event)
-        if changed or not 0.0 <= stamp - self._published_stamp < self._publish_period:
+        if changed or not 0.0 <= stamp - self._published_stamp < self._publish_period - STAMP_ROUNDING:
             self._published_stamp = stamp
-            self._payload.publish(conversions.inertia_message(stamp, self._input.flange_frame, estimate.payload))
+            frame = self._input.flange_frame
+            self._payload.publish(conversions.inertia_message(message.header.stamp, frame, estimate.payload))
             self._covariance.publish(conversions.matrix_message(estimate.covariance))
 
     def _report_change(self, event: ChangeEvent) -> None:
@@ -137,14 +151,12 @@ class PayloadEstimatorNode(Node):
             "last_change": self._last_change.kind if self._last_change else "",
             "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
         }
-        return conversions.status_message(DiagnosticStatus.OK, f"{self.get_name()}: estimate", summary, values)
+        return conversions.status_message(DiagnosticStatus.OK, f"{diagnostic_name(self)}: estimate", summary, values)
 
     def _on_parameters(self, changed: list[Parameter]) -> SetParametersResult:
         for parameter in changed:
             if parameter.name == "publish_period_s":
                 self._publish_period = parameter.value
-            elif parameter.name == "stale_timeout_s":
-                self._input.stale_timeout = parameter.value
             elif parameter.name == "enabled":
                 self._enabled = parameter.value
         return SetParametersResult(successful=True)

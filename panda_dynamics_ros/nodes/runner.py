@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -70,8 +71,8 @@ def run_node(factory: Callable[[], Node], args: list[str] | None = None) -> int:
         spin(executor, lambda: stop.stopped or getattr(node, "done", False))
         executor.remove_node(node)
         node.destroy_node()
-    except PandaDynamicsError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+    except (PandaDynamicsError, ParameterException) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
         return 1
     finally:
         rclpy.try_shutdown()

@@ -7,6 +7,7 @@ import sys
 from array import array
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -40,12 +41,12 @@ class SimulatedPandaNode(Node):
         super().__init__("simulated_panda")
         fixed = parameters.fixed
         robot = load_robot(fixed(self, "robot", "panda", "Parameter set that the plant deviates from."))
-        seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.")
-        mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.")
+        seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)
+        mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.", 1e-3, 10.0)
         com = fixed(self, "payload_com_m", [0.02, -0.015, 0.06], "CoM of the payload in the flange frame, m.")
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
         self._release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
-        self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.")
+        self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
         self._payload = payload_box(mass, com)
         self._plant = SimulatedPanda(robot, seed=seed)
         self._plant.step()
@@ -58,7 +59,7 @@ class SimulatedPandaNode(Node):
         self.create_service(Trigger, "~/release", self._on_release)
         self._origin = self._clock_origin = self.get_clock().now().nanoseconds
         self._sent = 0
-        self._publish_truth(self._stamp())
+        self._publish_truth()
         self.create_timer(PERIOD, self._on_timer)
 
     def _blank_message(self, names: tuple[str, ...]) -> JointState:
@@ -68,8 +69,9 @@ class SimulatedPandaNode(Node):
         message.header.frame_id = f"{stem}link0"
         return message
 
-    def _stamp(self) -> float:
-        return 1e-9 * self._origin + PERIOD * self._sent
+    def _stamp(self) -> Time:
+        nanoseconds = self._origin + self._sent * 1_000_000
+        return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
@@ -98,19 +100,17 @@ class SimulatedPandaNode(Node):
             self._plant.release()
         self._carrying = wanted
         self.get_logger().info(f"{'picked up' if wanted else 'put down'} {self._payload.mass:.2f} kg")
-        self._publish_truth(self._stamp())
+        self._publish_truth()
 
-    def _publish_truth(self, stamp: float) -> None:
+    def _publish_truth(self) -> None:
         body = self._payload if self._carrying else InertialParameters.zero()
         frame = self._message.header.frame_id.removesuffix("link0") + "link8"
-        self._truth.publish(conversions.inertia_message(stamp, frame, body))
+        self._truth.publish(conversions.inertia_message(self._stamp(), frame, body))
 
     def _publish_sample(self) -> None:
         measured = self._plant.step()
         message = self._message
-        nanoseconds = self._origin + self._sent * 1_000_000
-        message.header.stamp.sec = nanoseconds // 1_000_000_000
-        message.header.stamp.nanosec = nanoseconds % 1_000_000_000
+        message.header.stamp = self._stamp()
         message.position = array("d", (FINGER_POSITION, FINGER_POSITION, *measured.q))
         message.velocity = array("d", (0.0, 0.0, *measured.dq))
         message.effort = array("d", (0.0, 0.0, *measured.tau))
