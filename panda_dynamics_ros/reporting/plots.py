@@ -82,7 +82,8 @@ def _plot_com(axes: Axes, history: PayloadHistory) -> None:
         if history.truth_com is not None:
             truth = 1e3 * history.truth_com[:, axis]
             axes.plot(history.time, truth, color=colour, linewidth=1.0, linestyle="--")
-    axes.set_ylabel("CoM in the flange frame (mm)")
+    known_truth = "" if history.truth_com is None else "\n(dashed: truth)"
+    axes.set_ylabel(f"CoM in the flange frame (mm){known_truth}")
     axes.set_xlabel("time (s)")
     if not known.any():
         axes.text(0.5, 0.5, "no payload heavy enough to have a known CoM", transform=axes.transAxes, ha="center")
