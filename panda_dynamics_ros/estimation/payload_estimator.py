@@ -27,7 +27,6 @@ from panda_dynamics_ros.estimation.payload_estimate import (
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
-
 STILL_LESSON = 1.0
 """s: how long an arm that stands still is listened to. After that its samples say nothing new, while the noise
 of dq, which the regressor shares, would be taken for motion and draw the payload to zero."""

@@ -177,5 +177,5 @@ def test_tare_makes_the_tool_the_new_zero(robot):
 def test_options_are_checked():
     with pytest.raises(PandaDynamicsError, match="mass_std"):
         PayloadEstimator(load_robot("panda"), mass_std=-1.0)
-    with pytest.raises(PandaDynamicsError, match="expected any of .*mass_std.* got massstd"):
+    with pytest.raises(PandaDynamicsError, match=r"expected any of .*mass_std.* got massstd"):
         PayloadEstimator(load_robot("panda"), massstd=1.0)
