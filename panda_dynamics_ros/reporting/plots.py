@@ -74,6 +74,8 @@ def _plot_mass(axes: Axes, history: PayloadHistory) -> None:
 
 def _plot_com(axes: Axes, history: PayloadHistory) -> None:
     known = np.all(history.com_std < 0.05, axis=1)
+    if known.mean() < 0.05:
+        known[:] = False  # a glimpse between two doubts is no history
     for axis, colour in enumerate((RED, GREEN, BLUE)):
         com = np.where(known, 1e3 * history.com[:, axis], np.nan)
         band = np.where(known, 2e3 * history.com_std[:, axis], np.nan)
