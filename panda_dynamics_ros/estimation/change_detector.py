@@ -20,12 +20,14 @@ from panda_dynamics_ros.robot import ResidualModel
 
 # How far a payload jumps, at one sigma: kg, kg m, kg m^2. Larger jumps are seen all the sooner.
 _PAYLOAD_JUMP = np.diag(np.array([0.3, *[0.03] * 3, *[1e-3] * 6]) ** 2)
-# kg: by how much a mass may be estimated below what is possible, and the least jump that is worth a new start.
-_LEAST_MASS_DOUBT = 0.15
+# kg: the least jump that is worth a new start, and by how much a mass may seem to fall below what is possible.
 _LEAST_JUMP = 0.1
-# A payload's torque rises through the filters before its pattern is clear: a contact must be the better
-# explanation by this much evidence.
-_CONTACT_MARGIN = 4.0
+_LEAST_MASS_DOUBT = 0.15
+# By how much evidence an explanation must be ahead of the other. A payload starts well ahead, having four
+# parameters that matter to a contact's seven; one whose lead is gone does not fit. While a payload's torque
+# still rises through the filters its pattern is not clear, so a contact has to wait, too.
+_PAYLOAD_LEAD = 6.0
+_CONTACT_LEAD = 4.0
 # A contact's torque at one sigma, in standard deviations of the residual.
 _CONTACT_JUMP = 3.0
 
@@ -61,7 +63,7 @@ class ChangeDetector:
     """
 
     def __init__(
-        self, residual: ResidualModel, threshold: float = 8.0, lifetime: float = 0.15, spawn_period: float = 0.05
+        self, residual: ResidualModel, threshold: float = 4.0, lifetime: float = 0.15, spawn_period: float = 0.05
     ) -> None:
         self._residual = residual
         self._threshold, self._lifetime, self._spawn_period = threshold, lifetime, spawn_period
@@ -96,7 +98,7 @@ class ChangeDetector:
     ) -> Detection | None:
         """Take the sample into every hypothesis; `log_likelihood` is the main filter's for the same sample.
 
-        A jump of next to nothing, or one that would leave less than `least_mass` (kg), is no payload's.
+        `least_mass` (kg) is what no payload is less than: minus the mass of a tared tool.
         """
         sigma, correlation_time = self._residual.std, self._residual.correlation_time
         for hypothesis in self._bank:
@@ -115,14 +117,21 @@ class ChangeDetector:
         payload = max(self._bank, key=lambda hypothesis: hypothesis.payload_evidence)
         contact = max(self._bank, key=lambda hypothesis: hypothesis.contact_evidence)
         for_payload, for_contact = payload.payload_evidence, contact.contact_evidence
+        held = payload.start.mean[0] - least_mass
         jump = payload.payload.mean[0] - payload.start.mean[0]
-        possible = payload.payload.mean[0] > least_mass - _LEAST_MASS_DOUBT and abs(jump) > _LEAST_JUMP
-        if possible and for_payload > max(self._threshold, for_contact):
+        if _is_possible(held, jump) and for_payload > max(self._threshold, for_contact + _PAYLOAD_LEAD):
             kind = "pick" if jump > 0.0 else "release"
-        elif for_contact > max(self._threshold, for_payload) + _CONTACT_MARGIN:
+        elif for_contact > max(self._threshold, for_payload) + _CONTACT_LEAD:
             kind = "contact"
         else:
             return None
         # The oldest branch left before the change began to show, so that none of it is in its disturbance.
         oldest = self._bank[0]
         return Detection(kind, oldest.start, oldest.age, contact.contact)
+
+
+def _is_possible(held: float, jump: float) -> bool:
+    """Whether a mass of `held` kg can change by `jump` kg: only what is there can be put down."""
+    if jump > 0.0:
+        return jump > _LEAST_JUMP
+    return jump < -_LEAST_JUMP and held > _LEAST_JUMP and held + jump > -_LEAST_MASS_DOUBT

@@ -120,7 +120,7 @@ class PayloadEstimator:
         self._regression.restart()
         self._detector.restart()
         self._stamp = self._updated = self._hold_until = self._contact = -math.inf
-        self._path, self._unforgotten, self._still_time = 0.0, 0.0, 0.0
+        self._step, self._path, self._unforgotten, self._still_time = 0.0, 0.0, 0.0, 0.0
         self._slowness = np.zeros(self.robot.n)
         self._estimate = self._published(WAITING)
 
@@ -158,7 +158,7 @@ class PayloadEstimator:
         if not -self.options.max_gap_s <= dt <= self.options.max_gap_s:
             self._resume(dt)
             dt = 0.0
-        self._stamp = stamp
+        self._stamp, self._step = stamp, dt
         self.counts.used += 1
         Y, y = self._regression.step(dt, q, dq, tau)
         self._path += float(np.sqrt(dq @ dq)) * dt
@@ -215,8 +215,12 @@ class PayloadEstimator:
         self._slowness = np.maximum(now, self._slowness * math.exp(-dt / self._slow_memory))
 
     def _variance(self) -> FloatArray:
-        """Variance (n,) of the white part of the filtered torque."""
-        return (self.options.white_share**2 + self._slowness) * self.robot.residual.std**2
+        """Variance (n,) of the white part of the filtered torque.
+
+        A slow stream's noise passes the filters with less averaging: with a share of pole times period.
+        """
+        unaveraged = min(1.0, 2.0 * math.pi * self.options.bandwidth_hz * self._step)
+        return (self.options.white_share**2 + self._slowness + unaveraged) * self.robot.residual.std**2
 
     def _activity(self, dt: float) -> float:
         """From 0 (standing still) to 1 (moving), by the mean speed since the last update."""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes and payloads on an arm whose residual is what its residual model says."""
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, coloured, sinusoids, torques
+
+from panda_dynamics_ros import load_robot
+from panda_dynamics_ros.estimation import PayloadEstimator
+
+AT = 2.5  # s, when something happens
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_robot("panda")
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return sinusoids(3.5, rate=200.0)
+
+
+def events_of(robot, motion, tau, seed):
+    """Kinds of the events that an estimator reports, over a coloured residual of this seed."""
+    tau = tau + coloured(robot, motion.stamp, np.random.default_rng(seed))
+    estimator, events = PayloadEstimator(robot), []
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        if estimate.event is not None and estimate.event not in events:
+            events.append(estimate.event)
+    return events
+
+
+def push(robot, motion, link, force, duration=0.15):
+    """Torques (N, 7) that a force in base axes on a joint frame's origin adds to what the sensors show."""
+    J = robot.jacobian(motion.q, f"joint{link}")[:, :3]
+    during = (motion.stamp >= AT) & (motion.stamp < AT + duration)
+    return np.where(during[:, None], -np.einsum("kji,j->ki", J, force), 0.0)
+
+
+def test_nothing_happening_is_no_event(robot, motion):
+    clean = torques(robot, motion)
+    # 12 runs of 3.5 s: one false alarm in them would be 85 in an hour.
+    assert [events_of(robot, motion, clean, seed) for seed in range(12)] == [[]] * 12
+
+
+def test_a_push_is_not_taken_for_a_payload(robot, motion):
+    clean, rng = torques(robot, motion), np.random.default_rng(7)
+    mistaken, seen = 0, 0
+    for seed in range(12):
+        direction = rng.normal(size=3)
+        force = 40.0 * direction / np.linalg.norm(direction)
+        kinds = [e.kind for e in events_of(robot, motion, clean + push(robot, motion, 3 + seed % 4, force), seed)]
+        mistaken += any(kind != "contact" for kind in kinds)
+        seen += "contact" in kinds
+    assert mistaken <= 1
+    assert seen >= 6, "a detector that sees nothing makes no mistakes either"
+
+
+def test_every_payload_of_a_kilogram_is_seen(robot, motion):
+    carried = motion.stamp >= AT
+    tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
+    for seed in range(8):
+        events = events_of(robot, motion, tau, seed)
+        assert [event.kind for event in events] == ["pick"]
+        assert 0.0 < events[0].stamp - AT < 0.12
+
+
+def test_what_is_not_there_cannot_be_put_down(robot, motion):
+    """A lift under the flange of an empty arm unloads it as a release would, and is a contact."""
+    lift = push(robot, motion, 7, np.array([0.0, 0.0, 12.0]), duration=1.0)
+    for seed in range(4):
+        kinds = [event.kind for event in events_of(robot, motion, torques(robot, motion) + lift, seed)]
+        assert "release" not in kinds
