@@ -27,6 +27,7 @@ class RobotModel(RobotDescription):
     forward_dynamics = dynamics.forward_dynamics
     friction_torques = dynamics.friction_torques
     regressor = dynamics.regressor
+    gravity_regressor = dynamics.gravity_regressor
     payload_regressor = dynamics.payload_regressor
     momentum = dynamics.momentum
     base_parameters = dynamics.base_parameters

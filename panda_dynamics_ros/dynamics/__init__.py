@@ -3,6 +3,7 @@
 
 from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
 from panda_dynamics_ros.dynamics.friction import friction_torques
+from panda_dynamics_ros.dynamics.gravity_regressor import gravity_regressor
 from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
 from panda_dynamics_ros.dynamics.kinematics import pose
 from panda_dynamics_ros.dynamics.link_inertias import LinkInertias, links_in_base
@@ -23,6 +24,7 @@ __all__ = [
     "coriolis_torques",
     "forward_dynamics",
     "friction_torques",
+    "gravity_regressor",
     "gravity_torques",
     "inverse_dynamics",
     "jacobian",
