@@ -139,7 +139,7 @@ class JointStateInput:
             "lost": monitor.lost,
             "out_of_order": monitor.out_of_order,
             "rejected": monitor.rejected.total(),
-            **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common(5)},
+            **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
             "latest_problem": monitor.latest_problem,
         }
         return conversions.status_message(level, f"{diagnostic_name(self._node)}: input", summary, values)

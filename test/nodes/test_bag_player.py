@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `bag_player`: a recording comes over the topic as it was recorded, to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bag_files import samples
+from sensor_msgs.msg import JointState
+
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from panda_dynamics_ros.bags import JointStateSample, write_joint_states
+
+START = 1.7e9
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[JointStateSample]:
+    """1.5 s at 1 kHz."""
+    return samples(1500, start=START)
+
+
+@pytest.fixture(scope="module")
+def bag(recorded: list[JointStateSample], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bag") / "recording"
+    write_joint_states(folder, recorded, topic="/arm/joint_states")
+    return folder
+
+
+def test_a_recording_is_played_to_its_end(
+    bag: Path, recorded: list[JointStateSample], probe: Probe, nodes: Nodes
+) -> None:
+    nodes.start("bag_player", bag=bag, start_delay_s=2.0)
+    got = probe.listen(JointState, f"{nodes.namespace}/joint_states")
+    probe.until(lambda: len(got) == len(recorded), "the whole recording")
+    assert nodes.wait("bag_player") == 0
+    assert "the recording has been played" in nodes.log("bag_player")
+    assert "Traceback" not in nodes.log("bag_player")
+    stamps = [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in got]
+    np.testing.assert_allclose(stamps, [sample.stamp for sample in recorded], rtol=0.0, atol=3e-7)  # of a double
+    assert [tuple(message.name) for message in got] == [sample.names for sample in recorded]
+    for field in ("position", "velocity", "effort"):
+        np.testing.assert_array_equal(
+            [getattr(message, field) for message in got], [getattr(sample, field) for sample in recorded]
+        )
+
+
+def test_a_loop_starts_again(bag: Path, recorded: list[JointStateSample], probe: Probe, fresh: Nodes) -> None:
+    fresh.start("bag_player", bag=bag, rate=5.0, loop=True, topic="/arm/joint_states")
+    got = probe.listen(JointState, f"{fresh.namespace}/joint_states")
+    first = round(START)
+    probe.until(
+        lambda: sum(m.header.stamp.sec == first and m.header.stamp.nanosec == 0 for m in got) >= 3, "three rounds"
+    )
+    assert fresh.running() == ["bag_player"]
+
+
+def test_a_topic_that_was_not_recorded_is_named(bag: Path, fresh: Nodes) -> None:
+    fresh.start("bag_player", bag=bag, topic="/elsewhere")
+    assert fresh.wait("bag_player") == 1
+    last = fresh.log("bag_player").splitlines()[-1]
+    assert last.startswith("error: ")
+    assert "/elsewhere" in last
+    assert "/arm/joint_states" in last

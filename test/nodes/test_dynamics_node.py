@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `dynamics`: what it publishes is what the library says about the same sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+import panda_dynamics_ros as pdr
+from nodes.probe import Probe, values_of
+from nodes.processes import Nodes
+from nodes.robot_stream import ARM, SHUFFLED, Script, feed, greet, nanoseconds_of
+
+# A tool turned by 45 degrees about the flange's z, 10 cm out: as F_T_EE of the Franka Hand, column-major.
+HALF = float(np.sqrt(0.5))
+F_T_EE = [HALF, -HALF, 0.0, 0.0, HALF, HALF, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.1034, 1.0]
+SAMPLES, MORE = 1000, 200
+EXTERNAL = np.array([3.0, -2.0, 1.0, -4.0, 0.5, 0.8, -0.3])  # N m
+# Both sides evaluate the same kernel on the same doubles.
+EXACT = 1e-12
+
+
+class Listener:
+    """Everything that the node publishes, by topic."""
+
+    def __init__(self, probe: Probe, node: str) -> None:
+        types: dict[str, type] = dict.fromkeys(("gravity_torques", "coriolis_torques", "external_torques"), JointState)
+        types |= {"current_pose": PoseStamped, "o_t_ee": Float64MultiArray}
+        self.got: dict[str, list[Any]] = {topic: probe.listen(kind, f"{node}/{topic}") for topic, kind in types.items()}
+
+    def begin(self, probe: Probe, publisher: Any, message: JointState) -> None:
+        """Make sure that all topics are heard, and forget what was."""
+        greet(probe, publisher, message, lambda: all(self.got.values()))
+        probe.until(self.complete, "the rest of the answers")
+        for messages in self.got.values():
+            messages.clear()
+
+    def answered(self, sample: JointState) -> bool:
+        """Whether all that belongs to a sample has come; the node publishes the torques first, o_t_ee last."""
+        torques = self.got["gravity_torques"]
+        return bool(torques) and torques[-1].header.stamp == sample.header.stamp and self.complete()
+
+    def complete(self) -> bool:
+        """Whether all topics have brought as many messages."""
+        return len({len(messages) for messages in self.got.values()}) == 1
+
+
+@pytest.fixture(scope="module")
+def tool(panda: pdr.RobotModel) -> pdr.RobotModel:
+    return panda.with_end_effector(pdr.pose.from_column_major(F_T_EE))
+
+
+@pytest.fixture(scope="module")
+def script(panda: pdr.RobotModel) -> Script:
+    """A motion under constant external torques."""
+    script = Script(panda, 0.001 * (SAMPLES + MORE))
+    script.tau -= EXTERNAL  # tau + tau_ext is what moves the arm
+    return script
+
+
+@pytest.fixture(scope="module")
+def publisher(probe: Probe, nodes: Nodes) -> Publisher:
+    """Joint states for a node with an end effector of its own."""
+    nodes.start("dynamics", F_T_EE=F_T_EE)
+    return probe.publisher(JointState, f"{nodes.namespace}/joint_states")
+
+
+@pytest.fixture(scope="module")
+def listener(probe: Probe, nodes: Nodes, publisher: Publisher, script: Script) -> Listener:
+    listener = Listener(probe, f"{nodes.namespace}/panda_dynamics")
+    listener.begin(probe, publisher, script.message(0))
+    return listener
+
+
+@pytest.fixture(scope="module")
+def got(probe: Probe, publisher: Publisher, listener: Listener, script: Script) -> dict[str, list[Any]]:
+    """All answers to the script's beginning, whose samples come shuffled, with fingers in between."""
+    feed(probe, publisher, [script.message(k, SHUFFLED) for k in range(SAMPLES)], listener.answered)
+    return {topic: list(messages) for topic, messages in listener.got.items()}
+
+
+def test_every_sample_is_answered_with_its_own_stamp(got: dict[str, list[Any]], script: Script) -> None:
+    for topic in ("gravity_torques", "coriolis_torques", "external_torques", "current_pose"):
+        stamps = [nanoseconds_of(message.header.stamp) for message in got[topic]]
+        assert stamps == [script.stamp(k) for k in range(SAMPLES)], topic
+    assert len(got["o_t_ee"]) == SAMPLES
+
+
+@pytest.mark.parametrize("topic", ["gravity_torques", "coriolis_torques"])
+def test_torques_are_the_librarys(topic: str, got: dict[str, list[Any]], script: Script, panda: pdr.RobotModel) -> None:
+    q, dq = script.motion.q[:SAMPLES], script.motion.dq[:SAMPLES]
+    expected = panda.gravity_torques(q) if topic == "gravity_torques" else panda.coriolis_torques(q, dq)
+    np.testing.assert_allclose([message.effort for message in got[topic]], expected, rtol=0.0, atol=EXACT)
+    assert all(tuple(message.name) == ARM for message in got[topic])
+    assert not got[topic][0].position
+
+
+def test_external_torques_are_those_that_act(got: dict[str, list[Any]]) -> None:
+    """After .5 s a filter of 10 Hz has come within e^-31; what is left is the filter's integration over 1 ms."""
+    external = np.array([message.effort for message in got["external_torques"]])
+    np.testing.assert_allclose(external[500:], np.tile(EXTERNAL, (500, 1)), rtol=0.0, atol=1e-3)
+
+
+def test_poses_are_the_librarys_with_the_end_effector_asked_for(
+    got: dict[str, list[Any]], script: Script, tool: pdr.RobotModel
+) -> None:
+    T_base_ee = tool.pose(script.motion.q[:SAMPLES], "ee")
+    # Reading column by column: the transpose of the rows.
+    o_t_ee = np.array([message.data for message in got["o_t_ee"]])
+    np.testing.assert_allclose(o_t_ee, np.swapaxes(T_base_ee, 1, 2).reshape(-1, 16), rtol=0.0, atol=EXACT)
+    poses = [message.pose for message in got["current_pose"]]
+    positions = np.array([[p.position.x, p.position.y, p.position.z] for p in poses])
+    np.testing.assert_allclose(positions, T_base_ee[:, :3, 3], rtol=0.0, atol=EXACT)
+    quaternions = [[p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w] for p in poses]
+    np.testing.assert_allclose(pdr.pose.quaternion_to_matrix(quaternions), T_base_ee[:, :3, :3], rtol=0.0, atol=EXACT)
+
+
+def test_layouts_and_frames(got: dict[str, list[Any]]) -> None:
+    dims = [(dim.label, dim.size, dim.stride) for dim in got["o_t_ee"][0].layout.dim]
+    assert dims == [("column", 4, 16), ("row", 4, 4)]
+    assert got["current_pose"][0].header.frame_id == "panda_link0"
+
+
+def test_the_stream_is_accounted_for(
+    got: dict[str, list[Any]], probe: Probe, nodes: Nodes, publisher: Publisher, listener: Listener, script: Script
+) -> None:
+    name = f"{nodes.namespace[1:]}/panda_dynamics: input"
+    before = values_of(probe.diagnostic(name))
+    messages = [script.message(k, SHUFFLED) for k in range(SAMPLES, SAMPLES + MORE)]
+    feed(probe, publisher, messages, listener.answered)
+    expected = str(int(before["received"]) + MORE)
+    after = values_of(probe.diagnostic(name, lambda values: values["received"] == expected))
+    assert {after[key] for key in ("out_of_order", "rejected")} == {"0"}
+    assert after["lost"] == before["lost"]
+    assert float(after["rate_hz"]) == pytest.approx(1000.0, abs=0.5)  # stamps are doubles, 2.4e-7 s apart
+
+
+def two_armed(message: JointState) -> JointState:
+    """The sample as the left arm's, beside a right arm in another pose."""
+    message.name = [f"{side}_fr3_joint{i + 1}" for side in ("right", "left") for i in range(7)]
+    for field in ("position", "velocity", "effort"):
+        values = list(getattr(message, field))
+        setattr(message, field, [value + 1.0 for value in values] + values)
+    return message
+
+
+@pytest.mark.parametrize("reliability", [ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE])
+def test_any_publisher_is_heard_and_any_prefix_found(
+    reliability: ReliabilityPolicy, probe: Probe, fresh: Nodes, script: Script, panda: pdr.RobotModel
+) -> None:
+    topic = f"{fresh.namespace}/{reliability.name.lower()}/states"
+    fresh.start("dynamics", "-r", f"joint_states:={topic}", arm_prefix="left")
+    publisher = probe.publisher(JointState, topic, qos=QoSProfile(depth=50, reliability=reliability))
+    listener = Listener(probe, f"{fresh.namespace}/panda_dynamics")
+    listener.begin(probe, publisher, two_armed(script.message(0)))
+    feed(probe, publisher, [two_armed(script.message(k)) for k in range(100)], listener.answered)
+    assert listener.got["current_pose"][-1].header.frame_id == "left_fr3_link0"
+    last = listener.got["gravity_torques"][-1]
+    assert list(last.name) == [f"left_fr3_joint{i + 1}" for i in range(7)]
+    np.testing.assert_allclose(last.effort, panda.gravity_torques(script.motion.q[99]), rtol=0.0, atol=EXACT)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever comes over the topic, the nodes stay alive, the estimate stays what it was, and diagnostics say why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from motion import PAYLOAD
+from sensor_msgs.msg import JointState
+
+import panda_dynamics_ros as pdr
+from nodes.payload_stream import PayloadStream, shifted
+from nodes.probe import Probe, Ready, values_of
+from nodes.processes import Nodes
+from nodes.robot_stream import ARM, SHUFFLED, Script, greet, joint_state
+
+INPUTS = ("payload_estimator: input", "panda_dynamics: input")
+ESTIMATE = "payload_estimator: estimate"
+FAULTY = 30  # samples of a fault: less than the nodes' queues hold
+GOOD = 300
+LEARNT = 3000
+
+Fault = Callable[[JointState], None]
+
+
+def renamed(message: JointState) -> None:
+    message.name = [name.replace("joint4", "elbow") for name in message.name]
+
+
+def shortened(message: JointState) -> None:
+    message.name = list(ARM[:6])
+    for field in ("position", "velocity", "effort"):
+        setattr(message, field, list(getattr(message, field))[:6])
+
+
+def emptied(message: JointState) -> None:
+    message.name = []
+    for field in ("position", "velocity", "effort"):
+        setattr(message, field, [])
+
+
+def repeated(message: JointState) -> None:
+    message.name = [*ARM[:6], ARM[0]]
+
+
+def spoilt(field: str, joint: int, value: float) -> Fault:
+    def spoil(message: JointState) -> None:
+        getattr(message, field)[joint] = value
+
+    return spoil
+
+
+def replaced(field: str, values: list[float]) -> Fault:
+    def replace(message: JointState) -> None:
+        setattr(message, field, values)
+
+    return replace
+
+
+# What is done to a sample, the reason that counts it, and words of the problem that a person reads.
+REJECTED: dict[str, tuple[Fault, str, str]] = {
+    "another joint": (renamed, "missing joints", "expected panda_joint4"),
+    "six joints": (shortened, "missing joints", "expected panda_joint7"),
+    "an empty message": (emptied, "missing joints", "no names"),
+    "a joint twice": (repeated, "missing joints", "expected panda_joint7"),
+    "nan position": (spoilt("position", 2, np.nan), "not finite", "nan for panda_joint3"),
+    "infinite effort": (spoilt("effort", 6, np.inf), "not finite", "inf for panda_joint7"),
+    "absurd velocity": (spoilt("velocity", 0, 1e200), "implausible", "1e+200 for panda_joint1"),
+    "all-zero effort": (replaced("effort", [0.0] * 7), "all-zero effort", "torque sensing is off"),
+    "no effort": (replaced("effort", []), "no effort", "without effort"),
+    "no velocity": (replaced("velocity", []), "no velocity", "without velocity"),
+    "short velocity": (replaced("velocity", [0.0] * 5), "lengths disagree", "velocity: expected 7 values"),
+}
+
+
+class Bench:
+    """Both nodes on one stream of a robot that carries a payload; the script goes on from test to test."""
+
+    def __init__(self, probe: Probe, nodes: Nodes, robot: pdr.RobotModel) -> None:
+        self.script = Script(robot, 25.0, PAYLOAD)
+        self.probe, self.nodes, self.next = probe, nodes, 0
+        self.unseen = 0  # good samples since the diagnostics were looked at
+        nodes.start("dynamics")
+        self.stream = PayloadStream(probe, nodes)
+        self.gravity = probe.listen(JointState, f"{nodes.namespace}/panda_dynamics/gravity_torques")
+        self.stream.others_answered = lambda sample: self.gravity[-1].header.stamp == sample.header.stamp
+        self.known: dict[str, dict[str, str]] = {}
+        self.begin_badly()
+        greet(probe, self.stream.publisher, self.script.message(0), lambda: self.gravity and self.stream.payloads)
+        self.advance(LEARNT)
+        self.look()
+
+    def begin_badly(self) -> None:
+        """The very first message that the nodes see is an empty one."""
+        message = self.script.message(0)
+        emptied(message)
+
+        def heard() -> bool:
+            self.stream.send([message])
+            self.look()
+            return all(self.count("rejected: missing joints", part) for part in INPUTS)
+
+        self.probe.until(heard, "both nodes to see an empty message")
+
+    def advance(self, count: int, names: tuple[str, ...] = ARM) -> None:
+        """Good samples."""
+        self.stream.feed(self.script, self.next, self.next + count, names)
+        self.next += count
+        self.unseen += count
+
+    def look(self) -> None:
+        """Bring `known` up to date: the values of both inputs and of the estimate."""
+        self._look(dict.fromkeys((*INPUTS, ESTIMATE), bool))
+
+    def _look(self, ready: Mapping[str, Ready]) -> None:
+        space = self.nodes.namespace[1:]
+        found = self.probe.diagnostics({f"{space}/{part}": fits for part, fits in ready.items()})
+        self.unseen = 0
+        self.known = {name.removeprefix(f"{space}/"): values_of(status) for name, status in found.items()}
+
+    def count(self, key: str, part: str = "payload_estimator: input") -> int:
+        """One of the counts that were known when last looked at."""
+        return int(self.known[part].get(key, "0"))
+
+    def expect(self, key: str, more: int, words: str) -> None:
+        """Both nodes have counted so many more under `key`, and say why in one line."""
+        ready: dict[str, Ready] = {ESTIMATE: bool}
+        for part in INPUTS:
+            expected = str(self.count(key, part) + more)
+            ready[part] = lambda got, expected=expected: got.get(key) == expected  # type: ignore[misc]
+        self._look(ready)
+        for part in INPUTS:
+            assert words in self.known[part]["latest_problem"]
+            assert "\n" not in self.known[part]["latest_problem"]
+
+    def assert_unharmed(self, before: pdr.InertialParameters) -> None:
+        """Nodes alive, estimate as before within what a third of a second of good samples teaches (1/5 sigma)."""
+        self.advance(GOOD)
+        assert sorted(self.nodes.running()) == ["dynamics", "payload_estimator"]
+        sigma = float(self.known["payload_estimator: estimate"]["mass_std_kg"])
+        assert abs(self.stream.body.mass - before.mass) < 0.2 * sigma
+        np.testing.assert_allclose(self.stream.body.com, before.com, atol=1e-3)
+        # And it is right: the torques are exact.
+        assert self.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
+
+
+@pytest.fixture(scope="module")
+def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
+    return Bench(probe, nodes, panda)
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_unusable_samples_are_left_out_and_counted(name: str, bench: Bench) -> None:
+    spoil, reason, words = REJECTED[name]
+    before, received = bench.stream.body, bench.count("received") + bench.unseen
+    messages = [bench.script.message(bench.next + k) for k in range(FAULTY)]
+    for message in messages:
+        spoil(message)
+    bench.stream.send(messages)
+    bench.next += FAULTY
+    bench.expect(f"rejected: {reason}", FAULTY, words)
+    assert bench.count("received") == received
+    bench.assert_unharmed(before)
+
+
+def test_order_and_company_of_the_joints_do_not_matter(bench: Bench) -> None:
+    before, rejected = bench.stream.body, bench.count("rejected")
+    unseen = bench.unseen
+    bench.advance(GOOD, SHUFFLED)
+    bench.expect("received", unseen + GOOD, "")
+    assert bench.count("rejected") == rejected
+    bench.assert_unharmed(before)
+
+
+@pytest.mark.parametrize("step", [0, -5], ids=["duplicated", "backward"])
+def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
+    """Their torques are wrong on purpose: they must not count."""
+    before, kind = bench.stream.body, "backward" if step else "duplicate"
+    own = bench.count(kind, ESTIMATE)
+    stamps = [bench.script.stamp(bench.next - 1 + step - (k if step else 0)) for k in range(FAULTY)]
+    bench.stream.send([shifted(bench.script, bench.next, stamp, np.full(7, 40.0)) for stamp in stamps])
+    bench.expect("out_of_order", FAULTY, "stamp stepped by")
+    assert bench.count(kind, ESTIMATE) == own + FAULTY
+    bench.assert_unharmed(before)
+
+
+def test_every_sample_twice(bench: Bench) -> None:
+    """As two publishers on one topic do."""
+    before = bench.stream.body
+    messages = [bench.script.message(bench.next + k // 2) for k in range(2 * GOOD)]
+    bench.stream.feed_messages(messages)
+    bench.next += GOOD
+    bench.expect("out_of_order", GOOD, "stamp stepped by")
+    bench.assert_unharmed(before)
+
+
+def test_a_gap_of_seconds(bench: Bench) -> None:
+    before, gaps = bench.stream.body, bench.count("gaps", ESTIMATE)
+    bench.next += 2500
+    bench.stream.feed(bench.script, bench.next, bench.next + 1)
+    bench.next += 1
+    bench.expect("lost", 2500, "gap of 2.501")
+    assert bench.count("gaps", ESTIMATE) == gaps + 1
+    bench.assert_unharmed(before)
+
+
+def test_silence_is_called_stale(bench: Bench) -> None:
+    name = f"{bench.stream.node[1:]}: input"
+    bench.probe.until(lambda: "no joint states for" in bench.probe.diagnostic(name).message, "words about the silence")
+
+
+def test_a_payload_never_goes_back_in_time(bench: Bench) -> None:
+    """Over all the faults above."""
+    stamps = [payload.header.stamp.sec * 10**9 + payload.header.stamp.nanosec for payload in bench.stream.payloads]
+    assert len(stamps) > 100
+    assert (np.diff(stamps) > 0).all()
+
+
+def test_joint_states_of_a_different_arm_are_said_to_be_so(probe: Probe, fresh: Nodes) -> None:
+    fresh.start("payload_estimator")
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
+    zero = np.zeros(7)
+    message = joint_state(0, zero, zero, zero, [f"wheel_{i}" for i in range(4)])
+    timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
+    name = f"{fresh.namespace[1:]}/payload_estimator: input"
+    values = values_of(probe.diagnostic(name, lambda got: got["rejected"] != "0"))
+    probe.node.destroy_timer(timer)
+    assert "expected panda_joint1 .. panda_joint7" in values["latest_problem"]
+    assert "got wheel_0, wheel_1, wheel_2, wheel_3" in values["latest_problem"]

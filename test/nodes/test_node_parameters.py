@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters describe themselves, keep their ranges, and those that cannot change say so."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+
+from nodes.payload_stream import PayloadStream
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from nodes.robot_stream import Script, nanoseconds_of
+from panda_dynamics_ros import RobotModel
+
+READ_ONLY = {"robot", "arm_prefix", "joint_names", "F_T_EE", "base_frame", "flange_frame"}
+CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}
+NUMBERS = (ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER)
+# What every node has, or rclpy describes in its own words.
+ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
+
+
+@pytest.fixture(scope="module")
+def stream(probe: Probe, nodes: Nodes) -> PayloadStream:
+    return PayloadStream(probe, nodes)
+
+
+def described(probe: Probe, node: str) -> dict[str, ParameterDescriptor]:
+    names = probe.call(ListParameters, f"{node}/list_parameters").result.names
+    own = [name for name in names if not name.startswith(ROS_OWN)]
+    answer = probe.call(DescribeParameters, f"{node}/describe_parameters", DescribeParameters.Request(names=own))
+    return {descriptor.name: descriptor for descriptor in answer.descriptors}
+
+
+def set_parameter(probe: Probe, node: str, name: str, **value: Any) -> Any:
+    kinds = {"double_value": ParameterType.PARAMETER_DOUBLE, "string_value": ParameterType.PARAMETER_STRING}
+    (field,) = value
+    parameter = Parameter(name=name, value=ParameterValue(type=kinds[field], **value))
+    request = SetParameters.Request(parameters=[parameter])
+    (result,) = probe.call(SetParameters, f"{node}/set_parameters", request).results
+    return result
+
+
+@pytest.mark.parametrize("module", ["payload_estimator", "dynamics", "simulated_panda"])
+def test_every_parameter_describes_itself(module: str, stream: PayloadStream, probe: Probe, nodes: Nodes) -> None:
+    if module not in nodes.running():
+        nodes.start(module, "-r", "joint_states:=elsewhere/joint_states")
+    node = f"{nodes.namespace}/{'panda_dynamics' if module == 'dynamics' else module}"
+    descriptors = described(probe, node)
+    assert len(descriptors) > 5
+    for name, descriptor in descriptors.items():
+        assert descriptor.description.endswith("."), name
+        assert descriptor.read_only == (name not in CHANGEABLE), name
+        may_be_negative = name in ("pick_at_s", "release_at_s")  # negative: never
+        if descriptor.type in NUMBERS and not may_be_negative:
+            assert descriptor.floating_point_range or descriptor.integer_range, name
+    assert module == "simulated_panda" or set(descriptors) >= READ_ONLY
+
+
+@pytest.mark.parametrize("name", ["robot", "arm_prefix", "base_frame"])
+def test_read_only_parameters_refuse_changes(name: str, stream: PayloadStream, probe: Probe) -> None:
+    result = set_parameter(probe, stream.node, name, string_value="fr3")
+    assert not result.successful
+    assert "read-only" in result.reason
+
+
+@pytest.mark.parametrize("value", [-1.0, 100.0])
+def test_ranges_are_kept(value: float, stream: PayloadStream, probe: Probe) -> None:
+    assert not set_parameter(probe, stream.node, "publish_period_s", double_value=value).successful
+
+
+def test_the_period_changes_at_run_time(stream: PayloadStream, probe: Probe, panda: RobotModel) -> None:
+    script = Script(panda, 0.8)
+    stream.greet(script)
+    assert set_parameter(probe, stream.node, "publish_period_s", double_value=0.03).successful
+    stream.payloads.clear()
+    stream.fresh = 41_000_000
+    stream.feed(script, 0, len(script))
+    stamps = [nanoseconds_of(payload.header.stamp) for payload in stream.payloads]
+    steps = [later - earlier for earlier, later in itertools.pairwise(stamps)]
+    assert len(steps) >= 10
+    # The next update after 30 ms; they are 10 ms apart, or 11 where the doubles of two stamps are a little closer.
+    assert all(30_000_000 <= step <= 41_000_000 for step in steps), steps
+
+
+def test_stale_is_what_the_user_calls_stale(stream: PayloadStream, probe: Probe) -> None:
+    assert set_parameter(probe, stream.node, "stale_timeout_s", double_value=60.0).successful
+    name = f"{stream.node[1:]}: input"
+    assert "no joint states for" not in probe.diagnostic(name, lambda got: got["received"] != "0").message
+    assert set_parameter(probe, stream.node, "stale_timeout_s", double_value=0.01).successful
+    assert "no joint states for" in probe.diagnostic(name).message

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `payload_estimator`: a payload that is known is found, and published as others rely on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import InertiaStamped
+from motion import PAYLOAD
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Float64MultiArray
+from visualization_msgs.msg import Marker, MarkerArray
+
+import panda_dynamics_ros as pdr
+from nodes.payload_stream import PayloadStream
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from nodes.robot_stream import SHUFFLED, Script, nanoseconds_of
+from panda_dynamics_ros.estimation import PayloadEstimator
+
+SAMPLES, MORE = 4000, 200
+
+
+@pytest.fixture(scope="module")
+def script(panda: pdr.RobotModel) -> Script:
+    return Script(panda, 0.001 * (SAMPLES + MORE), PAYLOAD)
+
+
+@pytest.fixture(scope="module")
+def stream(probe: Probe, nodes: Nodes, script: Script) -> PayloadStream:
+    """A node that has seen four seconds of motion."""
+    stream = PayloadStream(probe, nodes)
+    stream.greet(script)
+    stream.payloads.clear()
+    stream.feed(script, 0, SAMPLES, SHUFFLED)
+    return stream
+
+
+def test_the_payload_is_found(stream: PayloadStream) -> None:
+    """The torques are exact, so that what is left is the prior's pull: a few grams and millimetres."""
+    assert stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
+    np.testing.assert_allclose(stream.body.com, PAYLOAD.com, atol=0.005)
+    assert stream.body.is_physical()
+    assert stream.payloads[-1].header.frame_id == "panda_link8"
+
+
+def test_payloads_carry_stamps_of_samples_at_the_period_asked_for(stream: PayloadStream) -> None:
+    stamps = np.array([nanoseconds_of(payload.header.stamp) for payload in stream.payloads])
+    assert (stamps % 1_000_000 == 0).all()  # exactly those of samples, no rounding through seconds
+    steps = np.diff(stamps)
+    # Samples are taken in every 10 ms, or 11 where the doubles of two stamps are a little closer.
+    assert steps.min() >= 20_000_000
+    assert steps.max() <= 22_000_000
+
+
+def test_the_node_says_what_the_library_says(stream: PayloadStream, script: Script, panda: pdr.RobotModel) -> None:
+    """Greeting and all, since what the node saw before was too short to settle its filters."""
+    estimator = PayloadEstimator(panda)
+    last = nanoseconds_of(stream.payloads[-1].header.stamp) // 1_000_000
+    for k in range(last + 1):
+        estimator.update(1.7e9 + 0.001 * k, script.motion.q[k], script.motion.dq[k], script.tau[k])
+    # The greeting left its trace in the phase of the updates (10 or 11 ms) only.
+    assert stream.body.mass == pytest.approx(estimator.estimate.mass, abs=1e-3)
+    np.testing.assert_allclose(stream.body.com, estimator.estimate.com, atol=1e-3)
+
+
+def test_a_late_joiner_gets_the_last_payload(stream: PayloadStream, probe: Probe) -> None:
+    qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    late = probe.listen(InertiaStamped, f"{stream.node}/payload", qos)
+    probe.until(lambda: late, "the latched payload")
+    probe.spin(0.2)
+    assert late == [stream.payloads[-1]]
+
+
+def test_covariance_markers_and_diagnostics(stream: PayloadStream, script: Script, probe: Probe) -> None:
+    covariances = probe.listen(Float64MultiArray, f"{stream.node}/payload_covariance")
+    markers = probe.listen(MarkerArray, f"{stream.node}/payload_markers")
+    probe.until(lambda: markers, "markers for a new subscriber")
+    by_kind = {marker.type: marker for marker in markers[-1].markers}
+    assert set(by_kind) == {Marker.SPHERE, Marker.CUBE, Marker.TEXT_VIEW_FACING}
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link8"}
+    assert {marker.action for marker in markers[-1].markers} == {Marker.ADD}
+    assert by_kind[Marker.TEXT_VIEW_FACING].text.startswith(f"{stream.body.mass:.2f} ± ")
+
+    stream.feed(script, SAMPLES, SAMPLES + MORE)
+    probe.until(lambda: covariances, "a covariance")
+    message = covariances[-1]
+    assert [(dim.label, dim.size, dim.stride) for dim in message.layout.dim] == [("row", 10, 100), ("column", 10, 10)]
+    covariance = np.array(message.data).reshape(10, 10)
+    np.testing.assert_allclose(covariance, covariance.T, rtol=0.0, atol=1e-12)
+    assert np.linalg.eigvalsh(covariance).min() > 0.0
+
+    values = stream.values("estimate", mass_kg=f"{stream.body.mass:.4f}")
+    assert float(values["mass_std_kg"]) == pytest.approx(np.sqrt(covariance[0, 0]), abs=1e-3)
+    assert values["identifiable"][:4] == "1111"
+    assert values["physically_consistent"] == "True"
+    assert (values["changes"], values["last_change"]) == ("0", "")

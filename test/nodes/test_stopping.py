@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes end when asked, however often and whenever, and say in one line why they cannot start."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from bag_files import samples
+
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from panda_dynamics_ros.bags import write_joint_states
+
+NAMES = {
+    "dynamics": "panda_dynamics",
+    "payload_estimator": "payload_estimator",
+    "simulated_panda": "simulated_panda",
+    "bag_player": "bag_player",
+}
+SIGNALS = {
+    "SIGINT": (signal.SIGINT,),
+    "SIGINT twice": (signal.SIGINT, signal.SIGINT),  # from the terminal and from launch
+    "SIGTERM": (signal.SIGTERM,),
+}
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_joint_states(tmp_path_factory.mktemp("bag") / "recording", samples(100))
+
+
+@pytest.mark.parametrize("signals", SIGNALS)
+def test_nodes_end_with_code_0(signals: str, probe: Probe, fresh: Nodes, bag: Path) -> None:
+    processes = {module: fresh.start(module, **_parameters(module, bag)) for module in NAMES}
+    wanted = {(name, fresh.namespace) for name in NAMES.values()}
+    probe.until(lambda: wanted <= set(probe.node.get_node_names_and_namespaces()), "all nodes")
+    for number in SIGNALS[signals]:
+        for process in processes.values():
+            process.send_signal(number)
+    codes = {module: fresh.wait(module) for module in NAMES}
+    assert codes == dict.fromkeys(NAMES, 0), fresh.logs()
+    assert "Traceback" not in fresh.logs()
+
+
+@pytest.mark.parametrize(
+    ("module", "parameters", "words"),
+    [
+        ("dynamics", {"robot": "pandora"}, "pandora"),
+        ("payload_estimator", {"robot": "/nowhere/arm.yaml"}, "/nowhere/arm.yaml"),
+        ("simulated_panda", {"robot": "pandora"}, "pandora"),
+        ("dynamics", {"F_T_EE": [1.0, 2.0]}, "16"),
+        ("dynamics", {"robot": 3}, "robot"),
+        ("payload_estimator", {"memory_s": -1.0}, "memory_s"),
+        ("bag_player", {}, "bag:=PATH"),
+        ("bag_player", {"bag": "/nowhere/bag.mcap"}, "/nowhere/bag.mcap"),
+    ],
+)
+def test_a_node_that_cannot_start_says_why_in_one_line(
+    module: str, parameters: dict[str, object], words: str, fresh: Nodes
+) -> None:
+    before = len(fresh.log(module))
+    fresh.start(module, **parameters)
+    assert fresh.wait(module) == 1
+    (line,) = fresh.log(module)[before:].splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+
+
+def _parameters(module: str, bag: Path) -> dict[str, object]:
+    return {"bag": bag, "loop": True} if module == "bag_player" else {}
