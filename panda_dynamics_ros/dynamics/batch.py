@@ -1,14 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leading dimensions: arguments of shape (..., n) checked, broadcast and flattened for the kernels."""
+"""Leading dimensions: arguments of shape (..., n) checked, broadcast and flattened for the kernels.
+
+One state in plain arrays, the argument of every control loop, takes a short way: `is_one_state` here, and
+`finite` inside the compiled call. Whatever does not pass there goes the long way, which says what is wrong.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.compiled import compiled
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def is_one_state(robot: RobotDescription, *arrays: Any) -> bool:
+    """Whether each is an array (n,) as the kernels for one state take it: float64, contiguous, aligned, writeable."""
+    shape = (robot.n,)
+    for x in arrays:
+        if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or x.shape != shape or not x.flags.carray:
+            return False
+    return True
+
+
+@compiled
+def finite(x):
+    """Whether all numbers of x (n,) are: inf - inf and nan - nan are nan."""
+    total = 0.0
+    for xi in x:
+        total += xi - xi
+    return total == 0.0
 
 
 def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:

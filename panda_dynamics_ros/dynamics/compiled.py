@@ -9,6 +9,7 @@ with the old product. Here the key holds the text of all that a kernel is compil
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import CodeType
@@ -16,6 +17,9 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
+
+# Their functions are no kernels but teach numba new ones; a kernel that names one is made of the whole file.
+_EXTENSIONS = ("panda_dynamics_ros.dynamics.lanes", "panda_dynamics_ros.dynamics.cos_sin")
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -35,6 +39,8 @@ def _ingredients(function: Callable[..., Any]) -> tuple[str, frozenset[Callable[
         value: Any = function.__globals__.get(name)
         if hasattr(value, "py_func"):
             callees.add(value.py_func)
+        elif getattr(value, "__module__", None) in _EXTENSIONS:
+            text += inspect.getsource(sys.modules[value.__module__])
         elif isinstance(value, int | float | tuple):
             text += f"{name} = {value!r}\n"
     return text, frozenset(callees)

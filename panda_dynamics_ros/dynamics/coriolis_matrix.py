@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
-from panda_dynamics_ros.dynamics.mass_matrix import body_to_parent
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.dynamics.mass_matrix import body_at, body_to_parent
 from panda_dynamics_ros.dynamics.vectors import (
     IDENTITY,
     ZERO,
@@ -22,89 +23,118 @@ from panda_dynamics_ros.dynamics.vectors import (
     compiled,
     compose,
     cross,
-    placement,
+    dot,
+    joint_count,
+    place_joints,
+    placed,
     rotate,
+    rotate_back,
+    scale,
+    store,
+    sub,
+    symmetric_times,
+    vector_at,
 )
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
 
 
 @compiled
-def skew_into(a, out):
-    """S(a) with S(a) b = a x b, into `out` (3, 3)."""
-    out[0, 0] = out[1, 1] = out[2, 2] = 0.0
-    out[0, 1], out[0, 2], out[1, 2] = -a[2], a[1], -a[0]
-    out[1, 0], out[2, 0], out[2, 1] = a[2], -a[1], a[0]
+def momentum_of(mass, mc, inertia, v, w):
+    """(linear, angular) about the base origin: the spatial inertia times a twist."""
+    return add(scale(mass, v), cross(w, mc)), add(symmetric_times(inertia, w), cross(mc, v))
 
 
 @compiled
-def spatial_inertia_into(body, out):
-    """6x6 inertia of an inertial vector: [[m 1, -[mc]], [[mc], I]], linear part first."""
-    skew_into((body[1], body[2], body[3]), out[3:, :3])
-    skew_into((-body[1], -body[2], -body[3]), out[:3, 3:])
-    k = 4
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = body[0] if i == j else 0.0
-        for j in range(i, 3):
-            out[3 + i, 3 + j] = out[3 + j, 3 + i] = body[k]
-            k += 1
+def velocity_product(mass, mc, inertia, v, w):
+    """h and E of B(I, V) = [[0, -[h]], [0, E]], the paper's 1/2 [(V x*) I + (I V) xbar* - I (V x)].
+
+    Written out for one body, most of it cancels: h = m v + w x mc is its linear momentum, and
+    E = -[w] (tr(I)/2 1 - I) - v mc^T + (mc . v) 1, returned by columns.
+    """
+    half = 0.5 * (inertia[0] + inertia[3] + inertia[5])
+    x = cross(w, (inertia[0] - half, inertia[1], inertia[2]))
+    y = cross(w, (inertia[1], inertia[3] - half, inertia[4]))
+    z = cross(w, (inertia[2], inertia[4], inertia[5] - half))
+    along = dot(mc, v)
+    x = add(sub(x, scale(mc[0], v)), (along, 0.0, 0.0))
+    y = add(sub(y, scale(mc[1], v)), (0.0, along, 0.0))
+    z = add(sub(z, scale(mc[2], v)), (0.0, 0.0, along))
+    return add(scale(mass, v), cross(w, mc)), x, y, z
 
 
 @compiled
-def motion_cross_into(v, out):
-    """(V x) for motions, linear part first: [[w], [v]; 0, [w]]."""
-    out[3:, :3] = 0.0
-    skew_into(v[3:], out[:3, :3])
-    skew_into(v[3:], out[3:, 3:])
-    skew_into(v[:3], out[:3, 3:])
+def coriolis_matrix_sample(table, frames, dq, S, composite, C):
+    """C (n, n) of one state, its joints placed; S (n, 12) and `composite` (n, 22) are workspace.
+
+    S: unit twist of each joint and its rate; `composite`: inertial vector, h and E of link i and all beyond.
+    """
+    n = joint_count(table)
+    R, p, v, w = IDENTITY, ZERO, ZERO, ZERO
+    for i in range(n):
+        R_i, p_i = placed(frames, i)
+        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+        z = column(R, 2)
+        s = cross(p, z)
+        if table[i, PRISMATIC] != 0.0:
+            s, z = z, scale(0.0, z)
+        v, w = add(v, scale(dq[i], s)), add(w, scale(dq[i], z))
+        store(S, i, 0, s)
+        store(S, i, 3, z)
+        store(S, i, 6, add(cross(w, s), cross(v, z)))
+        store(S, i, 9, cross(w, z))
+        mass, mc, inertia = body_at(table[:, INERTIAL:], i)
+        mc, inertia = body_to_parent(R, p, mass, mc, inertia)
+        composite[i, 0] = mass
+        store(composite, i, 1, mc)
+        store(composite, i, 4, (inertia[0], inertia[1], inertia[2]))
+        store(composite, i, 7, (inertia[3], inertia[4], inertia[5]))
+        h, x, y, z = velocity_product(mass, mc, inertia, v, w)
+        store(composite, i, 10, h)
+        store(composite, i, 13, x)
+        store(composite, i, 16, y)
+        store(composite, i, 19, z)
+    for j in range(n - 1, -1, -1):
+        mass, mc, inertia = body_at(composite, j)
+        h, x, y = vector_at(composite, j, 10), vector_at(composite, j, 13), vector_at(composite, j, 16)
+        E_T = (x[0], x[1], x[2], y[0], y[1], y[2], composite[j, 19], composite[j, 20], composite[j, 21])
+        s, z, ds, dz = vector_at(S, j, 0), vector_at(S, j, 3), vector_at(S, j, 6), vector_at(S, j, 9)
+        l1, m1 = momentum_of(mass, mc, inertia, ds, dz)
+        l1, m1 = sub(l1, cross(h, z)), add(m1, rotate_back(E_T, z))  # I dS + B S
+        l2, m2 = momentum_of(mass, mc, inertia, s, z)  # I S
+        m3 = add(cross(h, s), rotate(E_T, z))  # B^T S, which has no linear part
+        for i in range(j, -1, -1):
+            s, z, ds, dz = vector_at(S, i, 0), vector_at(S, i, 3), vector_at(S, i, 6), vector_at(S, i, 9)
+            C[j, i] = dot(ds, l2) + dot(dz, m2) + dot(z, m3)
+            C[i, j] = dot(s, l1) + dot(z, m1)
+        if j > 0:
+            for k in range(22):
+                composite[j - 1, k] += composite[j, k]
 
 
 @compiled
-def velocity_product_into(inertia, v, cross_v, out):
-    """B(I, V) = 1/2 [ (V x*) I + (I V) xbar* - I (V x) ], which makes Mdot - 2C skew."""
-    h = inertia @ v
-    motion_cross_into(v, cross_v)
-    bar = np.zeros((6, 6))
-    skew_into((-h[0], -h[1], -h[2]), bar[:3, 3:])
-    skew_into((-h[0], -h[1], -h[2]), bar[3:, :3])
-    skew_into((-h[3], -h[4], -h[5]), bar[3:, 3:])
-    out[:] = 0.5 * (bar - cross_v.T @ inertia - inertia @ cross_v)
+def coriolis_matrix_of_one(table, q, dq, C):
+    """C (n, n) of one state (n,); False if it is not finite."""
+    n = q.shape[0]
+    frames, S, composite = np.empty((n, 12)), np.empty((n, 12)), np.empty((n, 22))
+    place_joints(table, q, frames)
+    coriolis_matrix_sample(table, frames, dq, S, composite, C)
+    return finite(q) and finite(dq)
 
 
 @compiled
 def coriolis_matrix_kernel(table, q, dq, C):
     """C (rows, n, n) of joint positions and velocities (rows, n)."""
-    n = q.shape[1]
-    S, dS = np.empty((n, 6)), np.empty((n, 6))
-    inertias, products = np.empty((n, 6, 6)), np.empty((n, 6, 6))
-    cross_v, v, body = np.empty((6, 6)), np.empty(6), np.empty(10)
-    for k in range(q.shape[0]):
-        R, p = IDENTITY, ZERO
-        v[:] = 0.0
-        for i in range(n):
-            R_i, p_i = placement(table, i, q[k, i])
-            R, p = compose(R, R_i), add(p, rotate(R, p_i))
-            z = column(R, 2)
-            sliding = table[i, PRISMATIC] != 0.0
-            linear, angular = (z, ZERO) if sliding else (cross(p, z), z)
-            for r in range(3):
-                S[i, r], S[i, 3 + r] = linear[r], angular[r]
-            v += S[i] * dq[k, i]
-            body[:] = table[i, INERTIAL:]
-            body_to_parent(R, p, body)
-            spatial_inertia_into(body, inertias[i])
-            velocity_product_into(inertias[i], v, cross_v, products[i])
-            dS[i] = cross_v @ S[i]
-        for j in range(n - 1, -1, -1):
-            F1 = inertias[j] @ dS[j] + products[j] @ S[j]
-            F2 = inertias[j] @ S[j]
-            F3 = products[j].T @ S[j]
-            for i in range(j, -1, -1):
-                C[k, j, i] = dS[i] @ F2 + S[i] @ F3
-                C[k, i, j] = S[i] @ F1
-            if j > 0:
-                inertias[j - 1] += inertias[j]
-                products[j - 1] += products[j]
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, S8, composite8 = work_lanes((n, 12)), work_lanes((n, 12)), work_lanes((n, 22))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            coriolis_matrix_sample(table, frames8, state_lanes(dq, k), S8, composite8, state_lanes(C, k))
+    frames, S, composite = np.empty((n, 12)), np.empty((n, 12)), np.empty((n, 22))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        coriolis_matrix_sample(table, frames, dq[k], S, composite, C[k])
 
 
 def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -124,6 +154,10 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
 
     Reference: Echeandia and Wensing, 2021, algorithm 1.
     """
+    if is_one_state(robot, q, dq):
+        C = np.empty((robot.n, robot.n))
+        if coriolis_matrix_of_one(robot.table, q, dq, C):
+            return C
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
     C = np.empty((len(q_rows), robot.n, robot.n))
     coriolis_matrix_kernel(robot.table, q_rows, dq_rows, C)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
 from panda_dynamics_ros.dynamics.vectors import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -21,15 +21,28 @@ def sigmoid(x):
 
 
 @compiled
+def friction_sample(friction, dq, tau):
+    """tau (n,) of joint velocities dq (n,) for a `Friction.table` (n, 7)."""
+    for i in range(dq.shape[0]):
+        viscous, coulomb, offset, transition = friction[i, 0], friction[i, 1], friction[i, 2], friction[i, 3]
+        amplitude, slope, shift = friction[i, 4], friction[i, 5], friction[i, 6]
+        v = dq[i]
+        linear = viscous * v + coulomb * math.tanh(v / transition) + offset
+        tau[i] = linear + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
+
+
+@compiled
+def friction_of_one(friction, dq, tau):
+    """tau (n,) of joint velocities dq (n,); False if they are not finite."""
+    friction_sample(friction, dq, tau)
+    return finite(dq)
+
+
+@compiled
 def friction_kernel(friction, dq, tau):
-    """tau (rows, n) of joint velocities dq (rows, n) for a `Friction.table` (n, 7)."""
+    """tau (rows, n) of joint velocities dq (rows, n)."""
     for k in range(dq.shape[0]):
-        for i in range(dq.shape[1]):
-            viscous, coulomb, offset, transition = friction[i, 0], friction[i, 1], friction[i, 2], friction[i, 3]
-            amplitude, slope, shift = friction[i, 4], friction[i, 5], friction[i, 6]
-            v = dq[k, i]
-            linear = viscous * v + coulomb * math.tanh(v / transition) + offset
-            tau[k, i] = linear + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
+        friction_sample(friction, dq[k], tau[k])
 
 
 def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
@@ -49,6 +62,10 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
 
     Reference: `Friction`; Gaz et al., RA-L 2019, supplementary material, eq. (1); document 003, slide 7.
     """
+    if is_one_state(robot, dq):
+        tau = np.empty(robot.n)
+        if friction_of_one(robot.friction.table, dq, tau):
+            return tau
     shape, (dq_rows,) = joint_rows(robot, dq=dq)
     tau = np.empty_like(dq_rows)
     friction_kernel(robot.friction.table, dq_rows, tau)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
-from panda_dynamics_ros.dynamics.kinematics import frame_sample
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.kinematics import beyond_joints
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes
 from panda_dynamics_ros.dynamics.vectors import (
     IDENTITY,
     ZERO,
@@ -17,6 +19,7 @@ from panda_dynamics_ros.dynamics.vectors import (
     compiled,
     compose,
     cross,
+    joint_count,
     placement,
     rotate,
     sub,
@@ -24,26 +27,57 @@ from panda_dynamics_ros.dynamics.vectors import (
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
+_AT_THE_ORIGIN = checks.read_only(np.zeros(3))
+
+
+@compiled
+def jacobian_sample(table, frame, offset, q, J):
+    """Jacobian (6, n) of the point `offset` (in the axes of `frame`, from its origin), linear part first.
+
+    Until the point is known, columns hold the joints' origins and axes.
+    """
+    n = joint_count(table)
+    R, p = IDENTITY, ZERO
+    for i in range(min(frame + 1, n)):
+        R_i, p_i = placement(table, i, q[i])
+        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+        store_column(J, i, p, column(R, 2))
+    R, p = beyond_joints(table, frame, R, p)
+    point = add(p, rotate(R, (offset[0], offset[1], offset[2])))
+    for i in range(n):
+        if i > frame:
+            store_column(J, i, ZERO, ZERO)
+        else:
+            origin, z = (J[0, i], J[1, i], J[2, i]), (J[3, i], J[4, i], J[5, i])
+            if table[i, PRISMATIC] != 0.0:
+                store_column(J, i, z, ZERO)
+            else:
+                store_column(J, i, cross(z, sub(point, origin)), z)
+
+
+@compiled
+def store_column(J, i, linear, angular):
+    """Write column i of J (6, n)."""
+    for row in range(3):
+        J[row, i] = linear[row]
+        J[3 + row, i] = angular[row]
+
+
+@compiled
+def jacobian_of_one(table, frame, offset, q, J):
+    """J (6, n) of one state (n,); False if it is not finite."""
+    jacobian_sample(table, frame, offset, q, J)
+    return finite(q)
+
 
 @compiled
 def jacobian_kernel(table, frame, offset, q, J):
-    """Jacobian of the point `offset` (in the axes of `frame`, from its origin), linear part first."""
-    n = q.shape[1]
-    for k in range(q.shape[0]):
-        R_end, p_end = frame_sample(table, n, frame, q[k])
-        point = add(p_end, rotate(R_end, (offset[0], offset[1], offset[2])))
-        J[k] = 0.0
-        R, p = IDENTITY, ZERO
-        for i in range(min(frame + 1, n)):
-            R_i, p_i = placement(table, i, q[k, i])
-            R, p = compose(R, R_i), add(p, rotate(R, p_i))
-            z = column(R, 2)
-            sliding = table[i, PRISMATIC] != 0.0
-            linear = z if sliding else cross(z, sub(point, p))
-            angular = ZERO if sliding else z
-            for row in range(3):
-                J[k, row, i] = linear[row]
-                J[k, 3 + row, i] = angular[row]
+    """J (rows, 6, n) of joint positions (rows, n)."""
+    eights = len(q) - len(q) % LANES
+    for k in range(0, eights, LANES):
+        jacobian_sample(table, frame, offset, state_lanes(q, k), state_lanes(J, k))
+    for k in range(eights, len(q)):
+        jacobian_sample(table, frame, offset, q[k], J[k])
 
 
 def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
@@ -65,10 +99,7 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
     Reference: document 002, section 1.3 (columns are unit joint twists; there angular part first).
     """
     index = robot.frame_index(frame)
-    shape, (q_rows,) = joint_rows(robot, q=q)
-    J = np.empty((len(q_rows), 6, robot.n))
-    jacobian_kernel(robot.table, index, np.zeros(3), q_rows, J)
-    return J.reshape(*shape, 6, robot.n)
+    return _point_jacobian(robot, q, index, _AT_THE_ORIGIN)
 
 
 def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray:
@@ -91,7 +122,16 @@ def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray
     """
     if not isinstance(link, int | np.integer) or not 1 <= link <= robot.n:
         raise ArgumentError(f"link: expected an integer from 1 to {robot.n}, got {link!r}")
+    return _point_jacobian(robot, q, int(link) - 1, checks.read_only(robot.links[link - 1].com))
+
+
+def _point_jacobian(robot: RobotDescription, q: ArrayLike, frame: int, offset: FloatArray) -> FloatArray:
+    """(..., 6, n) of the point `offset` (3,), read-only, of the frame in this row of the table."""
+    if is_one_state(robot, q):
+        J = np.empty((6, robot.n))
+        if jacobian_of_one(robot.table, frame, offset, q, J):
+            return J
     shape, (q_rows,) = joint_rows(robot, q=q)
     J = np.empty((len(q_rows), 6, robot.n))
-    jacobian_kernel(robot.table, int(link) - 1, robot.links[link - 1].com.copy(), q_rows, J)
+    jacobian_kernel(robot.table, frame, offset, q_rows, J)
     return J.reshape(*shape, 6, robot.n)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes
 from panda_dynamics_ros.dynamics.vectors import (
     IDENTITY,
     ZERO,
@@ -15,6 +16,8 @@ from panda_dynamics_ros.dynamics.vectors import (
     compiled,
     compose,
     fixed_rotation,
+    joint_count,
+    placed,
     placement,
     rotate,
     vector_at,
@@ -23,16 +26,34 @@ from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
 
 
 @compiled
-def frame_sample(table, n, frame, q):
+def beyond_joints(table, frame, R, p):
+    """From the last joint's frame on to `frame`, by the fixed placements between them."""
+    for row in range(joint_count(table), frame + 1):
+        p = add(p, rotate(R, vector_at(table, row, TRANSLATION)))
+        R = compose(R, fixed_rotation(table, row))
+    return R, p
+
+
+@compiled
+def frame_sample(table, frame, q):
     """Rotation and position in base of the frame in row `frame` of the table (-1 is base itself)."""
+    n = joint_count(table)
     R, p = IDENTITY, ZERO
     for i in range(min(frame + 1, n)):
         R_i, p_i = placement(table, i, q[i])
         R, p = compose(R, R_i), add(p, rotate(R, p_i))
-    for row in range(n, frame + 1):
-        p = add(p, rotate(R, vector_at(table, row, TRANSLATION)))
-        R = compose(R, fixed_rotation(table, row))
-    return R, p
+    return beyond_joints(table, frame, R, p)
+
+
+@compiled
+def placed_frame(table, frame, frames):
+    """`frame_sample` of a frame behind all joints, these placed."""
+    n = joint_count(table)
+    R, p = IDENTITY, ZERO
+    for i in range(n):
+        R_i, p_i = placed(frames, i)
+        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+    return beyond_joints(table, frame, R, p)
 
 
 @compiled
@@ -47,10 +68,22 @@ def store_transform(R, p, T):
 
 
 @compiled
+def pose_of_one(table, frame, q, T):
+    """T (4, 4) of one state (n,); False if it is not finite."""
+    R, p = frame_sample(table, frame, q)
+    store_transform(R, p, T)
+    return finite(q)
+
+
+@compiled
 def pose_kernel(table, frame, q, T):
     """T (rows, 4, 4) of the frame in row `frame` of the table, for joint positions (rows, n)."""
-    for k in range(q.shape[0]):
-        R, p = frame_sample(table, q.shape[1], frame, q[k])
+    eights = len(q) - len(q) % LANES
+    for k in range(0, eights, LANES):
+        R, p = frame_sample(table, frame, state_lanes(q, k))
+        store_transform(R, p, state_lanes(T, k))
+    for k in range(eights, len(q)):
+        R, p = frame_sample(table, frame, q[k])
         store_transform(R, p, T[k])
 
 
@@ -73,6 +106,10 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     Reference: document 000, S_H_i = S_H_1 1_H_2 .. ; document 004, eq. (1).
     """
     index = robot.frame_index(frame)
+    if is_one_state(robot, q):
+        T = np.empty((4, 4))
+        if pose_of_one(robot.table, index, q, T):
+            return T
     shape, (q_rows,) = joint_rows(robot, q=q)
     T = np.empty((len(q_rows), 4, 4))
     pose_kernel(robot.table, index, q_rows, T)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint-space mass matrix by the composite rigid body algorithm, and forward dynamics with it."""
+"""Joint-space mass matrix by the composite rigid body algorithm."""
 
 from __future__ import annotations
 
@@ -7,64 +7,123 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
-from panda_dynamics_ros.dynamics.newton_euler import AXIS, newton_euler_kernel
-from panda_dynamics_ros.dynamics.vectors import add, compiled, cross, dot, placement, rotate, scale
-from panda_dynamics_ros.errors import RobotDescriptionError
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.dynamics.vectors import (
+    AXIS,
+    add,
+    compiled,
+    cross,
+    dot,
+    joint_count,
+    place_joints,
+    placed,
+    rotate,
+    scale,
+    vector_at,
+)
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
 
 
 @compiled
-def body_to_parent(R, p, body):
-    """Inertial vector (10,) re-expressed from frame i to its parent, in place.
-
-    mc' = R mc + m p;   I' = R I R^T + (2 (p . R mc) + m p.p) 1 - (p rc^T + rc p^T + m p p^T), rc = R mc.
-    """
-    mass = body[0]
-    rc = rotate(R, (body[1], body[2], body[3]))
-    columns = (
-        rotate(R, (body[4], body[5], body[6])),
-        rotate(R, (body[5], body[7], body[8])),
-        rotate(R, (body[6], body[8], body[9])),
-    )
-    half = add(rc, scale(0.5 * mass, p))
-    trace = 2.0 * dot(p, half)
-    k = 4
-    for i in range(3):
-        row = rotate(R, (columns[0][i], columns[1][i], columns[2][i]))
-        for j in range(i, 3):
-            body[k] = row[j] - p[i] * half[j] - half[i] * p[j] + (trace if i == j else 0.0)
-            k += 1
-    for i in range(3):
-        body[1 + i] = rc[i] + mass * p[i]
+def body_at(bodies, i):
+    """Mass, first moment and inertia (xx, xy, xz, yy, yz, zz) in row i of inertial vectors."""
+    b = bodies
+    return b[i, 0], vector_at(b, i, 1), (b[i, 4], b[i, 5], b[i, 6], b[i, 7], b[i, 8], b[i, 9])
 
 
 @compiled
-def composite_wrench(body, prismatic):
+def body_to_parent(R, p, mass, mc, inertia):
+    """First moment and inertia of a body, re-expressed from frame i to its parent.
+
+    mc' = R mc + m p;   I' = R I R^T + (2 p . h) 1 - (p h^T + h p^T) with h = R mc + m p / 2.
+    """
+    rc = rotate(R, mc)
+    h = add(rc, scale(0.5 * mass, p))
+    twice = 2.0 * dot(p, h)
+    # Row i of R I is x[i], y[i], z[i].
+    x = rotate(R, (inertia[0], inertia[1], inertia[2]))
+    y = rotate(R, (inertia[1], inertia[3], inertia[4]))
+    z = rotate(R, (inertia[2], inertia[4], inertia[5]))
+    first, second = (R[0], R[1], R[2]), (R[3], R[4], R[5])
+    row0 = (x[0], y[0], z[0])
+    row1 = (x[1], y[1], z[1])
+    row2 = (x[2], y[2], z[2])
+    third = (R[6], R[7], R[8])
+    moved = (
+        dot(row0, first) - 2.0 * p[0] * h[0] + twice,
+        dot(row0, second) - p[0] * h[1] - h[0] * p[1],
+        dot(row0, third) - p[0] * h[2] - h[0] * p[2],
+        dot(row1, second) - 2.0 * p[1] * h[1] + twice,
+        dot(row1, third) - p[1] * h[2] - h[1] * p[2],
+        dot(row2, third) - 2.0 * p[2] * h[2] + twice,
+    )
+    return add(rc, scale(mass, p)), moved
+
+
+@compiled
+def add_body(bodies, i, mass, mc, inertia):
+    """Add a body to the one in row i."""
+    bodies[i, 0] += mass
+    for k in range(3):
+        bodies[i, 1 + k] += mc[k]
+    for k in range(6):
+        bodies[i, 4 + k] += inertia[k]
+
+
+@compiled
+def composite_wrench(mass, mc, inertia, prismatic):
     """Wrench about the frame's origin that gives the composite body unit joint acceleration."""
     if prismatic:
-        return (0.0, 0.0, body[0]), (body[2], -body[1], 0.0)
-    return (-body[2], body[1], 0.0), (body[6], body[8], body[9])
+        return (0.0, 0.0, mass), (mc[1], -mc[0], 0.0)
+    return (-mc[1], mc[0], 0.0), (inertia[2], inertia[4], inertia[5])
+
+
+@compiled
+def mass_matrix_sample(table, frames, composite, M):
+    """M (n, n) of one state, its joints placed; `composite` (n, 10) is workspace."""
+    n = joint_count(table)
+    for i in range(n):
+        for k in range(10):
+            composite[i, k] = table[i, INERTIAL + k]
+    for i in range(n - 1, -1, -1):
+        mass, mc, inertia = body_at(composite, i)
+        f, moment = composite_wrench(mass, mc, inertia, table[i, PRISMATIC] != 0.0)
+        for j in range(i, -1, -1):
+            M[i, j] = M[j, i] = dot(AXIS, f) if table[j, PRISMATIC] != 0.0 else dot(AXIS, moment)
+            R, p = placed(frames, j)
+            f = rotate(R, f)
+            moment = add(rotate(R, moment), cross(p, f))
+        if i > 0:
+            R, p = placed(frames, i)
+            mc, inertia = body_to_parent(R, p, mass, mc, inertia)
+            add_body(composite, i - 1, mass, mc, inertia)
+
+
+@compiled
+def mass_matrix_of_one(table, q, M):
+    """M (n, n) of one state (n,); False if it is not finite."""
+    n = q.shape[0]
+    frames, composite = np.empty((n, 12)), np.empty((n, 10))
+    place_joints(table, q, frames)
+    mass_matrix_sample(table, frames, composite, M)
+    return finite(q)
 
 
 @compiled
 def mass_matrix_kernel(table, q, M):
     """M (rows, n, n) of joint positions (rows, n)."""
-    n = q.shape[1]
-    composite = np.empty((n, 10))
-    for k in range(q.shape[0]):
-        composite[:] = table[:n, INERTIAL:]
-        for i in range(n - 1, -1, -1):
-            f, moment = composite_wrench(composite[i], table[i, PRISMATIC] != 0.0)
-            for j in range(i, -1, -1):
-                M[k, i, j] = M[k, j, i] = dot(AXIS, f) if table[j, PRISMATIC] != 0.0 else dot(AXIS, moment)
-                R, p = placement(table, j, q[k, j])
-                f = rotate(R, f)
-                moment = add(rotate(R, moment), cross(p, f))
-            if i > 0:
-                R, p = placement(table, i, q[k, i])
-                body_to_parent(R, p, composite[i])
-                composite[i - 1] += composite[i]
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, composite8 = work_lanes((n, 12)), work_lanes((n, 10))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            mass_matrix_sample(table, frames8, composite8, state_lanes(M, k))
+    frames, composite = np.empty((n, 12)), np.empty((n, 10))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        mass_matrix_sample(table, frames, composite, M[k])
 
 
 def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -80,39 +139,11 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: document 003, slide 5; kinetic energy of document 004, eq. (6).
     """
+    if is_one_state(robot, q):
+        M = np.empty((robot.n, robot.n))
+        if mass_matrix_of_one(robot.table, q, M):
+            return M
     shape, (q_rows,) = joint_rows(robot, q=q)
     M = np.empty((len(q_rows), robot.n, robot.n))
     mass_matrix_kernel(robot.table, q_rows, M)
     return M.reshape(*shape, robot.n, robot.n)
-
-
-def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
-    """Joint accelerations under torques: ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), rigid body only.
-
-    Parameters
-    ----------
-    q, dq, tau: (..., n), rad, rad/s and N m. Leading dimensions broadcast.
-
-    Returns
-    -------
-    (..., n), rad/s^2.
-
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-    RobotDescriptionError: a joint moves nothing that has mass.
-
-    Reference: document 003, slide 5, solved for the acceleration.
-    """
-    shape, (q_rows, dq_rows, tau_rows) = joint_rows(robot, q=q, dq=dq, tau=tau)
-    bias = np.empty_like(q_rows)
-    newton_euler_kernel(robot.table, 1.0, q_rows, dq_rows, np.zeros_like(q_rows), bias)
-    M = np.empty((len(q_rows), robot.n, robot.n))
-    mass_matrix_kernel(robot.table, q_rows, M)
-    try:
-        ddq = np.asarray(np.linalg.solve(M, (tau_rows - bias)[..., None]), dtype=np.float64)
-    except np.linalg.LinAlgError as error:
-        raise RobotDescriptionError(
-            f"links of {robot.name}: expected inertia at every joint, got a singular mass matrix"
-        ) from error
-    return ddq.reshape(*shape, robot.n)

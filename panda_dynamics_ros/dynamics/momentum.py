@@ -15,33 +15,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
-from panda_dynamics_ros.dynamics.body_regressor import project, unit_twists, wrench_regressor
-from panda_dynamics_ros.dynamics.newton_euler import AXIS, link_wrench
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.body_regressor import project_wrench, store_row, unit_twists
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.dynamics.newton_euler import link_wrench
 from panda_dynamics_ros.dynamics.vectors import (
+    AXIS,
     ZERO,
     add,
     compiled,
     cross,
     dot,
-    placement,
+    fixed_rotation,
+    joint_count,
+    place_joints,
+    placed,
     rotate,
     rotate_back,
     scale,
     store,
+    upward,
     vector_at,
 )
-from panda_dynamics_ros.robot.description import PRISMATIC, TRANSLATION, RobotDescription
+from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
 @compiled
-def momentum_sample(table, q, dq, work, p, bias):
-    """p (n,) and bias (n,) of the arm; `work` (n, 18) holds velocity, momentum and weight of each link."""
-    n = q.shape[0]
-    v, w = ZERO, ZERO
-    up = scale(-1.0, vector_at(table, n + 2, TRANSLATION))
+def momentum_sample(table, frames, dq, work, p, bias):
+    """p (n,) and bias (n,) of the arm, its joints placed; `work` (n, 18): velocity, momentum, weight of each link."""
+    n = joint_count(table)
+    v, w, up = ZERO, ZERO, upward(table)
     for i in range(n):
-        R, r = placement(table, i, q[i])
+        R, r = placed(frames, i)
         v, w, up = rotate_back(R, add(v, cross(w, r))), rotate_back(R, w), rotate_back(R, up)
         if table[i, PRISMATIC] != 0.0:
             v = (v[0], v[1], v[2] + dq[i])
@@ -67,54 +72,81 @@ def momentum_sample(table, q, dq, work, p, bias):
             p[i] = angular[2]
             v = vector_at(work, i, 0)
             bias[i] = moment[2] - dot(cross(v, AXIS), linear) - dot(cross(w, AXIS), angular)
-        R, r = placement(table, i, q[i])
+        R, r = placed(frames, i)
         linear, force = rotate(R, linear), rotate(R, force)
         angular = add(rotate(R, angular), cross(r, linear))
         moment = add(rotate(R, moment), cross(r, force))
 
 
 @compiled
-def momentum_kernel(table, q, dq, p, bias):
-    """p and bias (rows, n) of joint positions and velocities (rows, n)."""
-    work = np.empty((q.shape[1], 18))
-    for k in range(q.shape[0]):
-        momentum_sample(table, q[k], dq[k], work, p[k], bias[k])
-
-
-@compiled
-def payload_momentum_sample(table, frame, q, dq, S, A_momentum, A_weight, Y_momentum, Y_bias):
-    """Regressors (n, 10) of a payload in `frame`; S (n, 6), A_* (6, 10) are workspace."""
-    n = q.shape[0]
-    R = unit_twists(table, n, frame, q, S)
+def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
+    """Regressors (n, 10) of a payload in `frame`, the joints placed; S (n, 6) is workspace."""
+    n = joint_count(table)
+    unit_twists(table, frame, frames, S)
     v, w = ZERO, ZERO
     for j in range(n):
         v = add(v, scale(dq[j], vector_at(S, j, 0)))
         w = add(w, scale(dq[j], vector_at(S, j, 3)))
-    up = rotate_back(R, scale(-1.0, vector_at(table, n + 2, TRANSLATION)))
-    wrench_regressor(v, ZERO, w, A_momentum)
-    wrench_regressor(up, ZERO, ZERO, A_weight)
-    v, w = ZERO, ZERO
+    up = upward(table)
+    for i in range(n):
+        up = rotate_back(placed(frames, i)[0], up)
+    for row in range(n, frame + 1):
+        up = rotate_back(fixed_rotation(table, row), up)
+    v_j, w_j = ZERO, ZERO
     for j in range(n):
         linear, angular = vector_at(S, j, 0), vector_at(S, j, 3)
-        v, w = add(v, scale(dq[j], linear)), add(w, scale(dq[j], angular))
-        project(S[j], A_weight, Y_bias[j])
+        v_j, w_j = add(v_j, scale(dq[j], linear)), add(w_j, scale(dq[j], angular))
+        weight = project_wrench(S, j, up, ZERO, ZERO)
+        store_row(Y_momentum, j, 0, project_wrench(S, j, v, ZERO, w))
         # V_j x S_j, the rate of S_j with its own link's motion.
-        store(S, j, 0, add(cross(w, linear), cross(v, angular)))
-        store(S, j, 3, cross(w, angular))
-        project(S[j], A_momentum, Y_momentum[j])
+        store(S, j, 0, add(cross(w_j, linear), cross(v_j, angular)))
+        store(S, j, 3, cross(w_j, angular))
+        along_rate = project_wrench(S, j, v, ZERO, w)
         for k in range(10):
-            Y_bias[j, k] -= Y_momentum[j, k]
-        store(S, j, 0, linear)
-        store(S, j, 3, angular)
-        project(S[j], A_momentum, Y_momentum[j])
+            Y_bias[j, k] = weight[k] - along_rate[k]
+
+
+@compiled
+def momentum_of_one(table, q, dq, p, bias):
+    """p and bias (n,) of one state (n,); False if it is not finite."""
+    n = q.shape[0]
+    frames, work = np.empty((n, 12)), np.empty((n, 18))
+    place_joints(table, q, frames)
+    momentum_sample(table, frames, dq, work, p, bias)
+    return finite(q) and finite(dq)
+
+
+@compiled
+def momentum_kernel(table, q, dq, p, bias):
+    """p and bias (rows, n) of joint positions and velocities (rows, n)."""
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, work8 = work_lanes((n, 12)), work_lanes((n, 18))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            momentum_sample(table, frames8, state_lanes(dq, k), work8, state_lanes(p, k), state_lanes(bias, k))
+    frames, work = np.empty((n, 12)), np.empty((n, 18))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        momentum_sample(table, frames, dq[k], work, p[k], bias[k])
 
 
 @compiled
 def payload_momentum_kernel(table, frame, q, dq, Y_momentum, Y_bias):
     """Regressors (rows, n, 10) of joint positions and velocities (rows, n), for a payload in `frame`."""
-    S, A_momentum, A_weight = np.empty((q.shape[1], 6)), np.empty((6, 10)), np.empty((6, 10))
-    for k in range(q.shape[0]):
-        payload_momentum_sample(table, frame, q[k], dq[k], S, A_momentum, A_weight, Y_momentum[k], Y_bias[k])
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, S8 = work_lanes((n, 12)), work_lanes((n, 6))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            regressors = state_lanes(Y_momentum, k), state_lanes(Y_bias, k)
+            payload_momentum_sample(table, frame, frames8, state_lanes(dq, k), S8, regressors[0], regressors[1])
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        payload_momentum_sample(table, frame, frames, dq[k], S, Y_momentum[k], Y_bias[k])
 
 
 def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -135,6 +167,10 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
 
     Reference: De Luca and Mattone, ICRA 2005.
     """
+    if is_one_state(robot, q, dq):
+        p, bias = np.empty(robot.n), np.empty(robot.n)
+        if momentum_of_one(robot.table, q, dq, p, bias):
+            return p, bias
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
     p, bias = np.empty_like(q_rows), np.empty_like(q_rows)
     momentum_kernel(robot.table, q_rows, dq_rows, p, bias)

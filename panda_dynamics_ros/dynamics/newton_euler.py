@@ -13,24 +13,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
 from panda_dynamics_ros.dynamics.vectors import (
+    AXIS,
     ZERO,
     add,
     compiled,
     cross,
     dot,
-    placement,
+    joint_count,
+    place_joints,
+    placed,
     rotate,
     rotate_back,
     scale,
     store,
     symmetric_times,
+    upward,
     vector_at,
 )
-from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, TRANSLATION, RobotDescription
-
-AXIS = (0.0, 0.0, 1.0)
+from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
 
 
 @compiled
@@ -56,49 +59,93 @@ def step_outward(table, i, R, p, dq, ddq, a, w, dw):
 
 
 @compiled
-def newton_euler_sample(table, with_gravity, q, dq, ddq, wrenches, tau):
-    """tau (n,) of one state; `wrenches` (n, 6) is workspace."""
-    n = q.shape[0]
-    a = scale(-with_gravity, vector_at(table, n + 2, TRANSLATION))
-    w, dw = ZERO, ZERO
-    for i in range(n):
-        R, p = placement(table, i, q[i])
+def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
+    """tau (n,) of one state, its joints placed; `with_gravity` is 1.0 or 0.0, `wrenches` (n, 6) is workspace."""
+    a, w, dw = scale(with_gravity, upward(table)), ZERO, ZERO
+    for i in range(joint_count(table)):
+        R, p = placed(frames, i)
         a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
         f, moment = link_wrench(table, i, a, w, dw)
         store(wrenches, i, 0, f)
         store(wrenches, i, 3, moment)
+    project_inward(table, frames, wrenches, tau)
+
+
+@compiled
+def gravity_sample(table, frames, wrenches, tau):
+    """tau (n,) of an arm at rest, its joints placed: `newton_euler_sample` without what is zero at rest."""
+    up = upward(table)
+    for i in range(joint_count(table)):
+        up = rotate_back(placed(frames, i)[0], up)
+        store(wrenches, i, 0, scale(table[i, INERTIAL], up))
+        store(wrenches, i, 3, cross(vector_at(table, i, INERTIAL + 1), up))
+    project_inward(table, frames, wrenches, tau)
+
+
+@compiled
+def project_inward(table, frames, wrenches, tau):
+    """tau_i: what the wrenches of link i and all beyond it do along joint i's axis."""
     f, moment = ZERO, ZERO
-    for i in range(n - 1, -1, -1):
+    for i in range(joint_count(table) - 1, -1, -1):
         f = add(f, vector_at(wrenches, i, 0))
         moment = add(moment, vector_at(wrenches, i, 3))
         tau[i] = dot(AXIS, f) if table[i, PRISMATIC] != 0.0 else dot(AXIS, moment)
-        R, p = placement(table, i, q[i])
+        R, p = placed(frames, i)
         f = rotate(R, f)
         moment = add(rotate(R, moment), cross(p, f))
 
 
 @compiled
+def torques_of_one(table, with_gravity, q, dq, ddq, tau):
+    """tau (n,) of one motion (n,); False if it is not finite."""
+    n = q.shape[0]
+    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
+    place_joints(table, q, frames)
+    newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau)
+    return finite(q) and finite(dq) and finite(ddq)
+
+
+@compiled
 def newton_euler_kernel(table, with_gravity, q, dq, ddq, tau):
     """tau (rows, n) of motions (rows, n); `with_gravity` is 1.0 or 0.0."""
-    wrenches = np.empty((q.shape[1], 6))
-    for k in range(q.shape[0]):
-        newton_euler_sample(table, with_gravity, q[k], dq[k], ddq[k], wrenches, tau[k])
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, wrenches8 = work_lanes((n, 12)), work_lanes((n, 6))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            motion = state_lanes(dq, k), state_lanes(ddq, k)
+            newton_euler_sample(table, with_gravity, frames8, motion[0], motion[1], wrenches8, state_lanes(tau, k))
+    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        newton_euler_sample(table, with_gravity, frames, dq[k], ddq[k], wrenches, tau[k])
+
+
+@compiled
+def gravity_of_one(table, q, tau):
+    """tau (n,) of an arm at rest at q (n,); False if that is not finite."""
+    n = q.shape[0]
+    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
+    place_joints(table, q, frames)
+    gravity_sample(table, frames, wrenches, tau)
+    return finite(q)
 
 
 @compiled
 def gravity_kernel(table, q, tau):
     """tau (rows, n) of an arm at rest at joint positions (rows, n)."""
-    zero, wrenches = np.zeros(q.shape[1]), np.empty((q.shape[1], 6))
-    for k in range(q.shape[0]):
-        newton_euler_sample(table, 1.0, q[k], zero, zero, wrenches, tau[k])
-
-
-@compiled
-def coriolis_kernel(table, q, dq, tau):
-    """tau (rows, n) of a motion without acceleration, and without gravity."""
-    zero, wrenches = np.zeros(q.shape[1]), np.empty((q.shape[1], 6))
-    for k in range(q.shape[0]):
-        newton_euler_sample(table, 0.0, q[k], dq[k], zero, wrenches, tau[k])
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, wrenches8 = work_lanes((n, 12)), work_lanes((n, 6))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            gravity_sample(table, frames8, wrenches8, state_lanes(tau, k))
+    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        gravity_sample(table, frames, wrenches, tau[k])
 
 
 def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
@@ -118,6 +165,10 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
 
     Reference: document 003, slide 5; document 004, eq. (5).
     """
+    if is_one_state(robot, q, dq, ddq):
+        tau = np.empty(robot.n)
+        if torques_of_one(robot.table, 1.0, q, dq, ddq, tau):
+            return tau
     shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
     tau = np.empty_like(q_rows)
     newton_euler_kernel(robot.table, 1.0, q_rows, dq_rows, ddq_rows, tau)
@@ -137,6 +188,10 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: document 003, slide 5 (g = dU/dq); the arm at rest in `inverse_dynamics`.
     """
+    if is_one_state(robot, q):
+        tau = np.empty(robot.n)
+        if gravity_of_one(robot.table, q, tau):
+            return tau
     shape, (q_rows,) = joint_rows(robot, q=q)
     tau = np.empty_like(q_rows)
     gravity_kernel(robot.table, q_rows, tau)
@@ -156,7 +211,11 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
 
     Reference: document 003, slide 5 (c(q, dq)); `inverse_dynamics` without acceleration and gravity.
     """
+    if is_one_state(robot, q, dq):
+        tau = np.empty(robot.n)
+        if torques_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
+            return tau
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
     tau = np.empty_like(q_rows)
-    coriolis_kernel(robot.table, q_rows, dq_rows, tau)
+    newton_euler_kernel(robot.table, 0.0, q_rows, dq_rows, np.zeros_like(q_rows), tau)
     return tau.reshape(*shape, robot.n)

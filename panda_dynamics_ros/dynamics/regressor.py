@@ -7,8 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import joint_rows
-from panda_dynamics_ros.dynamics.body_regressor import project, unit_twists, wrench_regressor
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.body_regressor import (
+    carry_twists,
+    joint_twist,
+    project_wrench,
+    store_row,
+    unit_twists,
+)
+from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
 from panda_dynamics_ros.dynamics.newton_euler import step_outward
 from panda_dynamics_ros.dynamics.vectors import (
     ZERO,
@@ -16,49 +23,97 @@ from panda_dynamics_ros.dynamics.vectors import (
     compiled,
     cross,
     fixed_rotation,
-    placement,
+    joint_count,
+    place_joints,
+    placed,
     rotate_back,
-    scale,
+    upward,
     vector_at,
 )
 from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
 
 
 @compiled
+def regressor_sample(table, frames, dq, ddq, S, Y):
+    """Upper triangle of Y (n, 10 n) of one motion, its joints placed; S (n, 6) is workspace."""
+    a, w, dw = upward(table), ZERO, ZERO
+    for i in range(joint_count(table)):
+        R, p = placed(frames, i)
+        a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
+        carry_twists(S, i, R, p)
+        joint_twist(table, i, S)
+        for j in range(i + 1):
+            store_row(Y, j, 10 * i, project_wrench(S, j, a, w, dw))
+
+
+@compiled
+def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
+    """Y (n, 10) of one motion, its joints placed, for a payload in row `frame` of the table."""
+    n = joint_count(table)
+    a, w, dw = upward(table), ZERO, ZERO
+    for i in range(n):
+        R, p = placed(frames, i)
+        a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
+    for row in range(n, frame + 1):
+        R, p = fixed_rotation(table, row), vector_at(table, row, TRANSLATION)
+        a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
+        w, dw = rotate_back(R, w), rotate_back(R, dw)
+    unit_twists(table, frame, frames, S)
+    for j in range(n):
+        store_row(Y, j, 0, project_wrench(S, j, a, w, dw))
+
+
+@compiled
+def regressor_of_one(table, q, dq, ddq, Y):
+    """Upper triangle of Y (n, 10 n) of one motion (n,); False if it is not finite."""
+    n = q.shape[0]
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    place_joints(table, q, frames)
+    regressor_sample(table, frames, dq, ddq, S, Y)
+    return finite(q) and finite(dq) and finite(ddq)
+
+
+@compiled
 def regressor_kernel(table, q, dq, ddq, Y):
-    """Y (rows, n, 10 n) of motions (rows, n)."""
-    n = q.shape[1]
-    S, A = np.empty((n, 6)), np.empty((6, 10))
-    for k in range(q.shape[0]):
-        Y[k] = 0.0
-        a, w, dw = scale(-1.0, vector_at(table, n + 2, TRANSLATION)), ZERO, ZERO
-        for i in range(n):
-            R, p = placement(table, i, q[k, i])
-            a, w, dw = step_outward(table, i, R, p, dq[k, i], ddq[k, i], a, w, dw)
-            wrench_regressor(a, w, dw, A)
-            unit_twists(table, n, i, q[k], S)
-            for j in range(i + 1):
-                project(S[j], A, Y[k, j, 10 * i : 10 * i + 10])
+    """Upper triangles of Y (rows, n, 10 n) of motions (rows, n)."""
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, S8 = work_lanes((n, 12)), work_lanes((n, 6))
+        for k in range(0, eights, LANES):
+            place_joints(table, state_lanes(q, k), frames8)
+            regressor_sample(table, frames8, state_lanes(dq, k), state_lanes(ddq, k), S8, state_lanes(Y, k))
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        regressor_sample(table, frames, dq[k], ddq[k], S, Y[k])
+
+
+@compiled
+def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
+    """Y (n, 10) of one motion (n,); False if it is not finite."""
+    n = q.shape[0]
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    place_joints(table, q, frames)
+    payload_regressor_sample(table, frame, frames, dq, ddq, S, Y)
+    return finite(q) and finite(dq) and finite(ddq)
 
 
 @compiled
 def payload_regressor_kernel(table, frame, q, dq, ddq, Y):
-    """Y (rows, n, 10) of motions (rows, n), for a payload in the frame of row `frame` of the table."""
-    n = q.shape[1]
-    S, A = np.empty((n, 6)), np.empty((6, 10))
-    for k in range(q.shape[0]):
-        a, w, dw = scale(-1.0, vector_at(table, n + 2, TRANSLATION)), ZERO, ZERO
-        for i in range(n):
-            R, p = placement(table, i, q[k, i])
-            a, w, dw = step_outward(table, i, R, p, dq[k, i], ddq[k, i], a, w, dw)
-        for row in range(n, frame + 1):
-            R, p = fixed_rotation(table, row), vector_at(table, row, TRANSLATION)
-            a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
-            w, dw = rotate_back(R, w), rotate_back(R, dw)
-        wrench_regressor(a, w, dw, A)
-        unit_twists(table, n, frame, q[k], S)
-        for j in range(n):
-            project(S[j], A, Y[k, j])
+    """Y (rows, n, 10) of motions (rows, n), for a payload in row `frame` of the table."""
+    rows, n = q.shape
+    eights = rows - rows % LANES
+    if eights > 0:
+        frames8, S8 = work_lanes((n, 12)), work_lanes((n, 6))
+        for k in range(0, eights, LANES):
+            motion = state_lanes(dq, k), state_lanes(ddq, k)
+            place_joints(table, state_lanes(q, k), frames8)
+            payload_regressor_sample(table, frame, frames8, motion[0], motion[1], S8, state_lanes(Y, k))
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(eights, rows):
+        place_joints(table, q[k], frames)
+        payload_regressor_sample(table, frame, frames, dq[k], ddq[k], S, Y[k])
 
 
 def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
@@ -79,8 +134,12 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
 
     Reference: document 003, slide 5 (Y_S pi = u); document 004, eq. (12).
     """
+    if is_one_state(robot, q, dq, ddq):
+        Y = np.zeros((robot.n, 10 * robot.n))
+        if regressor_of_one(robot.table, q, dq, ddq, Y):
+            return Y
     shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
-    Y = np.empty((len(q_rows), robot.n, 10 * robot.n))
+    Y = np.zeros((len(q_rows), robot.n, 10 * robot.n))
     regressor_kernel(robot.table, q_rows, dq_rows, ddq_rows, Y)
     return Y.reshape(*shape, robot.n, 10 * robot.n)
 
@@ -106,7 +165,12 @@ def payload_regressor(
     Reference: document 003, slides 5 and 20.
     """
     robot.last_joint_frame(frame)
+    index = robot.frame_index(frame)
+    if is_one_state(robot, q, dq, ddq):
+        Y = np.empty((robot.n, 10))
+        if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
+            return Y
     shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
     Y = np.empty((len(q_rows), robot.n, 10))
-    payload_regressor_kernel(robot.table, robot.frame_index(frame), q_rows, dq_rows, ddq_rows, Y)
+    payload_regressor_kernel(robot.table, index, q_rows, dq_rows, ddq_rows, Y)
     return Y.reshape(*shape, robot.n, 10)

@@ -1,46 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pose, gravity and Coriolis torques of one state in one compiled call, as a 1 kHz loop needs them."""
+"""What a control loop needs of one state in one compiled call: pose, gravity, Coriolis and payload regressor."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kinematics import frame_sample, store_transform
-from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
-from panda_dynamics_ros.dynamics.vectors import compiled
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.dynamics.batch import finite, is_one_state
+from panda_dynamics_ros.dynamics.kinematics import placed_frame, store_transform
+from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
+from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
+from panda_dynamics_ros.dynamics.vectors import compiled, joint_count, place_joints
+from panda_dynamics_ros.robot.description import RobotDescription
 
 
 class RobotState(NamedTuple):
-    """T_base_ee (4, 4); gravity and Coriolis torques (n,), N m."""
+    """T_base_ee (4, 4); gravity and Coriolis torques (n,), N m; payload regressor (n, 10) for the flange."""
 
     T_base_ee: FloatArray
     gravity_torques: FloatArray
     coriolis_torques: FloatArray
+    payload_regressor: FloatArray
 
 
 @compiled
-def robot_state_kernel(table, q, dq):
-    """T_base_ee, gravity and Coriolis torques of one state (n,)."""
-    n = q.shape[0]
-    T, gravity, coriolis = np.empty((4, 4)), np.empty(n), np.empty(n)
-    zero, wrenches = np.zeros(n), np.empty((n, 6))
-    R, p = frame_sample(table, n, n + 1, q)
+def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
+    """The fields of `RobotState` for one motion (n,); False if it is not finite."""
+    n = joint_count(table)
+    frames, work, rest = np.empty((n, 12)), np.empty((n, 6)), np.zeros(n)
+    place_joints(table, q, frames)
+    R, p = placed_frame(table, n + 1, frames)
     store_transform(R, p, T)
-    newton_euler_sample(table, 1.0, q, zero, zero, wrenches, gravity)
-    newton_euler_sample(table, 0.0, q, dq, zero, wrenches, coriolis)
-    return T, gravity, coriolis
+    gravity_sample(table, frames, work, gravity)
+    newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)
+    payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
+    return finite(q) and finite(dq) and finite(ddq)
 
 
-def robot_state(robot: RobotDescription, q: FloatArray, dq: FloatArray) -> RobotState:
-    """`pose(robot, q, "ee")`, `gravity_torques` and `coriolis_torques` of one state at once.
+def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike | None = None) -> RobotState:
+    """`pose` of the end effector, `gravity_torques`, `coriolis_torques` and `payload_regressor` of one state at once.
 
     Parameters
     ----------
-    q, dq: (n,), rad and rad/s: float64 arrays that were checked before (`JointMapping`), since this is the
-        inner loop; the functions named above check for themselves.
+    q, dq, ddq: (n,), rad, rad/s and rad/s^2; without `ddq` the payload regressor is that of a motion without
+        acceleration.
+
+    Returns
+    -------
+    RobotState: exactly what those functions return, which place the joints once each.
+
+    Raises
+    ------
+    ArgumentError: an argument is not finite, or not of shape (n,).
+
+    Reference: document 003, slides 5 and 20.
     """
-    return RobotState(*robot_state_kernel(robot.table, q, dq))
+    n = robot.n
+    if ddq is None:
+        ddq = np.zeros(n)
+    state = RobotState(np.empty((4, 4)), np.empty(n), np.empty(n), np.empty((n, 10)))
+    if not is_one_state(robot, q, dq, ddq) or not robot_state_of_one(robot.table, q, dq, ddq, *state):
+        named = {"q": q, "dq": dq, "ddq": ddq}
+        motion = [checks.exactly(value, (n,), name).copy() for name, value in named.items()]
+        robot_state_of_one(robot.table, *motion, *state)
+    return state

@@ -2,17 +2,18 @@
 """Three-vectors and rotations as tuples, for the compiled kernels.
 
 LLVM keeps tuples in registers, so a kernel written with these functions reads like the textbook and
-allocates nothing. A vector is (x, y, z); a matrix is its nine entries by rows.
+allocates nothing. A vector is (x, y, z); a matrix is its nine entries by rows. An entry is a number, or the
+same number of eight states (`lanes`): the functions are compiled for either.
 """
 
 from __future__ import annotations
 
-import math
-
 from panda_dynamics_ros.dynamics.compiled import compiled as compiled  # with the tools of every kernel
+from panda_dynamics_ros.dynamics.cos_sin import cos_sin
 from panda_dynamics_ros.robot.description import PRISMATIC, ROTATION, TRANSLATION
 
 ZERO = (0.0, 0.0, 0.0)
+AXIS = (0.0, 0.0, 1.0)  # of every joint, in its own frame
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -123,10 +124,41 @@ def placement(table, i, qi):
     p = vector_at(table, i, TRANSLATION)
     if table[i, PRISMATIC] != 0.0:
         return R, add(p, scale(qi, column(R, 2)))
-    c, s = math.cos(qi), math.sin(qi)
+    c, s = cos_sin(qi)
     turned = (
         c * R[0] + s * R[1], c * R[1] - s * R[0], R[2],
         c * R[3] + s * R[4], c * R[4] - s * R[3], R[5],
         c * R[6] + s * R[7], c * R[7] - s * R[6], R[8],
     )  # fmt: skip
     return turned, p
+
+
+@compiled
+def joint_count(table):
+    """n of `RobotDescription.table`."""
+    return table.shape[0] - 3
+
+
+@compiled
+def upward(table):
+    """The acceleration of a base that feels gravity: minus the gravity vector, in base axes."""
+    return scale(-1.0, vector_at(table, joint_count(table) + 2, TRANSLATION))
+
+
+@compiled
+def place_joints(table, q, frames):
+    """Placements of all joints at q (n,), into `frames` (n, 12): sines and cosines once for all that follows."""
+    for i in range(joint_count(table)):
+        R, p = placement(table, i, q[i])
+        store(frames, i, 0, (R[0], R[1], R[2]))
+        store(frames, i, 3, (R[3], R[4], R[5]))
+        store(frames, i, 6, (R[6], R[7], R[8]))
+        store(frames, i, 9, p)
+
+
+@compiled
+def placed(frames, i):
+    """`placement` of joint i, as `place_joints` found it."""
+    f = frames
+    R = (f[i, 0], f[i, 1], f[i, 2], f[i, 3], f[i, 4], f[i, 5], f[i, 6], f[i, 7], f[i, 8])
+    return R, vector_at(frames, i, 9)

@@ -17,7 +17,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
-from panda_dynamics_ros.dynamics.momentum import momentum_sample
+from panda_dynamics_ros.dynamics.momentum import momentum_of_one
 from panda_dynamics_ros.dynamics.vectors import compiled
 from panda_dynamics_ros.estimation.regression import hold_coefficients
 from panda_dynamics_ros.robot import RobotDescription
@@ -28,7 +28,7 @@ def observer_step(table, friction, q, dq, tau, w, dt, state, previous, residual)
     """One step, in place; dt < 0 starts the filter as if the arm had always been in this state."""
     n = q.shape[0]
     p, bias, friction_torque = np.empty(n), np.empty(n), np.empty((1, n))
-    momentum_sample(table, q, dq, np.empty((n, 18)), p, bias)
+    momentum_of_one(table, q, dq, p, bias)
     friction_kernel(friction, dq.reshape(1, n), friction_torque)
     a, b0, b1 = hold_coefficients(w, dt) if dt > 0.0 else (0.0, 1.0, 0.0)
     for i in range(n):

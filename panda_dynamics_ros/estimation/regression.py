@@ -20,7 +20,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
-from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.dynamics.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import RobotDescription
 
 PARAMETERS = 10
@@ -39,12 +39,12 @@ def hold_coefficients(w, dt):
 def regression_terms(table, friction, frame, q, dq, tau, w, derivative, direct):
     """`derivative` = w [Y_p | -p] and `direct` = w [Y_p | -p] - [Y_b | tau - friction - bias], each (n, 11)."""
     n = q.shape[0]
-    work, S = np.empty((n, 18)), np.empty((n, 6))
-    A_momentum, A_weight = np.empty((6, 10)), np.empty((6, 10))
+    frames, work, S = np.empty((n, 12)), np.empty((n, 18)), np.empty((n, 6))
     p, bias, friction_torque = np.empty(n), np.empty(n), np.empty((1, n))
     Y_momentum, Y_bias = np.empty((n, 10)), np.empty((n, 10))
-    momentum_sample(table, q, dq, work, p, bias)
-    payload_momentum_sample(table, frame, q, dq, S, A_momentum, A_weight, Y_momentum, Y_bias)
+    place_joints(table, q, frames)
+    momentum_sample(table, frames, dq, work, p, bias)
+    payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias)
     friction_kernel(friction, dq.reshape(1, n), friction_torque)
     for i in range(n):
         for k in range(PARAMETERS):

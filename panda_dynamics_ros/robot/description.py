@@ -78,7 +78,7 @@ class RobotDescription:
             object.__setattr__(self, field, checks.read_only(T))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of joints."""
         return len(self.joint_names)
@@ -116,9 +116,13 @@ class RobotDescription:
         ------
         ArgumentError: there is no such frame; the message lists those there are.
         """
-        if not isinstance(frame, str) or frame not in self.frames:
+        if not isinstance(frame, str) or frame not in self._frame_rows:
             raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
-        return self.frames.index(frame) - 1
+        return self._frame_rows[frame]
+
+    @cached_property
+    def _frame_rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.frames, start=-1)}
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
         """`value` as a finite, contiguous float64 array of shape (..., n).

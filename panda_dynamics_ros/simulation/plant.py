@@ -114,7 +114,7 @@ class SimulatedPanda:
         self._samples = 0
         self._motor_state, self._link_state = np.zeros(n), np.zeros(n)
         self._armature, self._motor_friction = np.array(ARMATURE), np.array(MOTOR_FRICTION)
-        self._reference, self._wrenches = np.empty((3, n)), np.empty((n, 6))
+        self._reference = np.empty((3, n))
         self._command, self._motor, self._rigid, self._push = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
         self._friction = np.empty((1, n))
         self._push_body, self._push_force, self._push_end = 0, np.zeros(3), -1
@@ -198,7 +198,7 @@ class SimulatedPanda:
         q, dq, limits = self._data.qpos, self._data.qvel, self.robot.limits
         computed_torque(
             self.robot.table, self._armature, limits.effort, q, dq,
-            self._reference, self._wrenches, self._command, self._motor,
+            self._reference, self._command, self._motor,
         )  # fmt: skip
         self._motor -= self._motor_friction * self._motor_state
 
