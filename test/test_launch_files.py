@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launch files: read everywhere, executed with real nodes where ROS 2's launch system is installed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from bag_files import samples
+
+from panda_dynamics_ros.bags import write_joint_states
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+ARGUMENTS = {
+    "dynamics": [
+        "robot", "namespace", "arm_prefix", "joint_states_topic", "params_file", "use_sim_time", "rviz", "log_level"
+    ],
+    "demo": ["namespace", "payload_mass", "seed", "rviz", "log_level"],
+    "replay": ["bag", "rate", "loop", "robot", "namespace", "rviz", "log_level"],
+}  # fmt: skip
+NODES = ("dynamics", "payload_estimator", "simulated_panda", "bag_player")
+START, STOP = 90.0, 30.0  # s; the first start on a machine compiles the kernels
+
+
+def tree_of(name: str) -> ast.Module:
+    return ast.parse((ROOT / "launch" / f"{name}.launch.py").read_text(encoding="utf-8"))
+
+
+def calls(tree: ast.Module, function: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
+            yield node
+
+
+def constant(node: ast.expr) -> str:
+    assert isinstance(node, ast.Constant)
+    return str(node.value)
+
+
+# ---- without ROS 2 ---------------------------------------------------------------------------------------------
+
+
+def test_there_are_three_launch_files_that_compile() -> None:
+    assert [file.name.removesuffix(".launch.py") for file in FILES] == sorted(ARGUMENTS)
+    for file in FILES:
+        code = compile(file.read_text(encoding="utf-8"), file, "exec")
+        assert "generate_launch_description" in code.co_names
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_are_those_that_users_know_and_are_described(name: str) -> None:
+    declared = list(calls(tree_of(name), "DeclareLaunchArgument"))
+    assert [constant(call.args[0]) for call in declared] == ARGUMENTS[name]
+    for call in declared:
+        assert "description" in {keyword.arg for keyword in call.keywords}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_configuration_is_a_declared_argument(name: str) -> None:
+    used = {constant(call.args[0]) for call in calls(tree_of(name), "LaunchConfiguration")}
+    assert used <= set(ARGUMENTS[name])
+
+
+def test_included_files_are_given_arguments_that_they_have() -> None:
+    for name in ("demo", "replay"):
+        (include,) = calls(tree_of(name), "IncludeLaunchDescription")
+        given = next(keyword.value for keyword in include.keywords if keyword.arg == "launch_arguments")
+        keys = [constant(key) for node in ast.walk(given) if isinstance(node, ast.Dict) for key in node.keys if key]
+        assert keys
+        assert set(keys) <= set(ARGUMENTS["dynamics"])
+
+
+def test_parameter_files_reach_nodes_in_every_namespace() -> None:
+    """And name only parameters that the nodes have."""
+    content = yaml.safe_load((ROOT / "config" / "parameters.yaml").read_text(encoding="utf-8"))
+    modules = {"panda_dynamics": "dynamics"}
+    for key, value in content.items():
+        pattern, _, name = key.rpartition("/")
+        assert pattern == "/**"
+        nodes = ROOT / "panda_dynamics_ros" / "nodes"
+        source = "".join((nodes / f"{file}.py").read_text() for file in (modules.get(name, name), "joint_state_input"))
+        for parameter in value["ros__parameters"]:
+            assert f'"{parameter}"' in source, f"{name} has no parameter {parameter}"
+
+
+# ---- with ROS 2's launch system ----------------------------------------------------------------------------------
+
+
+class Launched:
+    """A running `ros2 launch`, by its log."""
+
+    def __init__(self, log: Path, process: subprocess.Popen[bytes]) -> None:
+        self._log, self.process = log, process
+
+    @property
+    def text(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def until(self, pattern: str, patience: float = START) -> None:
+        end = time.monotonic() + patience
+        while not re.search(pattern, self.text):
+            assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{self.text}"
+            assert self.process.poll() is None, f"ended before {pattern!r}:\n{self.text}"
+            time.sleep(0.1)
+
+    def finished_cleanly(self) -> set[str]:
+        return set(re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", self.text))
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """The package as colcon installs it: executables, launch files, parameters, markers; code is where it is."""
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    prefix = tmp_path / "install"
+    share, libraries = prefix / "share" / "panda_dynamics_ros", prefix / "lib" / "panda_dynamics_ros"
+    marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / "panda_dynamics_ros"
+    for folder in (share, libraries, marker.parent):
+        folder.mkdir(parents=True)
+    marker.touch()
+    for name in ("launch", "config", "package.xml"):
+        (share / name).symlink_to(ROOT / name)
+    for node in NODES:
+        script = libraries / node
+        script.write_text(
+            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+            f"from panda_dynamics_ros.nodes.{node} import main\nsys.exit(main())\n"
+        )
+        script.chmod(0o755)
+    return prefix
+
+
+@contextmanager
+def launched(prefix: Path, name: str, **arguments: object) -> Iterator[Launched]:
+    """`ros2 launch panda_dynamics_ros <name>.launch.py`; interrupted at the end if it still runs."""
+    run = "import sys; from launch import LaunchService; from launch.actions import IncludeLaunchDescription as I; "
+    run += "from launch.launch_description_sources import AnyLaunchDescriptionSource as S; from launch import "
+    run += "LaunchDescription as D; service = LaunchService(argv=sys.argv[2:]); service.include_launch_description("
+    run += "D([I(S(sys.argv[1]), launch_arguments=[a.split(':=') for a in sys.argv[2:]])])); sys.exit(service.run())"
+    path = [str(prefix), *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])]
+    environment = {
+        **os.environ,
+        "AMENT_PREFIX_PATH": os.pathsep.join(path),
+        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+        "ROS_LOG_DIR": str(prefix / "log"),
+    }
+    file = str(prefix / "share" / "panda_dynamics_ros" / "launch" / f"{name}.launch.py")
+    log = prefix / "launch.log"
+    command = [sys.executable, "-c", run, file, *(f"{key}:={value}" for key, value in arguments.items())]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
+    try:
+        yield Launched(log, process)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(STOP)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+@pytest.mark.ros
+def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
+    pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
+    with launched(prefix, "demo", namespace="left", payload_mass="0.8") as demo:
+        demo.until(r"left\.panda_dynamics\]: listening to joints panda_joint1")
+        demo.until(r"left\.payload_estimator\]: listening to joints panda_joint1")
+        demo.until(r"left\.simulated_panda\]: picked up 0\.80 kg")  # after the 8 s of parameters.yaml
+    assert demo.process.returncode == 0, demo.text
+    assert demo.finished_cleanly() == {"dynamics", "payload_estimator", "simulated_panda"}
+    assert "Traceback" not in demo.text
+
+
+@pytest.mark.ros
+def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> None:
+    """All nodes end with the recording; the left arm's joints are those found."""
+    names = [f"left_fr3_joint{i + 1}" for i in range(7)]
+    write_joint_states(tmp_path / "recording", samples(3000, names=names))
+    with launched(prefix, "replay", bag=tmp_path / "recording", robot="fr3") as replay:
+        replay.until(r"listening to joints left_fr3_joint1")
+        replay.process.wait(START)
+    assert replay.process.returncode == 0, replay.text
+    assert "the recording has been played" in replay.text
+    assert replay.finished_cleanly() == {"bag_player", "dynamics", "payload_estimator"}
+
+
+@pytest.mark.ros
+def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Path, tmp_path: Path) -> None:
+    parameters = tmp_path / "wrong.yaml"
+    parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
+    with launched(prefix, "dynamics", namespace="right", params_file=parameters) as live:
+        live.until(r"error: .*memory_s.*-1")  # so the file arrived, and in a namespace
+        live.until(
+            r"payload_estimator-\d+\]: process has died .*exit code 1.*__ns:=/right.*joint_states:=franka/joint_"
+        )
+    assert live.finished_cleanly() == {"dynamics"}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package says of itself agrees: package.xml, setup.py, the changelog, what is imported and installed."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, parse
+
+import pytest
+
+import panda_dynamics_ros
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "panda_dynamics_ros"
+# ROS packages by their imports; a package of ours that is not here is a library from PyPI.
+ROS = re.compile(r"(rclpy|launch|launch_ros|builtin_interfaces|rcl_interfaces|std_srvs|ament_index_python|\w+_msgs)")
+# Imported where it is installed, and only there.
+OPTIONAL = {"franka_msgs"}
+# rosdep keys of libraries, by what setup.py calls them; setuptools comes with the build type.
+ROSDEP = {"PyYAML": "python3-yaml"}
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Element:
+    return parse(ROOT / "package.xml").getroot()
+
+
+@pytest.fixture(scope="module")
+def arguments() -> dict[str, Any]:
+    """What setup.py hands to setuptools."""
+    got: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setattr("setuptools.setup", got.update)
+        specification = importlib.util.spec_from_file_location("setup_under_test", ROOT / "setup.py")
+        assert specification is not None
+        assert specification.loader is not None
+        specification.loader.exec_module(importlib.util.module_from_spec(specification))
+    return got
+
+
+def declared(manifest: Element, *tags: str) -> set[str]:
+    return {str(element.text) for tag in tags for element in manifest.iter(tag)}
+
+
+def imported(folder: Path) -> Iterator[str]:
+    """Packages that the Python files in a folder import, also within functions."""
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module.split(".")[0]
+
+
+def test_the_manifest_is_of_format_3_and_complete(manifest: Element) -> None:
+    assert (manifest.tag, manifest.get("format")) == ("package", "3")
+    assert manifest.findtext("name") == NAME
+    assert manifest.findtext("export/build_type") == "ament_python"
+    assert manifest.findtext("license") == "Apache-2.0"
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").lstrip().startswith("Apache License")
+    maintainer = manifest.find("maintainer")
+    assert maintainer is not None
+    assert "@" in maintainer.get("email", "")
+
+
+def test_every_ros_package_that_is_imported_is_declared(manifest: Element) -> None:
+    used = {name for folder in (NAME, "launch") for name in imported(ROOT / folder) if ROS.fullmatch(name)}
+    assert {"rclpy", "launch_ros", "sensor_msgs"} <= used
+    assert used - OPTIONAL <= declared(manifest, "depend", "exec_depend")
+
+
+def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
+    text = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "launch").glob("*.launch.py"))
+    packages = set(re.findall(r'package="(\w+)"', text))
+    assert packages == {"rviz2"}
+    assert packages <= declared(manifest, "depend", "exec_depend")
+
+
+def test_libraries_are_the_same_for_pip_and_for_rosdep(manifest: Element, arguments: dict[str, Any]) -> None:
+    libraries = [re.split(r"[<>=!~ ]", requirement)[0] for requirement in arguments["install_requires"]]
+    keys = {ROSDEP.get(library, f"python3-{library}") for library in libraries if library != "setuptools"}
+    assert keys == {key for key in declared(manifest, "depend", "exec_depend") if key.startswith("python3-")}
+
+
+def test_versions_agree(manifest: Element, arguments: dict[str, Any]) -> None:
+    changelog = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
+    newest = re.search(r"^(\d+\.\d+\.\d+)(?: \(.+\))?\n-{5,}$", changelog, re.MULTILINE)
+    assert newest is not None, "a section as catkin's tools expect it: 1.2.3 (date), underlined"
+    versions = {manifest.findtext("version"), arguments["version"], panda_dynamics_ros.__version__, newest[1]}
+    assert len(versions) == 1, versions
+
+
+def test_descriptions_of_the_licence_agree(manifest: Element, arguments: dict[str, Any]) -> None:
+    assert arguments["license"] == manifest.findtext("license")
+    assert arguments["name"] == manifest.findtext("name")
+
+
+def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
+    scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
+    assert set(scripts) == {"dynamics", "payload_estimator", "simulated_panda", "bag_player", "panda-dynamics"}
+    for target in scripts.values():
+        module, _, function = target.partition(":")
+        file = ROOT / Path(*module.split("."))
+        source = (file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text(encoding="utf-8")
+        functions = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        assert function in functions, target
+        if ".nodes." not in module:  # those import ROS 2
+            assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, Any]) -> None:
+    installed = {file for _, files in arguments["data_files"] for file in files}
+    for folder in ("launch", "config"):
+        files = {f"{folder}/{file.name}" for file in (ROOT / folder).iterdir() if file.is_file()}
+        assert files
+        assert files <= installed
+    assert {f"resource/{NAME}", "package.xml"} <= installed
+    data = set((ROOT / NAME).rglob("*.yaml"))
+    patterns = arguments["package_data"].items()
+    packed = {path for name, globs in patterns for each in globs for path in (ROOT / name.replace(".", "/")).glob(each)}
+    assert packed == data
+
+
+def test_every_folder_with_code_is_a_package(arguments: dict[str, Any]) -> None:
+    folders = {".".join(file.relative_to(ROOT).parent.parts) for file in (ROOT / NAME).rglob("*.py")}
+    assert folders == set(arguments["packages"])
