@@ -18,6 +18,7 @@ Conventions, used everywhere in this package
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import InertialParameters
 
@@ -27,6 +28,8 @@ __all__ = [
     "InertialParameters",
     "JointDataset",
     "PandaDynamicsError",
+    "PayloadEstimate",
+    "PayloadEstimator",
     "RobotModel",
     "load_dataset",
     "load_robot",
