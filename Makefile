@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs geometry-msgs std-msgs std-srvs \
 	visualization-msgs diagnostic-msgs)
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 DEMO_ARGS ?=
 
 # Nodes of one machine talk over loopback only, in a domain of their own, and without shared memory, whose
@@ -14,13 +15,14 @@ DEMO_ARGS ?=
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 export FASTDDS_BUILTIN_TRANSPORTS ?= UDPv4
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench bench-payload clean
 
 help:
 	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
 	@echo "make test    the whole test suite (ROS_DISTRO=kilted for Kilted)"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   one estimator-and-dynamics sample here, and with Pinocchio and NumPy"
+	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make clean   remove the virtual environments"
 
 $(VENV)/.run: setup.py Makefile
@@ -47,6 +49,9 @@ test: $(VENV)/.test lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/sample_time.py
+
+bench-payload: $(VENV)/.test
+	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)
 
 clean:
 	rm -rf .venv-* build install log *.egg-info

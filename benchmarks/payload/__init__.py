@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How accurate the payload estimator is, beside three baselines: `python -m benchmarks.payload --help`.
+
+recordings, real_log    samples with a payload that is known exactly
+calibration             the arm's own model from its unloaded motion
+methods, baselines      the estimator and what it is measured against, behind one interface
+accuracy, incidents     trials: error over time; detection, false alarms, collisions
+scores, verdicts        trials pooled to figures; figures against targets
+report, plots           for people and programs
+"""

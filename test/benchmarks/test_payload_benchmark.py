@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The accuracy benchmark's own helpers: exact cases, where every figure is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from motion import sinusoids, torques
+
+import panda_dynamics_ros as pdr
+from benchmarks.payload.accuracy import Outcome, judged
+from benchmarks.payload.baselines import BatchLeastSquares, ForgettingLeastSquares, GravityOnly
+from benchmarks.payload.calibration import calibrated, unexplained
+from benchmarks.payload.incidents import noticed
+from benchmarks.payload.methods import Answer
+from benchmarks.payload.samples import Samples, body
+from benchmarks.payload.scores import Cell, Score, alarms, detection, score
+from benchmarks.payload.verdicts import OURS, comparisons
+from panda_dynamics_ros.robot import Friction
+
+
+def samples(robot: pdr.RobotModel, duration: float, payload: pdr.InertialParameters | None = None) -> Samples:
+    motion = sinusoids(duration)
+    return Samples(motion.stamp, motion.q, motion.dq, torques(robot, motion, payload))
+
+
+def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
+    return Outcome("s", "a", "cold", 1.0, 2.0, OURS, mass_error, com_error, 0.0, held, (held, True, True), True)
+
+
+def test_a_window_holds_its_ends(panda: pdr.RobotModel) -> None:
+    window = samples(panda, 1.0).between(0.2, 0.5)
+    assert (window.stamp[0], window.stamp[-1], len(window.q)) == (0.2, 0.5, 301)
+
+
+@pytest.mark.parametrize("mass", [0.2, 3.0])
+def test_payloads_are_bodies_off_the_axis(mass: float) -> None:
+    for payload in (body(mass), *(body(mass, seed) for seed in range(5))):
+        assert payload.is_physical()
+        assert payload.mass == mass
+        assert np.hypot(*payload.com[:2]) > 0.01
+
+
+def test_least_squares_finds_an_exact_payload(panda: pdr.RobotModel) -> None:
+    """Without noise only the filters' edges and delays are left: grams and a millimetre in 4 s of motion."""
+    payload = body(1.0)
+    data = samples(panda, 4.2, payload)
+    for method in (BatchLeastSquares(), ForgettingLeastSquares()):
+        (answer,) = method.run(panda, data, 0.0, [4.0]).answers
+        assert answer.mass == pytest.approx(1.0, abs=0.005)
+        np.testing.assert_allclose(answer.com, payload.com, atol=1e-3)
+        np.testing.assert_allclose(answer.body.inertia, payload.inertia, atol=1e-3)
+
+
+def test_least_squares_uses_only_what_came_before(panda: pdr.RobotModel) -> None:
+    data = samples(panda, 3.0, body(1.0))
+    for method in (BatchLeastSquares(), ForgettingLeastSquares(), GravityOnly()):
+        early = method.run(panda, data.between(0.0, 2.001), 0.0, [2.0]).answers[0]
+        late = method.run(panda, data, 0.0, [2.0, 2.9]).answers[0]
+        np.testing.assert_allclose(late.vector, early.vector, atol=1e-9)
+
+
+def test_gravity_only_is_right_for_an_arm_at_rest_in_several_poses(panda: pdr.RobotModel) -> None:
+    payload = body(2.0)
+    q = np.repeat(sinusoids(4.0, rate=2.0).q, 10, axis=0)
+    still = np.zeros_like(q)
+    tau = panda.with_payload(payload).gravity_torques(q) + panda.friction_torques(still)
+    data = Samples(0.01 * np.arange(len(q), dtype=np.float64), q, still, np.asarray(tau, dtype=np.float64))
+    (answer,) = GravityOnly().run(panda, data, 0.0, [1.0]).answers
+    # The wide prior that makes few samples solvable pulls by some 1e-4.
+    np.testing.assert_allclose(answer.vector[:4], payload.vector[:4], atol=1e-3)
+
+
+def test_calibration_finds_another_arm(panda: pdr.RobotModel) -> None:
+    """An arm with heavier links and more friction, unloaded: nearly all of the difference is explained."""
+    links = tuple(pdr.InertialParameters(1.1 * link.mass, link.com, 1.1 * link.inertia) for link in panda.links)
+    more = Friction.of(7, viscous=np.full(7, 0.3), offset=np.full(7, -0.2))
+    true = replace(
+        panda,
+        links=links,
+        friction=replace(panda.friction, viscous=more.viscous, offset=more.offset),
+    )
+    data = samples(true, 12.0)
+    parts = [data.between(0.0, 5.0), data.between(5.0, 10.0)]
+    test = data.between(10.0, 12.0)
+    own = calibrated(panda, parts)
+    before, after = (np.sqrt(np.mean(unexplained(robot, test) ** 2, axis=0)) for robot in (panda, own))
+    # 10 s of one sine per joint do not show all of the 43 parameters; what they do not, the prior keeps.
+    assert (after < 0.3 * before).all()
+    assert (own.residual.std <= panda.residual.std).all()
+
+
+def test_an_answer_is_judged_by_its_own_intervals() -> None:
+    payload = body(1.0)
+    vector = payload.vector.copy()
+    vector[0] += 0.03
+    vector[1:4] *= vector[0] / payload.mass  # the CoM stays where it is
+    for std, held in ((0.02, True), (0.01, False)):
+        answer = Answer(vector, np.diag(np.full(10, std**2)))
+        result = judged("s", "a", "cold", 1.0, OURS, payload, answer)
+        assert result.mass_error == pytest.approx(0.03)
+        assert result.com_error == pytest.approx(0.0, abs=1e-12)
+        assert result.mass_held is held
+
+
+def test_com_intervals_are_those_of_the_estimate(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """To first order, as a cloud of nearby vectors shows: 20 000 of them fix a standard deviation to 1 %."""
+    vector, root = body(1.0).vector, 0.01 * np.tril(rng.standard_normal((10, 10)))
+    cloud = vector + rng.standard_normal((20000, 10)) @ root.T
+    spread = np.std(cloud[:, 1:4] / cloud[:, :1], axis=0)
+    np.testing.assert_allclose(Answer(vector, root @ root.T).com_std, spread, rtol=0.03)
+
+
+def test_scores_pool_trials() -> None:
+    s = score([outcome(0.03, True, 0.01), outcome(-0.04, False, 0.03), outcome(0.0, True, 0.02)])
+    assert s.mass_rmse == pytest.approx(0.05 / math.sqrt(3.0))
+    assert s.com_median == 0.02
+    assert (s.mass_held, s.com_held, s.trials) == (pytest.approx(2 / 3), pytest.approx(8 / 9), 3)
+
+
+def test_delays_count_from_the_change_and_misses_count() -> None:
+    picked = noticed("s", "a", "pick", 1.0, 10.0, [(9.99, "pick"), (10.07, "contact"), (10.1, "pick")], 1.0)
+    missed = noticed("s", "a", "drop", 1.0, 14.0, [(14.1, "contact"), (15.2, "release")], 1.0)
+    assert picked.delay == pytest.approx(0.1)
+    assert picked.payload_events == 1
+    assert math.isnan(missed.delay)
+    d = detection([picked, missed])
+    assert (d.count, d.noticed, d.within_80ms, d.within_150ms) == (2, 0.5, 0.0, 0.5)
+
+
+def test_false_alarms_per_hour() -> None:
+    quiet = noticed("s", "a", "nothing", 0.0, 0.0, [(5.0, "contact"), (8.0, "pick")], 1800.0)
+    a = alarms([quiet, noticed("s", "a", "nothing", 0.0, 0.0, [], 1800.0)])
+    assert (a.hours, a.payload, a.contact, a.per_hour) == (1.0, 1, 1, 2.0)
+
+
+def test_the_best_baseline_is_the_one_to_beat() -> None:
+    def made(mass: float, com: float) -> Score:
+        return Score(mass, 0.0, com, 0.0, 1.0, 1.0, 1.0, 20)
+
+    cells = {
+        Cell("s", "a", "cold", 1.0, 2.0): {OURS: made(0.03, 0.01), "x": made(0.02, 0.05), "y": made(0.06, 0.02)},
+        Cell("s", "a", "cold", 1.0, 3.0): {OURS: made(9.0, 9.0), "x": made(1.0, 1.0)},  # not a scored time
+    }
+    ratios = {name: ratio for _, name, ratio in comparisons(cells)}
+    assert ratios == {"mass_rmse": pytest.approx(1.5), "com_median": pytest.approx(0.5)}
