@@ -21,7 +21,7 @@ help:
 	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
 	@echo "make test    the whole test suite (ROS_DISTRO=kilted for Kilted)"
 	@echo "make lint    ruff and mypy"
-	@echo "make bench   one estimator-and-dynamics sample here, and with Pinocchio and NumPy"
+	@echo "make bench   time here beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make clean   remove the virtual environments"
 
@@ -48,7 +48,7 @@ test: $(VENV)/.test lint
 	PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/sample_time.py
+	$(BIN)/python -m benchmarks.speed
 
 bench-payload: $(VENV)/.test
 	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)

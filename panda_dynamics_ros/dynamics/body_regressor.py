@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from panda_dynamics_ros.dynamics.vectors import (
     AXIS,
+    IDENTITY,
     ZERO,
     add,
     compiled,
+    compose,
     cross,
     dot,
     fixed_rotation,
     joint_count,
     placed,
+    rotate,
     rotate_back,
     store,
     vector_at,
@@ -76,14 +79,24 @@ def joint_twist(table, i, S):
 
 @compiled
 def unit_twists(table, frame, frames, S):
-    """S (n, 6): unit twist of every joint at the origin of `frame`, in its axes, linear part first.
+    """S (n, 6): unit twist of every joint at the origin of `frame`, in its axes; and R (base to frame).
 
-    `frame` is the last joint's or one fixed behind it. This is the body Jacobian, transposed.
+    `frame` is the last joint's or one fixed behind it; linear parts first. This is the body Jacobian, transposed.
+    Inward from the frame: with its pose R, p in joint i's axes, the joint's own z turns it by R^T (z x p), R^T z.
     """
     n = joint_count(table)
-    for i in range(n):
-        R, p = placed(frames, i)
-        carry_twists(S, i, R, p)
-        joint_twist(table, i, S)
-    for row in range(n, frame + 1):
-        carry_twists(S, n, fixed_rotation(table, row), vector_at(table, row, TRANSLATION))
+    R, p = IDENTITY, ZERO
+    for row in range(frame, n - 1, -1):
+        R_row, p_row = fixed_rotation(table, row), vector_at(table, row, TRANSLATION)
+        R, p = compose(R_row, R), add(p_row, rotate(R_row, p))
+    for i in range(n - 1, -1, -1):
+        z = (R[6], R[7], R[8])
+        if table[i, PRISMATIC] != 0.0:
+            store(S, i, 0, z)
+            store(S, i, 3, ZERO)
+        else:
+            store(S, i, 0, rotate_back(R, cross(AXIS, p)))
+            store(S, i, 3, z)
+        R_i, p_i = placed(frames, i)
+        R, p = compose(R_i, R), add(p_i, rotate(R_i, p))
+    return R

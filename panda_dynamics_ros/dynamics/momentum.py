@@ -26,7 +26,6 @@ from panda_dynamics_ros.dynamics.vectors import (
     compiled,
     cross,
     dot,
-    fixed_rotation,
     joint_count,
     place_joints,
     placed,
@@ -82,16 +81,12 @@ def momentum_sample(table, frames, dq, work, p, bias):
 def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
     """Regressors (n, 10) of a payload in `frame`, the joints placed; S (n, 6) is workspace."""
     n = joint_count(table)
-    unit_twists(table, frame, frames, S)
+    R = unit_twists(table, frame, frames, S)
     v, w = ZERO, ZERO
     for j in range(n):
         v = add(v, scale(dq[j], vector_at(S, j, 0)))
         w = add(w, scale(dq[j], vector_at(S, j, 3)))
-    up = upward(table)
-    for i in range(n):
-        up = rotate_back(placed(frames, i)[0], up)
-    for row in range(n, frame + 1):
-        up = rotate_back(fixed_rotation(table, row), up)
+    up = rotate_back(R, upward(table))
     v_j, w_j = ZERO, ZERO
     for j in range(n):
         linear, angular = vector_at(S, j, 0), vector_at(S, j, 3)
