@@ -26,9 +26,10 @@ setup(
     install_requires=["setuptools", "numpy", "scipy", "numba", "PyYAML", "rich", "matplotlib", "defusedxml"],
     extras_require={
         "bags": ["rosbags>=0.11"],
+        "identification": ["clarabel>=0.9"],
         "simulation": ["mujoco>=3.2"],
         "symbolic": ["sympy>=1.12"],
-        "test": ["pytest>=7,<9", "hypothesis", "pin>=3", "mujoco>=3.2", "rosbags>=0.11", "sympy"],
+        "test": ["pytest>=7,<9", "hypothesis", "pin>=3", "mujoco>=3.2", "rosbags>=0.11", "sympy", "clarabel>=0.9"],
         "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML"],
     },
     python_requires=">=3.10",

@@ -19,18 +19,21 @@ from panda_dynamics_ros import pose
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.identification import Identification, identify
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import InertialParameters
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Identification",
     "InertialParameters",
     "JointDataset",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",
     "RobotModel",
+    "identify",
     "load_dataset",
     "load_robot",
     "pose",

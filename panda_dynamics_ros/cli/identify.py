@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics identify`: a model of your own arm from recordings of its motion without payload."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dataset import load_dataset
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification import Identification, Validation, identify, validate
+from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.reporting.console import print_table
+from panda_dynamics_ros.reporting.summary import floats
+
+EXAMPLES = """\
+examples:
+  panda-dynamics identify excitation.csv
+  panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
+  panda-dynamics replay recording.mcap --robot my_panda.yaml
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command to the parser."""
+    parser = subparsers.add_parser(
+        "identify",
+        help="a model of your own arm from recordings",
+        description="Fits inertial parameters, friction and the tilt of the base to recordings (rosbag2, or CSV: t, "
+        "q1.., dq1.., tau1..) of the unloaded arm, and writes a robot file that every --robot option takes.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
+    parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
+    )
+    parser.add_argument("--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict, not to fit")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Identify, validate, report, write the files."""
+    if args.output.suffix not in (".yaml", ".yml"):
+        raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
+    prior = load_robot(args.robot)
+    recordings = [load_dataset(path, prior) for path in args.data]
+    others = [load_dataset(path, prior) for path in args.validate]
+    fit = identify(recordings, prior)
+    models = {prior.name: prior, "identified": fit.robot}
+    validations = [("Validation", validate(data, models)) for data in others]
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    files = [fit.save(args.output)]
+    if args.report is not None:
+        shown = validations or [("Fit", validate(recordings[0], models))]
+        files += _write_report(fit, shown, args.report)
+    if args.json:
+        print(json.dumps(summarise(fit, [validation for _, validation in validations], files)))
+        return 0
+    print_table(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))
+    for _, validation in validations:
+        rows = [(name, _per_joint(validation.torque_rms(name))) for name in validation.predicted]
+        print_table(f"torque RMS in N m on {validation.source}, which was not fitted", rows)
+    print("written: " + ", ".join(str(path) for path in files))
+    return 0
+
+
+def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:
+    """The result for a program."""
+    return {
+        "robot": fit.robot.name,
+        "prior": fit.prior.name,
+        "samples": fit.samples,
+        "outliers": fit.outliers,
+        "condition_number": fit.condition_number,
+        "torque_rms": floats(fit.torque_rms),
+        "prior_torque_rms": floats(fit.prior_torque_rms),
+        "cross_validated_rms": None if np.isnan(fit.cross_validated_rms).any() else floats(fit.cross_validated_rms),
+        "tilt": floats(fit.tilt),
+        "trust": vars(fit.trust),
+        "not_identified": list(fit.not_identified),
+        "base_parameters": [
+            {"name": name, "value": float(value), "std": float(std)}
+            for name, value, std in zip(fit.base_names, fit.base_values, fit.base_std, strict=True)
+        ],
+        "validation": [
+            {"source": each.source, "torque_rms": {name: floats(each.torque_rms(name)) for name in each.predicted}}
+            for each in validations
+        ],
+        "files": [str(path) for path in files],
+    }
+
+
+def _per_joint(rms: FloatArray) -> str:
+    return "  ".join(f"{value:.3f}" for value in rms) + f"   together {np.linalg.norm(rms):.3f}"
+
+
+def _rows(fit: Identification) -> list[tuple[str, str]]:
+    parameters = "  ".join(
+        f"{name} {value:.3f} ± {2.0 * std:.3f}"
+        for name, value, std in zip(fit.base_names, fit.base_values, fit.base_std, strict=True)
+    )
+    return [
+        ("rows", f"{fit.samples}; {fit.outliers} samples were wild and are replaced"),
+        ("condition number", f"{fit.condition_number:.1f}"),
+        ("torque RMS, fitted", _per_joint(fit.torque_rms) + " N m"),
+        ("held-out blocks", _per_joint(fit.cross_validated_rms) + " N m"),
+        (f"{fit.prior.name}", _per_joint(fit.prior_torque_rms) + " N m"),
+        ("tilt of the base", f"{1e3 * fit.tilt[0]:.1f}, {1e3 * fit.tilt[1]:.1f} mrad"),
+        ("not identified", ", ".join(fit.not_identified) or "none"),
+        ("base parameters", parameters),
+    ]
+
+
+def _write_report(fit: Identification, validations: list[tuple[str, Validation]], folder: Path) -> list[Path]:
+    from panda_dynamics_ros.reporting.identification import plot_prediction, plot_sigmas, write_report
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = [
+        plot_prediction(validation, folder / f"prediction_{i}.png")
+        for i, (_, validation) in enumerate(validations, start=1)
+    ]
+    pictures.append(plot_sigmas(fit, folder / "base_parameters.png"))
+    return [write_report(fit, validations, pictures, folder / "report.html"), *pictures]

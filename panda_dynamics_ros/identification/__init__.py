@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From recordings of one's own arm to its model, and to motions worth recording."""
+
+from panda_dynamics_ros.identification.procedure import identify
+from panda_dynamics_ros.identification.result import Identification
+from panda_dynamics_ros.identification.validation import Validation, validate
+
+__all__ = ["Identification", "Validation", "identify", "validate"]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The linear model of an identification: which column of the regression belongs to which parameter.
+
+    tau = tau_prior(q, dq, ddq) + Y(q, dq, ddq) dpi + F(dq) dphi + T(q, dq, ddq) dg
+
+dpi (10 n): change of the inertial parameters (document 003, slide 5). dphi (3 n): viscous, Coulomb and offset
+friction beside the prior's (document 003, slide 7). dg (2): tilt of the base, as the horizontal components of gravity
+in units of g: a table that is 5 mrad off shows in the second joint with some 0.3 N m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.identification.preprocessing import MotionSamples
+from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.robot.friction import Friction
+
+FRICTION_TERMS = ("viscous", "coulomb", "offset")
+TRANSITION = 0.1
+"""rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide."""
+TILT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x."""
+
+    prior: RobotModel
+    A: FloatArray
+    b: FloatArray
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each column of the friction and tilt belongs to, after the 10 n inertial ones."""
+        joints = range(1, self.prior.n + 1)
+        return (*(f"{term}{j}" for j in joints for term in FRICTION_TERMS), "tilt_x", "tilt_y")
+
+
+def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
+    """The columns of all parameters for the rows of `samples`, around the `prior`."""
+    state = samples.q, samples.dq, samples.ddq
+    rigid = prior.inverse_dynamics(*state)
+    A = np.concatenate([prior.regressor(*state), _friction(prior, samples.dq), _tilt(prior, state, rigid)], axis=-1)
+    return LinearModel(prior, A, samples.tau - rigid - prior.friction_torques(samples.dq))
+
+
+def friction_slice(n: int) -> slice:
+    """Where the friction's columns are."""
+    return slice(10 * n, 13 * n)
+
+
+def _friction(prior: RobotModel, dq: FloatArray) -> FloatArray:
+    columns = np.zeros((*dq.shape, 3 * prior.n))
+    for j in range(prior.n):
+        v = dq[:, j]
+        columns[:, j, 3 * j : 3 * j + 3] = np.column_stack([v, np.tanh(v / TRANSITION), np.ones_like(v)])
+    return columns
+
+
+def _tilt(prior: RobotModel, state: tuple[FloatArray, ...], rigid: FloatArray) -> FloatArray:
+    """d tau / d (g_x, g_y): torques are linear in gravity, so that a difference is exact."""
+    size = float(np.linalg.norm(prior.gravity))
+    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
+    return np.stack([robot.inverse_dynamics(*state) - rigid for robot in leaning], axis=-1)
+
+
+def friction_of(prior: RobotModel, change: FloatArray) -> Friction:
+    """The prior's friction with the identified terms (3 n,) joined to it.
+
+    Where prior and change both have a Coulomb step, the sum has the identified width; the prior's own share is exact
+    where it has none, or where its width is the same.
+    """
+    old, terms = prior.friction, change.reshape(-1, 3)
+    return replace(
+        old,
+        viscous=old.viscous + terms[:, 0],
+        coulomb=old.coulomb + terms[:, 1],
+        offset=old.offset + terms[:, 2],
+        transition=np.full(prior.n, TRANSITION),
+    )
+
+
+def tilted(prior: RobotModel, tilt: FloatArray) -> FloatArray:
+    """Gravity (3,) with the horizontal components `tilt` (2,) in units of its size, which it keeps."""
+    size = float(np.linalg.norm(prior.gravity))
+    gravity = prior.gravity + size * np.append(tilt, 0.0)
+    return gravity * (size / float(np.linalg.norm(gravity)))

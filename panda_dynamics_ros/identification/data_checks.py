@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings that cannot be what they are taken for are refused, with what to do about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dataset import JointDataset
+from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.identification.columns import LinearModel
+from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
+from panda_dynamics_ros.identification.preprocessing import MotionSamples
+from panda_dynamics_ros.model import RobotModel
+
+LEAST_DURATION_S = 2.0
+LEAST_MOTION = 0.05  # rad
+_SATURATED = 0.99  # share of the effort limit
+_OFTEN = 0.01  # share of the samples
+_FOREIGN = 0.5  # share of the torque that stays unexplained
+
+
+def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
+    """Refuse what no model can be identified from; warn of saturated torques.
+
+    Raises
+    ------
+    DataError: the number of joints is not the robot's, the recording is too short, nothing moves, or a joint's
+        torque is constant.
+    """
+    for data in recordings:
+        if len(data.names) != robot.n:
+            raise DataError(f"{data.source}: expected the {robot.n} joints of {robot.name}, got {len(data.names)}")
+    total = sum(data.duration_s for data in recordings)
+    sources = ", ".join(data.source for data in recordings)
+    if total < LEAST_DURATION_S:
+        raise DataError(
+            f"{sources}: expected at least {LEAST_DURATION_S:g} s of motion, got {total:.2f} s; no base parameter can "
+            "be identified; one period of an exciting motion (panda-dynamics excite) shows all"
+        )
+    q, tau = (np.concatenate([getattr(data, field) for data in recordings]) for field in ("q", "tau"))
+    if (np.ptp(q, axis=0) < LEAST_MOTION).all():
+        raise DataError(
+            f"{sources}: expected motion, got joints that move by {np.ptp(q, axis=0).max():.3f} rad at most; no "
+            "inertia and no friction can be identified; record an exciting motion (panda-dynamics excite)"
+        )
+    constant = [int(j) + 1 for j in np.flatnonzero(np.ptp(tau, axis=0) == 0.0)]
+    if constant:
+        raise DataError(f"{sources}: expected measured torques, got a constant one at joints {constant}")
+    often = (np.abs(tau) > _SATURATED * robot.limits.effort).mean(axis=0) > _OFTEN
+    if often.any():
+        joints = [int(j) + 1 for j in np.flatnonzero(often)]
+        text = f"{sources}: the torques of joints {joints} are at their limit, and what saturates measures nothing"
+        warnings.warn(IdentifiabilityWarning(f"{text}: move slower"), stacklevel=3)
+
+
+def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
+    """Refuse a fit that explains next to nothing.
+
+    Raises
+    ------
+    DataError: the best fit leaves more than half of a joint's torque unexplained, though it is well above the
+        residual of the prior.
+    """
+    error = np.sqrt(((model.b - model.A @ x) ** 2).mean(axis=0))
+    size = np.sqrt((samples.tau**2).mean(axis=0))
+    foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)
+    if foreign.any():
+        joints = [int(j) + 1 for j in np.flatnonzero(foreign)]
+        raise DataError(
+            f"data: expected torques of {model.prior.name}, got {error[foreign].max():.2f} N m RMS that no such arm "
+            f"explains at joints {joints}; is it another arm, another order of the joints or other units?"
+        )

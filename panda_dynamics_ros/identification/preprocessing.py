@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From recorded samples to the rows of a regression: zero-phase filters, derivatives, decimation.
+
+Velocities and accelerations are derivatives of the measured positions (document 003, slide 11): the measured
+velocity of a Panda lags by some 5 ms, while a zero-phase filter of the positions does not. Positions and torques go
+through one and the same filter ("parallel filtering"), so that a linear model holds for the filtered signals too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.signal import butter, sosfiltfilt
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dataset import JointDataset
+from panda_dynamics_ros.errors import DataError
+
+CUTOFF_HZ = 10.0
+"""Of the zero-phase low-pass; motions of an excitation are below 1 Hz, torque sensors vibrate above 10 Hz."""
+HIGHEST_CUTOFF = 0.1
+"""Of the recording's rate: stamps of a slow topic jitter, and two derivatives make accelerations of that."""
+RATE_HZ = 100.0
+"""Of the rows after decimation."""
+EDGE_S = 0.1
+"""Left out at both ends of each piece: one period of the cutoff, where the filter knows one side only."""
+PADDING_S = 0.3
+"""What the filter gets beyond the ends, by odd reflection."""
+LONGEST_GAP_S = 0.05
+"""Gaps up to this are bridged by interpolation; a longer one cuts the recording in pieces."""
+_OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class MotionSamples:
+    """Rows of a regression: stamp (N,) s; q, dq, ddq, tau (N, n); block (N,), the number of the piece of recording."""
+
+    stamp: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    tau: FloatArray
+    block: FloatArray
+    period: float
+    outliers: int
+
+    def __len__(self) -> int:
+        return len(self.stamp)
+
+
+def prepare(*recordings: JointDataset, cutoff_hz: float = CUTOFF_HZ, rate_hz: float = RATE_HZ) -> MotionSamples:
+    """The rows of one or several recordings.
+
+    Parameters
+    ----------
+    cutoff_hz: of the fourth-order Butterworth low-pass, run forward and backward.
+    rate_hz: of the rows; a recording of a lower rate keeps its own.
+
+    Raises
+    ------
+    DataError: no piece of a recording is long enough to be filtered.
+    """
+    pieces, outliers, periods = [], 0, []
+    for recording in recordings:
+        q, tau, found = _without_outliers(recording)
+        outliers += found
+        longest = max(LONGEST_GAP_S, 2.5 * recording.period_s)
+        cuts = np.flatnonzero(np.diff(recording.stamp) > longest) + 1
+        for part in np.split(np.arange(len(recording.stamp)), cuts):
+            piece = _piece(recording.stamp[part], q[part], tau[part], recording.rate_hz, cutoff_hz, rate_hz)
+            if piece is not None:
+                pieces.append(piece)
+                periods.append(float(np.median(np.diff(piece[0]))))
+    if not pieces:
+        names = ", ".join(recording.source for recording in recordings)
+        raise DataError(f"{names}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+    block = np.concatenate([np.full(len(piece[0]), float(i)) for i, piece in enumerate(pieces)])
+    stamp, q, dq, ddq, tau = (np.concatenate([piece[i] for piece in pieces]) for i in range(5))
+    return MotionSamples(stamp, q, dq, ddq, tau, block, float(np.median(periods)), outliers)
+
+
+def _piece(
+    stamp: FloatArray, q: FloatArray, tau: FloatArray, rate: float, cutoff_hz: float, rate_hz: float
+) -> tuple[FloatArray, ...] | None:
+    """stamp, q, dq, ddq, tau of one piece without gaps, on an even grid; None where it is too short."""
+    if len(stamp) < 2 or stamp[-1] - stamp[0] < 4 * EDGE_S:
+        return None
+    # What is coarser than the filter's own scale is refined first: derivatives on the grid then cost no accuracy.
+    dt = 1.0 / max(rate, 4.0 * rate_hz)
+    grid = np.arange(stamp[0], stamp[-1], dt)
+    order = butter(4, min(cutoff_hz, HIGHEST_CUTOFF * rate), fs=1.0 / dt, output="sos")
+    # The filter rings at the ends for about a period of the cutoff: it is given that much, mirrored, to ring in.
+    padding = min(len(grid) - 1, int(PADDING_S / dt))
+    even = CubicSpline(stamp, np.concatenate([q, tau], axis=1))(grid)
+    q, tau = even[:, : q.shape[1]], even[:, q.shape[1] :]
+    q, dq, tau = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in (q, np.gradient(q, dt, axis=0), tau))
+    ddq = np.gradient(dq, dt, axis=0)
+    edge = int(np.ceil(EDGE_S / dt))
+    keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(rate_hz, rate)))))
+    return grid[keep], q[keep], dq[keep], ddq[keep], tau[keep]
+
+
+def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, int]:
+    """q and tau with single wild samples replaced by the median of five neighbours, and how many there were."""
+    wild = np.zeros(len(recording.stamp), dtype=bool)
+    cleaned = []
+    for values in (recording.q, recording.tau):
+        padded = np.pad(values, ((2, 2), (0, 0)), mode="reflect") if len(values) > 2 else values
+        if len(values) <= 2:
+            return recording.q, recording.tau, 0
+        median = np.median(np.stack([padded[i : i + len(values)] for i in range(5)]), axis=0)
+        away = np.abs(values - median)
+        # 1.4826 MAD is the sigma of a normal distribution; a still signal has a floor of its own.
+        sigma = 1.4826 * np.median(away, axis=0) + 0.02 * values.std(axis=0) + 1e-9
+        outside = away > _OUTLIER * sigma
+        wild |= outside.any(axis=1)
+        cleaned.append(np.where(outside, median, values))
+    return cleaned[0], cleaned[1], int(wild.sum())

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole procedure of document 003: rows, weights, trust in the prior, fit, consistency, sigmas."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dataset import JointDataset
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification.columns import (
+    FRICTION_TERMS,
+    LinearModel,
+    friction_of,
+    friction_slice,
+    linear_model,
+    tilted,
+)
+from panda_dynamics_ros.identification.cross_validation import (
+    FREE,
+    choose_trust,
+    folds_of,
+    held_out_residual,
+    torque_rms,
+)
+from panda_dynamics_ros.identification.data_checks import check_fit, check_recordings
+from panda_dynamics_ros.identification.feasible import feasible_minimum, links_of
+from panda_dynamics_ros.identification.identifiability import (
+    IdentifiabilityWarning,
+    advice,
+    base_gram,
+    condition_number,
+    not_identified,
+)
+from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
+from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
+from panda_dynamics_ros.identification.residual_model import residual_model
+from panda_dynamics_ros.identification.result import Identification
+from panda_dynamics_ros.identification.weighted_fit import NormalEquations, quadratic
+from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.robot.limits import ResidualModel
+
+PASSES = 2
+_HUBER = 3.0  # sigmas beyond which a row counts less (iteratively reweighted least squares)
+_SLOW, _SLOW_SHARE = 0.03, 0.1  # rad/s: below it, presliding makes friction something else than a function of velocity
+_LEAST_STD = 1e-3  # N m
+
+
+def identify(
+    data: JointDataset | Sequence[JointDataset], robot: RobotModel | str | Path = "panda", *, trust: Trust | None = None
+) -> Identification:
+    """A model of the arm that was recorded, unloaded, in one or several recordings.
+
+    Parameters
+    ----------
+    data: recordings of exciting motion (`load_dataset`).
+    robot: the arm to start from, or its name or file: what the motion does not show stays as it is there.
+    trust: how far from it the result may be; by default what predicts held-out blocks best.
+
+    Returns
+    -------
+    Identification, whose `robot` has physically consistent links.
+
+    Raises
+    ------
+    DataError: recordings do not fit the robot, are too short, constant or standing still.
+    ArgumentError: there is no recording.
+    MissingDependencyError: the best links cannot exist, and the solver for the nearest that can is not installed.
+
+    Warns
+    -----
+    IdentifiabilityWarning: the motion does not show some parameters; the message names them.
+
+    Reference: document 003, slides 11-13; RA-L 2019 (Gaz et al.) for the friction that the prior has.
+    """
+    recordings = [data] if isinstance(data, JointDataset) else list(data)
+    if not recordings:
+        raise ArgumentError("data: expected at least one recording, got none")
+    prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
+    check_recordings(recordings, prior)
+    samples = prepare(*recordings)
+    model = linear_model(prior, samples)
+    equations = NormalEquations.of(model)
+    base = prior.base_parameters()
+    dark = not_identified(equations, base, prior.n)
+    if dark:
+        warnings.warn(IdentifiabilityWarning(advice(dark)), stacklevel=2)
+    chosen, residual, held_out, share = _weights(model, samples, trust)
+    cost = quadratic(NormalEquations.of(model, share=share), _weight(residual, samples), prior_std(prior, chosen))
+    x = feasible_minimum(prior, cost)
+    check_fit(model, samples, x)
+    covariance = cost.covariance()
+    bodies, friction = slice(0, 10 * prior.n), friction_slice(prior.n)
+    found = replace(
+        prior,
+        name=f"{prior.name} (identified)",
+        links=links_of(prior, x[bodies]),
+        friction=friction_of(prior, x[friction]),
+        gravity=tilted(prior, x[friction.stop :]),
+        residual=residual,
+    )
+    return Identification(
+        robot=found,
+        prior=prior,
+        base_names=base.names,
+        base_values=base.mapping @ found.inertial_vector,
+        base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance[bodies, bodies], base.mapping)),
+        friction_names=tuple(f"{term}{j}" for j in range(1, prior.n + 1) for term in FRICTION_TERMS),
+        friction_std=np.sqrt(np.diag(covariance)[friction]),
+        torque_rms=_rms(samples.tau - _torques(found, samples)),
+        prior_torque_rms=_rms(model.b),
+        cross_validated_rms=held_out,
+        condition_number=condition_number(base_gram(equations, base)),
+        not_identified=dark,
+        trust=chosen,
+        samples=len(samples),
+        outliers=samples.outliers,
+    )
+
+
+def _weights(
+    model: LinearModel, samples: MotionSamples, trust: Trust | None
+) -> tuple[Trust, ResidualModel, FloatArray, FloatArray]:
+    """Trust, residual model, held-out RMS (n,) and the share (N, n) of each row: iteratively reweighted."""
+    residual = model.prior.residual
+    floor = np.full(model.prior.n, _LEAST_STD)
+    share = np.where(np.abs(samples.dq) < _SLOW, _SLOW_SHARE, 1.0)
+    slow, chosen = share, trust or Trust()
+    held_out = np.full(model.prior.n, np.nan)
+    for _ in range(PASSES):
+        folds, weight = folds_of(model, samples, share), _weight(residual, samples)
+        if folds:
+            chosen = trust or choose_trust(model, folds, weight, chosen)
+            outside = held_out_residual(model, folds, weight, chosen)
+            held_out, unexplained = torque_rms(outside), np.concatenate(outside)
+        else:
+            std = prior_std(model.prior, chosen)
+            x = quadratic(NormalEquations.of(model, share=share), weight, std).minimum()
+            unexplained = model.b - model.A @ x
+        residual = residual_model(unexplained, samples.period, floor)
+        x = quadratic(
+            NormalEquations.of(model, share=share), _weight(residual, samples), prior_std(model.prior, chosen)
+        ).minimum()
+        error = np.abs(model.b - model.A @ x) / residual.std
+        share = slow * np.minimum(1.0, _HUBER / np.maximum(error, _HUBER))
+    return chosen, residual, held_out, share
+
+
+def _weight(residual: ResidualModel, samples: MotionSamples) -> FloatArray:
+    """1 / (sigma^2 kappa) (n,): kappa neighbouring rows share one error."""
+    kappa = np.maximum(1.0, 2.0 * residual.correlation_time / samples.period)
+    return 1.0 / (residual.std**2 * kappa)
+
+
+def _torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
+    return robot.inverse_dynamics(samples.q, samples.dq, samples.ddq) + robot.friction_torques(samples.dq)
+
+
+def _rms(residual: FloatArray) -> FloatArray:
+    return np.sqrt((residual**2).mean(axis=0))
+
+
+PLAIN = Trust(FREE, FREE, 0.0)
+"""Least squares over base parameters and friction: the prior decides only what the data leaves open."""

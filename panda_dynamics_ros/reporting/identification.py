@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures and the one-page report of an identification."""
+
+from __future__ import annotations
+
+import base64
+import html
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.identification import Identification, Validation
+from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED
+
+COLOURS = (GREY, RED, BLUE, GREEN)
+STYLE = (
+    "body{font:15px/1.5 sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}"
+    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
+    "td:first-child,th:first-child{text-align:left}img{max-width:100%}"
+)
+
+
+def plot_prediction(validation: Validation, path: Path) -> Path:
+    """Measured minus predicted torque of each model, per joint."""
+    n = validation.measured.shape[1]
+    figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
+    for joint, axes in enumerate(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]):
+        for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False):
+            error = validation.measured[:, joint] - predicted[:, joint]
+            axes.plot(validation.time, error, color=colour, linewidth=0.9, label=name)
+        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
+        axes.grid(alpha=0.25)
+        if joint == 0:
+            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=4, frameon=False)
+        if joint == n - 1:
+            axes.set_xlabel("time (s)")
+    figure.suptitle(f"Torque that is not predicted: {Path(validation.source).name}", fontsize=11)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def plot_sigmas(fit: Identification, path: Path) -> Path:
+    """Base parameters: how far from the prior, with two sigmas."""
+    prior = fit.prior.base_parameters().values
+    figure = Figure(figsize=(10.0, 0.2 * len(prior) + 1.2), layout="constrained")
+    axes = figure.subplots()
+    rows = np.arange(len(prior))[::-1]
+    axes.errorbar(
+        fit.base_values - prior, rows, xerr=2.0 * fit.base_std, fmt="o", color=BLUE, markersize=4, linewidth=1.2
+    )
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    axes.set_yticks(rows, fit.base_names, fontsize=7)
+    axes.set_xlabel(f"identified minus {fit.prior.name}, ± 2 σ (kg, kg m, kg m²)")
+    axes.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def write_report(
+    fit: Identification, validations: list[tuple[str, Validation]], pictures: list[Path], path: Path
+) -> Path:
+    """One HTML page with the pictures inside, to show to others."""
+    parts = [
+        f"<h1>Identification of {html.escape(fit.robot.name)}</h1>",
+        f"<p>{fit.samples} rows; condition number of the base regressor {fit.condition_number:.0f}; "
+        f"{len(fit.base_names)} base parameters. Gravity leans by {1e3 * fit.tilt[0]:.1f} and {1e3 * fit.tilt[1]:.1f} "
+        "mrad to the base's x and y.</p>",
+    ]
+    if fit.not_identified:
+        parts.append(f"<p>Not identified by this motion: {html.escape(', '.join(fit.not_identified))}.</p>")
+    rows = [("fitted rows", fit.torque_rms), ("held-out blocks", fit.cross_validated_rms)]
+    rows.append((f"{fit.prior.name}, the same rows", fit.prior_torque_rms))
+    parts.append(_table("Torque RMS, fit (N m)", rows))
+    for title, validation in validations:
+        named = [(name, validation.torque_rms(name)) for name in validation.predicted]
+        parts.append(_table(f"{title}: {html.escape(Path(validation.source).name)} (N m)", named))
+    for picture in pictures:
+        data = base64.b64encode(picture.read_bytes()).decode("ascii")
+        parts.append(f'<p><img alt="{html.escape(picture.stem)}" src="data:image/png;base64,{data}"></p>')
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Identification of {html.escape(fit.robot.name)}'
+        f"</title><style>{STYLE}</style>{''.join(parts)}</html>\n"
+    )
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _table(title: str, rows: list[tuple[str, FloatArray]]) -> str:
+    n = len(rows[0][1])
+    head = "".join(f"<th>joint {j}</th>" for j in range(1, n + 1))
+    body = "".join(
+        f"<tr><td>{html.escape(name)}</td>"
+        + "".join(f"<td>{value:.3f}</td>" for value in rms)
+        + f"<td>{np.linalg.norm(rms):.3f}</td></tr>"
+        for name, rms in rows
+    )
+    return f"<h2>{title}</h2><table><tr><th></th>{head}<th>root sum square</th></tr>{body}</table>"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics identify`, from a file to a robot file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from motion import sinusoids, torques
+
+from panda_dynamics_ros import RobotModel, load_robot
+from panda_dynamics_ros.cli import main
+
+
+@pytest.fixture
+def recording(panda: RobotModel, tmp_path: Path) -> Path:
+    motion = sinusoids(10.0, 100.0)
+    columns = np.column_stack([motion.stamp, motion.q, motion.dq, torques(panda, motion)])
+    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
+    path = tmp_path / "motion.csv"
+    np.savetxt(path, columns, delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+def test_file_to_robot_and_report(recording, tmp_path, capsys):
+    out, report = tmp_path / "mine.yaml", tmp_path / "report"
+    words = ["identify", str(recording), "--validate", str(recording), "--output", str(out), "--report", str(report)]
+    assert main([*words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    # The truth is the prior itself; what is left is the filter's.
+    assert max(result["torque_rms"]) < 0.05
+    assert len(result["base_parameters"]) == 43
+    assert max(result["validation"][0]["torque_rms"]["identified"]) < 0.05
+    assert load_robot(out).n == 7
+    page = (report / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    assert 'src="http' not in page
+
+
+def test_a_person_sees_the_figures(recording, tmp_path, capsys):
+    assert main(["identify", str(recording), "--output", str(tmp_path / "mine.yaml")]) == 0
+    text = capsys.readouterr().out
+    for expected in ("condition number", "held-out blocks", "tilt of the base", "written:"):
+        assert expected in text
+
+
+def test_a_wrong_output_is_one_line(recording, tmp_path, capsys):
+    assert main(["identify", str(recording), "--output", str(tmp_path / "mine.txt")]) == 2
+    error = capsys.readouterr().err
+    assert "--output: expected a name that ends in .yaml" in error
+    assert len(error.splitlines()) == 1

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An arm whose truth is known, and recordings of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from motion import coloured, sinusoids
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.identification.columns import TRANSITION
+from panda_dynamics_ros.robot import Friction
+
+
+def other_arm(robot: pdr.RobotModel, rng: np.random.Generator) -> pdr.RobotModel:
+    """An arm of the same kind: masses off by 5 %, centres of mass by 1 cm, friction within the model."""
+    links = [
+        pdr.InertialParameters(
+            link.mass * (1.0 + 0.05 * rng.normal()),
+            link.com + 0.01 * rng.normal(size=3),
+            link.inertia + 1e-3 * np.eye(3),
+        )
+        for link in robot.links
+    ]
+    n = robot.n
+    friction = Friction.of(
+        n,
+        viscous=robot.friction.viscous + 0.05 * rng.normal(size=n),
+        coulomb=0.1 * rng.normal(size=n),
+        offset=0.1 * rng.normal(size=n),
+        transition=np.full(n, TRANSITION),
+        amplitude=robot.friction.amplitude,
+        slope=robot.friction.slope,
+        shift=robot.friction.shift,
+    )
+    return replace(robot, links=tuple(links), friction=friction)
+
+
+def record(
+    arm: pdr.RobotModel, duration: float = 20.0, rng: np.random.Generator | None = None, scale: float = 0.3
+) -> pdr.JointDataset:
+    """Samples at 200 Hz; with `rng`, a coloured disturbance of `scale` times the residual of the real arm."""
+    motion = sinusoids(duration, rate=200.0)
+    tau = arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + arm.friction_torques(motion.dq)
+    if rng is not None:
+        tau = tau + scale * coloured(arm, motion.stamp, rng)
+    return pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, arm.joint_names, "simulated")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no arm can be identified from is refused, or named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated_arm import record
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
+from panda_dynamics_ros.identification.preprocessing import prepare
+from panda_dynamics_ros.identification.prior_scales import Trust
+
+
+def test_nothing_at_all() -> None:
+    with pytest.raises(ArgumentError, match="at least one recording"):
+        pdr.identify([])
+
+
+def test_too_short(panda: pdr.RobotModel) -> None:
+    with pytest.raises(DataError, match=r"at least 2 s of motion, got 1\.\d+ s"):
+        pdr.identify(record(panda, 1.5), robot=panda)
+
+
+def test_standing_still(panda: pdr.RobotModel) -> None:
+    data = record(panda, 5.0)
+    with pytest.raises(DataError, match="no inertia and no friction"):
+        pdr.identify(replace(data, q=np.tile(data.q[0], (len(data.stamp), 1))), robot=panda)
+
+
+def test_a_constant_torque(panda: pdr.RobotModel) -> None:
+    data = record(panda, 5.0)
+    tau = data.tau.copy()
+    tau[:, 2] = 1.0
+    with pytest.raises(DataError, match=r"constant one at joints \[3\]"):
+        pdr.identify(replace(data, tau=tau), robot=panda)
+
+
+def test_torques_of_something_else(panda: pdr.RobotModel) -> None:
+    data = record(panda, 10.0)
+    with pytest.warns(IdentifiabilityWarning, match="at their limit"), pytest.raises(DataError, match="another order"):
+        pdr.identify(replace(data, tau=data.tau[:, ::-1]), robot=panda)
+
+
+def test_another_number_of_joints(panda: pdr.RobotModel) -> None:
+    data = record(panda, 5.0)
+    six = {name: getattr(data, name)[:, :6] for name in ("q", "dq", "tau")}
+    with pytest.raises(DataError, match="expected the 7 joints of panda, got 6"):
+        pdr.identify(replace(data, names=data.names[:6], **six), robot=panda)
+
+
+def test_a_joint_that_stands_still_is_named(panda: pdr.RobotModel) -> None:
+    data = record(panda, 15.0)
+    q = data.q.copy()
+    q[:, 6] = q[0, 6]
+    with pytest.warns(IdentifiabilityWarning, match="viscous7"):
+        fit = pdr.identify(replace(data, q=q), robot=panda, trust=Trust())
+    assert {"viscous7", "coulomb7"} <= set(fit.not_identified)
+    assert "ZZR3" not in fit.not_identified
+
+
+def test_wild_samples_and_gaps_do_not_reach_the_rows(panda: pdr.RobotModel) -> None:
+    data = record(panda, 10.0)
+    clean = prepare(data)
+    tau = data.tau.copy()
+    tau[500, 1] += 40.0
+    rows = prepare(replace(data, tau=tau))
+    assert rows.outliers == 1
+    # The median of five neighbours is off by the torque's change over two samples (10 ms).
+    assert np.abs(rows.tau - clean.tau).max() < 0.05
+    gap = np.r_[0:800, 1000:2000]
+    cut = prepare(replace(data, **{name: getattr(data, name)[gap] for name in ("stamp", "q", "dq", "tau")}))
+    assert set(cut.block) == {0.0, 1.0}
+    assert not ((cut.stamp > 3.95) & (cut.stamp < 5.05)).any()
+
+
+def test_rows_have_the_derivatives_of_the_motion(panda: pdr.RobotModel) -> None:
+    from motion import sinusoids
+
+    rows = prepare(record(panda, 10.0))
+    motion = sinusoids(10.0, 200.0)
+    exact = np.column_stack([np.interp(rows.stamp, motion.stamp, column) for column in motion.ddq.T])
+    # A fourth-order low-pass at 10 Hz takes (0.53 / 10)^8 of a sine; differences over 10 ms take 2e-4 of it. At the
+    # ends the filter sees a reflection.
+    inner = slice(30, -30)
+    assert np.abs(rows.ddq - exact)[inner].max() < 0.01
