@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 
@@ -17,6 +18,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 
 BURST = 10  # messages at most in one go: subscribers' queues hold fifty
 PERIOD = 0.001  # s
+SUBSCRIBER_PATIENCE = 30.0  # s, after which the recording is played to nobody
 
 
 class BagPlayerNode(Node):
@@ -29,7 +31,7 @@ class BagPlayerNode(Node):
         self._rate = parameters.fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = parameters.fixed(self, "loop", False, "Start again at the end.")
         delay = parameters.fixed(
-            self, "start_delay_s", 1.0, "Wait for subscribers before the first message, s.", 0.0, 60.0
+            self, "start_delay_s", 1.0, "From the first subscriber to the first message, s.", 0.0, 60.0
         )
         if not path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
@@ -38,12 +40,17 @@ class BagPlayerNode(Node):
             raise ArgumentError(f"bag: expected joint states in {path}, got none")
         self.done = False
         self._next = 0
-        self._began = time.monotonic() + delay
+        self._delay = delay
+        self._began = math.inf
+        self._patience = time.monotonic() + SUBSCRIBER_PATIENCE
         self._publisher = self.create_publisher(JointState, "joint_states", 50)
         self.create_timer(PERIOD, self._on_timer)
         self.get_logger().info(f"playing {len(self._samples)} messages of {path} at {self._rate:g} times real time")
 
     def _on_timer(self) -> None:
+        if math.isinf(self._began):
+            self._wait_for_subscriber()
+            return
         played = (time.monotonic() - self._began) * self._rate
         first = self._samples[0].stamp
         for _ in range(BURST):
@@ -54,6 +61,11 @@ class BagPlayerNode(Node):
                 return
             self._publisher.publish(_message(self._samples[self._next]))
             self._next += 1
+
+    def _wait_for_subscriber(self) -> None:
+        """Discovery takes as long as the machine is busy: what is played before it is over would be lost."""
+        if self._publisher.get_subscription_count() or time.monotonic() > self._patience:
+            self._began = time.monotonic() + self._delay
 
     def _at_the_end(self) -> None:
         if self._loop:
