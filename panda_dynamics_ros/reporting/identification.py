@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED
+from panda_dynamics_ros.robot.limits import JointLimits
 
+MOTION = ("position", "velocity", "acceleration")
 COLOURS = (GREY, RED, BLUE, GREEN)
 STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}"
@@ -54,6 +56,23 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
     axes.set_yticks(rows, fit.base_names, fontsize=7)
     axes.set_xlabel(f"identified minus {fit.prior.name}, ± 2 σ (kg, kg m, kg m²)")
     axes.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointLimits, path: Path) -> Path:
+    """Positions, velocities and accelerations of all joints, as shares of their limits."""
+    middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
+    shares = ((states[0] - middle) / half, states[1] / limits.velocity, states[2] / limits.acceleration)
+    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    for axes, share, name in zip(figure.subplots(3, 1, sharex=True), shares, MOTION, strict=True):
+        for joint, column in enumerate(share.T, start=1):
+            axes.plot(time, column, linewidth=1.2, label=f"{joint}")
+        axes.set_ylim(-1.05, 1.05)
+        axes.set_ylabel(f"{name} / limit")
+        axes.grid(alpha=0.25)
+    figure.axes[0].legend(title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    figure.axes[-1].set_xlabel("time (s)")
     figure.savefig(path, dpi=110)
     return path
 

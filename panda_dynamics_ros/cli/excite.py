@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics excite`: a motion that shows all base parameters, within the arm's limits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dataset import load_dataset
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification.excitation import ExcitingMotion, find_exciting_motion, motion_condition
+from panda_dynamics_ros.identification.preprocessing import prepare
+from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.reporting.console import print_table
+
+CSV_STEP, YAML_STEP = 0.01, 0.02  # s
+EXAMPLES = """\
+Beside the CSV (t, q1.., dq1.., ddq1..) lie a trajectory_msgs/JointTrajectory as YAML and a picture of the same name.
+The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
+
+examples:
+  panda-dynamics excite
+  panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv
+  panda-dynamics excite --duration 7.6 --compare recording.csv
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command to the parser."""
+    parser = subparsers.add_parser(
+        "excite",
+        help="an exciting trajectory within the arm's limits",
+        description="Searches for the periodic motion whose base regressor is best conditioned, within limits of "
+        "position, velocity and acceleration, clear of table and base. Look at it in simulation before you run it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--robot", default="panda", help="panda, fr3, or a YAML or URDF file (default: panda)")
+    parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="of one period (default: 10)")
+    parser.add_argument("--harmonics", type=int, default=5, metavar="N", help="of each joint (default: 5)")
+    parser.add_argument(
+        "--table-height", type=float, default=0.0, metavar="M", help="in base axes; -1 for none (default: 0)"
+    )
+    parser.add_argument("--trials", type=int, default=6000, metavar="N", help="motions to try (default: 6000)")
+    parser.add_argument("--seed", type=int, default=0, help="another one gives another motion (default: 0)")
+    parser.add_argument("--compare", metavar="DATA", help="a recording, for its condition number beside this one's")
+    parser.add_argument("--output", type=Path, default=Path("trajectory.csv"), metavar="FILE", help="trajectory.csv")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, write the files, say how good the motion is."""
+    from panda_dynamics_ros.reporting.identification import plot_motion
+
+    if args.output.suffix != ".csv":
+        raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
+    robot = load_robot(args.robot)
+    recorded = None
+    if args.compare is not None:
+        rows = prepare(load_dataset(args.compare, robot))
+        recorded = motion_condition(robot, rows.q, rows.dq, rows.ddq)
+    found = _search(robot, args)
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    times = np.arange(0.0, args.duration + 0.5 * CSV_STEP, CSV_STEP)
+    states = found.motion(times)
+    files = [_write_csv(times, states, args.output), _write_yaml(robot, found, args)]
+    files.append(plot_motion(times, states, robot.limits, args.output.with_suffix(".png")))
+    summary = _summary(robot, found, states, recorded, files)
+    if args.json:
+        print(json.dumps(summary))
+        return 0
+    print_table(f"exciting motion for {robot.name}", _rows(summary, found))
+    print("written: " + ", ".join(map(str, files)))
+    return 0
+
+
+def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
+    """The search, with a bar on standard error where a person watches."""
+    bar = Progress(
+        TextColumn("condition number {task.fields[best]:.1f}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=args.json or not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task("", total=args.trials, best=float("inf"))
+        return find_exciting_motion(
+            robot,
+            args.duration,
+            harmonics=args.harmonics,
+            table_height=args.table_height,
+            trials=args.trials,
+            seed=args.seed,
+            progress=lambda done, best: bar.update(task, completed=done, best=best),
+        )
+
+
+def _write_csv(times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
+    n = states[0].shape[1]
+    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "ddq") for j in range(1, n + 1))]
+    table = np.column_stack([times, *states])
+    np.savetxt(path, table, fmt="%.9g", delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+def _write_yaml(robot: RobotModel, found: ExcitingMotion, args: argparse.Namespace) -> Path:
+    """trajectory_msgs/JointTrajectory, as `ros2 topic pub` reads it."""
+    times = np.arange(0.0, args.duration + 0.5 * YAML_STEP, YAML_STEP)
+    points = [
+        {
+            "positions": q.round(9).tolist(),
+            "velocities": dq.round(9).tolist(),
+            "accelerations": ddq.round(9).tolist(),
+            "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(t * 1e9), 10**9), strict=True)),
+        }
+        for t, q, dq, ddq in zip(times.tolist(), *found.motion(times), strict=True)
+    ]
+    path: Path = args.output.with_suffix(".yaml")
+    content = {"joint_names": list(robot.joint_names), "points": points}
+    path.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding="utf-8")
+    return path
+
+
+def _summary(
+    robot: RobotModel, found: ExcitingMotion, states: tuple[FloatArray, ...], recorded: float | None, files: list[Path]
+) -> dict[str, Any]:
+    _, dq, ddq = (np.abs(state).max(axis=0) for state in states)
+    return {
+        "robot": robot.name,
+        "period_s": found.motion.period,
+        "condition_number": found.condition_number,
+        "recorded_condition_number": recorded,
+        "first_point": found.motion(np.zeros(1))[0][0].tolist(),
+        "velocity_share": (dq / robot.limits.velocity).tolist(),
+        "acceleration_share": (ddq / robot.limits.acceleration).tolist(),
+        "files": [str(path) for path in files],
+    }
+
+
+def _rows(summary: dict[str, Any], found: ExcitingMotion) -> list[tuple[str, str]]:
+    def shares(key: str) -> str:
+        return "  ".join(f"{100 * share:.0f} %" for share in summary[key])
+
+    recorded = summary["recorded_condition_number"]
+    return [
+        ("condition number", f"{found.condition_number:.1f}, the best of {found.trials} motions"),
+        *([] if recorded is None else [("of the recording", f"{recorded:.1f}")]),
+        ("first point", "  ".join(f"{q:.3f}" for q in summary["first_point"]) + " rad"),
+        ("velocity", shares("velocity_share") + " of the limits"),
+        ("acceleration", shares("acceleration_share") + " of the limits"),
+    ]
