@@ -19,7 +19,7 @@ from benchmarks.payload.samples import SCORED
 from benchmarks.payload.scores import Score, detection, score, table
 from benchmarks.payload.verdicts import Verdict
 
-WORDS = {True: "[green]met[/]", False: "[red]missed[/]", None: "not measured"}
+WORDS = {True: "[green]met[/]", False: "[red]missed[/]", None: "open"}
 
 
 def console() -> Console:
@@ -79,6 +79,8 @@ def print_detection(out: Console, found: list[Found]) -> None:
     for heading in ("source", "model", "kg", "kind", "number", "noticed", "<= 80 ms", "<= 150 ms", "median", "worst"):
         shown.add_column(heading, justify="right")
     changes = [f for f in found if f.kind in ("pick", "drop")]
+    if not changes:
+        return
     for key in sorted({(f.source, f.arm, f.mass, f.kind) for f in changes}):
         d = detection(f for f in changes if (f.source, f.arm, f.mass, f.kind) == key)
         shown.add_row(

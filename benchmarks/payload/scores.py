@@ -68,7 +68,7 @@ def table(outcomes: Iterable[Outcome]) -> dict[Cell, dict[str, Score]]:
 
 @dataclass(frozen=True)
 class Detection:
-    """Delays of one kind of change, s: median and 95th percentile of those noticed; shares of all."""
+    """Delays of one kind of change, s: median and worst of those noticed; shares of all."""
 
     count: int
     noticed: float

@@ -24,7 +24,7 @@ ENOUGH = 0.95
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target, what was measured, and whether it is met; None: could not be measured."""
+    """A target, what was measured, and whether it is met; None: not known from so few trials."""
 
     target: str
     measured: str
@@ -128,7 +128,8 @@ def _alarms(found: list[Found]) -> Iterator[Verdict]:
             yield Verdict(
                 f"false alarms, {source}, {arm} model, {load}: at most {limit:g} per hour",
                 f"{a.payload} payload, {a.contact} contact in {60.0 * a.hours:.1f} min",
-                a.per_hour <= limit,
+                # None in a minute is not yet less than one per hour.
+                None if limit and a.per_hour <= limit and a.hours < 0.95 else a.per_hour <= limit,
             )
 
 
@@ -146,7 +147,8 @@ def _collisions(found: list[Found]) -> Iterator[Verdict]:
 
 def _physical(outcomes: list[Outcome]) -> Verdict:
     answers = [o.physical for o in outcomes if o.method == OURS]
-    return Verdict("published body physically consistent, always", f"{sum(answers)} of {len(answers)}", all(answers))
+    met = all(answers) if answers else None
+    return Verdict("published body physically consistent, always", f"{sum(answers)} of {len(answers)}", met)
 
 
 def _present(keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
