@@ -86,7 +86,8 @@ def test_the_period_changes_at_run_time(stream: PayloadStream, probe: Probe, pan
     assert all(30_000_000 <= step <= 41_000_000 for step in steps), steps
 
 
-def test_stale_is_what_the_user_calls_stale(stream: PayloadStream, probe: Probe) -> None:
+def test_stale_is_what_the_user_calls_stale(stream: PayloadStream, probe: Probe, panda: RobotModel) -> None:
+    stream.greet(Script(panda, 0.1))
     assert set_parameter(probe, stream.node, "stale_timeout_s", double_value=60.0).successful
     name = f"{stream.node[1:]}: input"
     assert "no joint states for" not in probe.diagnostic(name, lambda got: got["received"] != "0").message
