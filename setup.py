@@ -23,7 +23,17 @@ setup(
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
     ],
-    install_requires=["setuptools", "numpy", "scipy", "numba", "PyYAML", "rich", "matplotlib", "defusedxml", "clarabel"],
+    install_requires=[
+        "setuptools",
+        "numpy",
+        "scipy",
+        "numba",
+        "PyYAML",
+        "rich",
+        "matplotlib",
+        "defusedxml",
+        "clarabel",
+    ],
     extras_require={
         "bags": ["rosbags>=0.11"],
         "identification": ["clarabel>=0.9"],

@@ -14,6 +14,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, validate
+from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.reporting.console import print_table
 from panda_dynamics_ros.reporting.summary import floats
@@ -43,6 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict, not to fit")
     parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
+    parser.add_argument("--urdf", type=Path, metavar="FILE", help="where <inertial> elements for a URDF go")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
     parser.set_defaults(run=run)
 
@@ -59,6 +61,10 @@ def run(args: argparse.Namespace) -> int:
     validations = [("Validation", validate(data, models)) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
     files = [fit.save(args.output)]
+    if args.urdf is not None:
+        args.urdf.parent.mkdir(parents=True, exist_ok=True)
+        args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
+        files.append(args.urdf)
     if args.report is not None:
         shown = validations or [("Fit", validate(recordings[0], models))]
         files += _write_report(fit, shown, args.report)

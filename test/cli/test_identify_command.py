@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -37,6 +38,19 @@ def test_file_to_robot_and_report(recording, tmp_path, capsys):
     page = (report / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
     assert 'src="http' not in page
+
+
+def test_urdf_elements_hold_the_links(recording, tmp_path):
+    out, urdf = tmp_path / "mine.yaml", tmp_path / "inertials.xml"
+    assert main(["identify", str(recording), "--output", str(out), "--urdf", str(urdf), "--json"]) == 0
+    elements = ElementTree.fromstring(f"<all>{urdf.read_text()}</all>").findall("inertial")
+    link = load_robot(out).links[3]
+    origin, mass, inertia = (elements[3].find(tag) for tag in ("origin", "mass", "inertia"))
+    assert origin is not None and mass is not None and inertia is not None
+    assert float(mass.get("value", "nan")) == link.mass
+    assert [float(c) for c in origin.get("xyz", "").split()] == link.com.tolist()
+    assert float(inertia.get("ixy", "nan")) == link.inertia[0, 1]
+    assert float(inertia.get("iyz", "nan")) == link.inertia[1, 2]
 
 
 def test_a_person_sees_the_figures(recording, tmp_path, capsys):
