@@ -108,7 +108,9 @@ def test_an_answer_is_judged_by_its_own_intervals() -> None:
 
 def test_com_intervals_are_those_of_the_estimate(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
     """To first order, as a cloud of nearby vectors shows: 20 000 of them fix a standard deviation to 1 %."""
-    vector, root = body(1.0).vector, 0.01 * np.tril(rng.standard_normal((10, 10)))
+    # The mass is uncertain enough, and tied to m c, for its part in the CoM to show.
+    vector, root = body(1.0).vector, 1e-3 * np.tril(rng.standard_normal((10, 10)))
+    root[0, 0], root[1:4, 0] = 0.03, (0.001, 0.001, 0.002)
     cloud = vector + rng.standard_normal((20000, 10)) @ root.T
     spread = np.std(cloud[:, 1:4] / cloud[:, :1], axis=0)
     np.testing.assert_allclose(Answer(vector, root @ root.T).com_std, spread, rtol=0.03)
