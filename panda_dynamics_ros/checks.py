@@ -16,23 +16,37 @@ from numpy.typing import ArrayLike, NDArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FloatArray = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
 
 
 def real_array(value: ArrayLike, name: str) -> FloatArray:
     """`value` as a float64 array of any shape, every entry finite."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "fiu":
-            raise TypeError(f"dtype {given.dtype}")
-        array = np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
-    except (TypeError, ValueError) as error:
-        got = " ".join(repr(value).split())  # an error is one line
-        raise ArgumentError(f"{name}: expected an array of real numbers, got {got:.80}") from error
-    if not np.isfinite(array).all():
+    if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
+        array = value  # what comes a thousand times a second is as it should be
+    else:
+        array = _converted(value, name)
+    if not _all_finite(array):
         bad = np.argwhere(~np.isfinite(array))[0]
         where = "" if array.ndim == 0 else f" at index {tuple(int(i) for i in bad)}"
         raise ArgumentError(f"{name}: expected finite numbers, got {array[tuple(bad)]}{where}")
     return array
+
+
+def _converted(value: ArrayLike, name: str) -> FloatArray:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiu":
+            raise TypeError(f"dtype {given.dtype}")
+        return np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
+    except (TypeError, ValueError) as error:
+        got = " ".join(repr(value).split())  # an error is one line
+        raise ArgumentError(f"{name}: expected an array of real numbers, got {got:.80}") from error
+
+
+def _all_finite(array: FloatArray) -> bool:
+    if array.ndim == 1 and array.size < 32 and math.isfinite(sum(array.tolist())):  # a fifth of NumPy's time
+        return True
+    return bool(np.isfinite(array).all())
 
 
 def trailing(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
@@ -54,6 +68,8 @@ def exactly(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
 
 def number(value: Any, name: str, *, minimum: float = -math.inf, maximum: float = math.inf) -> float:
     """`value` as a finite float within [minimum, maximum]."""
+    if type(value) is float and math.isfinite(value) and minimum <= value <= maximum:
+        return value
     array = real_array(value, name)
     if array.ndim != 0:
         raise ArgumentError(f"{name}: expected a number, got an array of shape {array.shape}")

@@ -17,14 +17,14 @@ from panda_dynamics_ros.dynamics.compiled import compiled
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
-_FLOAT64 = np.dtype(np.float64)
+_FLOAT64, _NDARRAY = np.dtype(np.float64), np.ndarray
 
 
 def is_one_state(robot: RobotDescription, *arrays: Any) -> bool:
     """Whether each is an array (n,) as the kernels for one state take it: float64, contiguous, aligned, writeable."""
     shape = (robot.n,)
     for x in arrays:
-        if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or x.shape != shape or not x.flags.carray:
+        if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.shape != shape or not x.flags.carray:
             return False
     return True
 

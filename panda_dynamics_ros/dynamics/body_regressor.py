@@ -79,7 +79,7 @@ def joint_twist(table, i, S):
 
 @compiled
 def unit_twists(table, frame, frames, S):
-    """S (n, 6): unit twist of every joint at the origin of `frame`, in its axes; and R (base to frame).
+    """S (n, 6): unit twist of every joint at the origin of `frame`, in its axes; and R, p of T_base_frame.
 
     `frame` is the last joint's or one fixed behind it; linear parts first. This is the body Jacobian, transposed.
     Inward from the frame: with its pose R, p in joint i's axes, the joint's own z turns it by R^T (z x p), R^T z.
@@ -99,4 +99,4 @@ def unit_twists(table, frame, frames, S):
             store(S, i, 3, z)
         R_i, p_i = placed(frames, i)
         R, p = compose(R_i, R), add(p_i, rotate(R_i, p))
-    return R
+    return R, p

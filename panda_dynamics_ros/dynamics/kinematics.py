@@ -17,7 +17,6 @@ from panda_dynamics_ros.dynamics.vectors import (
     compose,
     fixed_rotation,
     joint_count,
-    placed,
     placement,
     rotate,
     vector_at,
@@ -29,9 +28,14 @@ from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
 def beyond_joints(table, frame, R, p):
     """From the last joint's frame on to `frame`, by the fixed placements between them."""
     for row in range(joint_count(table), frame + 1):
-        p = add(p, rotate(R, vector_at(table, row, TRANSLATION)))
-        R = compose(R, fixed_rotation(table, row))
+        R, p = step_beyond(table, row, R, p)
     return R, p
+
+
+@compiled
+def step_beyond(table, row, R, p):
+    """From a frame at R, p to the one that row `row` of the table places in it."""
+    return compose(R, fixed_rotation(table, row)), add(p, rotate(R, vector_at(table, row, TRANSLATION)))
 
 
 @compiled
@@ -41,17 +45,6 @@ def frame_sample(table, frame, q):
     R, p = IDENTITY, ZERO
     for i in range(min(frame + 1, n)):
         R_i, p_i = placement(table, i, q[i])
-        R, p = compose(R, R_i), add(p, rotate(R, p_i))
-    return beyond_joints(table, frame, R, p)
-
-
-@compiled
-def placed_frame(table, frame, frames):
-    """`frame_sample` of a frame behind all joints, these placed."""
-    n = joint_count(table)
-    R, p = IDENTITY, ZERO
-    for i in range(n):
-        R_i, p_i = placed(frames, i)
         R, p = compose(R, R_i), add(p, rotate(R, p_i))
     return beyond_joints(table, frame, R, p)
 

@@ -81,7 +81,7 @@ def momentum_sample(table, frames, dq, work, p, bias):
 def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
     """Regressors (n, 10) of a payload in `frame`, the joints placed; S (n, 6) is workspace."""
     n = joint_count(table)
-    R = unit_twists(table, frame, frames, S)
+    R, _ = unit_twists(table, frame, frames, S)
     v, w = ZERO, ZERO
     for j in range(n):
         v = add(v, scale(dq[j], vector_at(S, j, 0)))

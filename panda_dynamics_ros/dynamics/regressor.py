@@ -48,7 +48,7 @@ def regressor_sample(table, frames, dq, ddq, S, Y):
 
 @compiled
 def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
-    """Y (n, 10) of one motion, its joints placed, for a payload in row `frame` of the table."""
+    """Y (n, 10) of one motion, its joints placed, for a payload in row `frame` of the table; R, p of T_base_frame."""
     n = joint_count(table)
     a, w, dw = upward(table), ZERO, ZERO
     for i in range(n):
@@ -58,9 +58,10 @@ def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
         R, p = fixed_rotation(table, row), vector_at(table, row, TRANSLATION)
         a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
         w, dw = rotate_back(R, w), rotate_back(R, dw)
-    unit_twists(table, frame, frames, S)
+    R, p = unit_twists(table, frame, frames, S)
     for j in range(n):
         store_row(Y, j, 0, project_wrench(S, j, a, w, dw))
+    return R, p
 
 
 @compiled

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.batch import finite, is_one_state
-from panda_dynamics_ros.dynamics.kinematics import placed_frame, store_transform
+from panda_dynamics_ros.dynamics.kinematics import step_beyond, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
 from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
 from panda_dynamics_ros.dynamics.vectors import compiled, joint_count, place_joints
@@ -28,16 +28,18 @@ class RobotState(NamedTuple):
 
 
 @compiled
-def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
-    """The fields of `RobotState` for one motion (n,); False if it is not finite."""
+def robot_state_of_one(table, q, dq, ddq, T, torques, Y):
+    """The fields of `RobotState` for one motion (n,), gravity and Coriolis as rows; False if it is not finite."""
     n = joint_count(table)
-    frames, work, rest = np.empty((n, 12)), np.empty((n, 6)), np.zeros(n)
+    workspace = np.zeros(n * 19)  # one allocation: each takes as long as a twentieth of what follows
+    frames, work = workspace[: n * 12].reshape(n, 12), workspace[n * 12 : n * 18].reshape(n, 6)
+    rest = workspace[n * 18 :]
     place_joints(table, q, frames)
-    R, p = placed_frame(table, n + 1, frames)
+    gravity_sample(table, frames, work, torques[0])
+    newton_euler_sample(table, 0.0, frames, dq, rest, work, torques[1])
+    R, p = payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
+    R, p = step_beyond(table, n + 1, R, p)
     store_transform(R, p, T)
-    gravity_sample(table, frames, work, gravity)
-    newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)
-    payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
     return finite(q) and finite(dq) and finite(ddq)
 
 
@@ -51,7 +53,7 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: Array
 
     Returns
     -------
-    RobotState: exactly what those functions return, which place the joints once each.
+    RobotState: what those functions return, the pose to rounding, the rest to the last bit.
 
     Raises
     ------
@@ -62,9 +64,10 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: Array
     n = robot.n
     if ddq is None:
         ddq = np.zeros(n)
-    state = RobotState(np.empty((4, 4)), np.empty(n), np.empty(n), np.empty((n, 10)))
-    if not is_one_state(robot, q, dq, ddq) or not robot_state_of_one(robot.table, q, dq, ddq, *state):
+    T, torques, Y = np.empty((4, 4)), np.empty((2, n)), np.empty((n, 10))
+    if not is_one_state(robot, q, dq, ddq) or not robot_state_of_one(robot.table, q, dq, ddq, T, torques, Y):
         named = {"q": q, "dq": dq, "ddq": ddq}
         motion = [checks.exactly(value, (n,), name).copy() for name, value in named.items()]
-        robot_state_of_one(robot.table, *motion, *state)
-    return state
+        robot_state_of_one(robot.table, *motion, T, torques, Y)
+    gravity, coriolis = torques
+    return RobotState(T, gravity, coriolis, Y)
