@@ -8,6 +8,7 @@ with the old product. Here the key holds the text of all that a kernel is compil
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -68,5 +69,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary.
     """
     kernel: Any = njit(error_model="numpy")(function)
-    kernel._cache = _KernelCache(function)
+    # Where neither the installation's folder nor the user's can be written to, every process compiles anew.
+    with contextlib.suppress(RuntimeError):
+        kernel._cache = _KernelCache(function)
     return kernel

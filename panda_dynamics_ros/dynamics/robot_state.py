@@ -28,15 +28,15 @@ class RobotState(NamedTuple):
 
 
 @compiled
-def robot_state_of_one(table, q, dq, ddq, T, torques, Y):
-    """The fields of `RobotState` for one motion (n,), gravity and Coriolis as rows; False if it is not finite."""
+def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
+    """The fields of `RobotState` for one motion (n,); False if it is not finite."""
     n = joint_count(table)
     workspace = np.zeros(n * 19)  # one allocation: each takes as long as a twentieth of what follows
     frames, work = workspace[: n * 12].reshape(n, 12), workspace[n * 12 : n * 18].reshape(n, 6)
     rest = workspace[n * 18 :]
     place_joints(table, q, frames)
-    gravity_sample(table, frames, work, torques[0])
-    newton_euler_sample(table, 0.0, frames, dq, rest, work, torques[1])
+    gravity_sample(table, frames, work, gravity)
+    newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)
     R, p = payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
     R, p = step_beyond(table, n + 1, R, p)
     store_transform(R, p, T)
@@ -64,10 +64,9 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: Array
     n = robot.n
     if ddq is None:
         ddq = np.zeros(n)
-    T, torques, Y = np.empty((4, 4)), np.empty((2, n)), np.empty((n, 10))
-    if not is_one_state(robot, q, dq, ddq) or not robot_state_of_one(robot.table, q, dq, ddq, T, torques, Y):
+    T, gravity, coriolis, Y = np.empty((4, 4)), np.empty(n), np.empty(n), np.empty((n, 10))
+    if not (is_one_state(robot, q, dq, ddq) and robot_state_of_one(robot.table, q, dq, ddq, T, gravity, coriolis, Y)):
         named = {"q": q, "dq": dq, "ddq": ddq}
         motion = [checks.exactly(value, (n,), name).copy() for name, value in named.items()]
-        robot_state_of_one(robot.table, *motion, T, torques, Y)
-    gravity, coriolis = torques
+        robot_state_of_one(robot.table, *motion, T, gravity, coriolis, Y)
     return RobotState(T, gravity, coriolis, Y)

@@ -69,6 +69,13 @@ def test_an_unchanged_kernel_comes_from_the_cache(folder: Path) -> None:
     assert not outer.stats.cache_misses
 
 
+def test_where_nothing_can_be_written_kernels_are_compiled_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    outer = load_outer(folder, 1, factor=2.0, offset=0.0).outer
+    assert outer(3.0) == 6.0
+    assert not outer.stats.cache_path
+
+
 def test_a_kernel_is_keyed_by_all_that_it_is_made_of() -> None:
     text = "".join(kernel_source(newton_euler.newton_euler_kernel.py_func))
     for part in ("def newton_euler_sample", "def link_wrench", "def cross", "def placement", "AXIS = (0.0, 0.0, 1.0)"):
