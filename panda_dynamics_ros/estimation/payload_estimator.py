@@ -31,6 +31,9 @@ STILL_LESSON = 1.0
 """s: how long an arm that stands still is listened to. After that its samples say nothing new, while the noise
 of dq, which the regressor shares, would be taken for motion and draw the payload to zero."""
 
+STAMP_RESOLUTION = 1e-6
+"""s: what is left of a stamp since 1970 in a double is 0.24 microseconds."""
+
 ONE_CONTACT = 0.5
 """s: torques that no payload explains, closer together than this, are one contact."""
 
@@ -163,7 +166,7 @@ class PayloadEstimator:
         Y, y = self._regression.step(dt, q, dq, tau)
         self._path += float(np.sqrt(dq @ dq)) * dt
         self._note_slowness(dt, dq)
-        if stamp - self._updated < self.options.update_period_s - 1e-9:
+        if stamp - self._updated < self.options.update_period_s - STAMP_RESOLUTION:
             return self._estimate
         self._estimate = self._take_in(Y, y)
         return self._estimate
