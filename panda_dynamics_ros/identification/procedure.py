@@ -49,6 +49,7 @@ PASSES = 2
 _HUBER = 3.0  # sigmas beyond which a row counts less (iteratively reweighted least squares)
 _SLOW, _SLOW_SHARE = 0.03, 0.1  # rad/s: below it, presliding makes friction something else than a function of velocity
 _LEAST_STD = 1e-3  # N m
+_IDENTIFIED = " (identified)"
 
 
 def identify(
@@ -98,7 +99,7 @@ def identify(
     bodies, friction = slice(0, 10 * prior.n), friction_slice(prior.n)
     found = replace(
         prior,
-        name=f"{prior.name} (identified)",
+        name=f"{prior.name.removesuffix(_IDENTIFIED)}{_IDENTIFIED}",
         links=links_of(prior, x[bodies]),
         friction=friction_of(prior, x[friction]),
         gravity=tilted(prior, x[friction.stop :]),
