@@ -55,7 +55,7 @@ def test_better_than_the_recorded_motion(panda: pdr.RobotModel, panda_1khz_log: 
     rows = prepare(pdr.load_dataset(panda_1khz_log))
     recorded = motion_condition(panda, rows.q, rows.dq, rows.ddq)
     found = find_exciting_motion(panda, 7.6, trials=2000)
-    # 79 and 24 were measured: 30 % are asked for.
+    # 79 and 21 were measured: 30 % are asked for.
     assert found.condition_number < 0.7 * recorded
 
 
