@@ -29,6 +29,18 @@ def is_one_state(robot: RobotDescription, *arrays: Any) -> bool:
     return True
 
 
+def is_one_motion(robot: RobotDescription, q: Any, dq: Any, ddq: Any) -> bool:
+    """`is_one_state` of position, velocity and acceleration, without its loop, for the innermost calls."""
+    return (
+        type(q) is type(dq) is type(ddq) is _NDARRAY
+        and q.dtype is dq.dtype is ddq.dtype is _FLOAT64
+        and q.shape == dq.shape == ddq.shape == (robot.n,)
+        and q.flags.carray
+        and dq.flags.carray
+        and ddq.flags.carray
+    )
+
+
 @compiled
 def finite(x):
     """Whether all numbers of x (n,) are: inf - inf and nan - nan are nan."""
