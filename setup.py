@@ -32,7 +32,6 @@ setup(
         "rich",
         "matplotlib",
         "defusedxml",
-        "clarabel",
     ],
     extras_require={
         "bags": ["rosbags>=0.11"],
