@@ -21,6 +21,7 @@ from panda_dynamics_ros.nodes.processes import NodeProcesses, isolated_environme
 from panda_dynamics_ros.nodes.runner import make_executor, spin
 from panda_dynamics_ros.reporting.console import LiveTable
 
+LISTENERS = 3  # to joint_states: both nodes and the monitor
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
 
 
@@ -108,6 +109,7 @@ def _start(
         "pick_at_s": schedule.pick_at,
         "release_at_s": schedule.release_at,
         "cycle_s": 0.0,
+        "wait_for_subscribers": LISTENERS,
         "seed": seed,
     }
     processes.start("simulated_panda", parameters)

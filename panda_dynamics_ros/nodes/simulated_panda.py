@@ -47,6 +47,14 @@ class SimulatedPandaNode(Node):
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
         self._release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
         self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
+        self._awaited = fixed(
+            self,
+            "wait_for_subscribers",
+            0,
+            "Subscribers to joint_states that the arm waits for before it moves.",
+            0,
+            100,
+        )
         self._payload = payload_box(mass, com)
         self._plant = SimulatedPanda(robot, seed=seed)
         self._plant.step()
@@ -73,8 +81,18 @@ class SimulatedPandaNode(Node):
         nanoseconds = self._origin + self._sent * 1_000_000
         return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
+    def _hold_back(self) -> bool:
+        """Whether subscribers that were announced are still to come; the arm's clock starts a second after the last."""
+        if self._awaited and self._joint_states.get_subscription_count() < self._awaited:
+            self._origin = self._clock_origin = self.get_clock().now().nanoseconds + 1_000_000_000
+            return True
+        self._awaited = 0
+        return self.get_clock().now().nanoseconds < self._clock_origin
+
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
+        if self._hold_back():
+            return
         due = (self.get_clock().now().nanoseconds - self._clock_origin) // 1_000_000
         if due - self._sent > LARGEST_BACKLOG:
             self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
