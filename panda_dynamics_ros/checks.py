@@ -66,6 +66,20 @@ def exactly(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
     return array
 
 
+def covariance(value: ArrayLike, size: int, name: str) -> FloatArray:
+    """`value` as a finite symmetric positive definite array (size, size)."""
+    P = exactly(value, (size, size), name)
+    asymmetry = np.abs(P - P.T).max()
+    if asymmetry > 1e-9 * np.abs(P).max():
+        raise ArgumentError(f"{name}: expected a symmetric matrix, got an asymmetry of {asymmetry:.3g}")
+    try:
+        np.linalg.cholesky(P)
+    except np.linalg.LinAlgError as error:
+        smallest = np.linalg.eigvalsh(P)[0]
+        raise ArgumentError(f"{name}: expected positive eigenvalues, got {smallest:.3g}") from error
+    return P
+
+
 def number(value: Any, name: str, *, minimum: float = -math.inf, maximum: float = math.inf) -> float:
     """`value` as a finite float within [minimum, maximum]."""
     if type(value) is float and math.isfinite(value) and minimum <= value <= maximum:

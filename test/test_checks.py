@@ -105,6 +105,20 @@ def test_exactly_takes_one_shape(shape: tuple[int, ...], other: tuple[int, ...])
         assert message == f"x: expected shape {shape}, got {other}"
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.eye(2), "P: expected shape (3, 3), got (2, 2)"),
+        (np.eye(3) + np.eye(3, k=1), "P: expected a symmetric matrix, got an asymmetry of 1"),
+        (np.diag([1.0, -2.0, 1.0]), "P: expected positive eigenvalues, got -2"),
+        (np.zeros((3, 3)), "P: expected positive eigenvalues, got 0"),
+    ],
+)
+def test_a_covariance_is_symmetric_and_positive_definite(value: Any, message: str) -> None:
+    assert refused(lambda: checks.covariance(value, 3, "P")) == message
+    assert np.array_equal(checks.covariance(np.diag([1e-12, 1.0, 1e6]), 3, "P"), np.diag([1e-12, 1.0, 1e6]))
+
+
 # ---- numbers ---------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot import InertialParameters
 
@@ -85,3 +86,23 @@ class PayloadEstimate:
             return np.full(3, np.inf)
         slope = np.column_stack((-self.com, np.eye(3))) / self.mass
         return np.sqrt(np.diag(slope @ self.covariance[:4, :4] @ slope.T))
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadMemory:
+    """What an estimator knows of the payload, before it is made a consistent body: enough to go on from there.
+
+    Attributes
+    ----------
+    vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
+        relative to the tare.
+    tare: (10,), what counts as no payload.
+    """
+
+    vector: FloatArray
+    covariance: FloatArray
+    tare: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("vector", "covariance", "tare"):
+            object.__setattr__(self, name, checks.read_only(getattr(self, name)))

@@ -23,6 +23,7 @@ from panda_dynamics_ros.estimation.payload_estimate import (
     WAITING,
     ChangeEvent,
     PayloadEstimate,
+    PayloadMemory,
 )
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -133,6 +134,28 @@ class PayloadEstimator:
         self._belief.mean[:PARAMETERS] = 0.0
         self._detector.restart()
         self._estimate = self._published(self._estimate.status)
+
+    def restore(self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None) -> None:
+        """Start anew from a payload's mean (10,) and covariance (10, 10), and its tare (10,); see `memory`.
+
+        The disturbance starts from its prior.
+
+        Raises
+        ------
+        ArgumentError: a shape is wrong, or `covariance` is not symmetric and positive definite.
+        """
+        vector = checks.exactly(vector, (PARAMETERS,), "vector")
+        covariance = checks.covariance(covariance, PARAMETERS, "covariance")
+        tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
+        self.reset()
+        self._belief, self._tare = Belief.start(vector, covariance, self.robot.residual.std), tare
+        self._estimate = self._published(WAITING)
+
+    @property
+    def memory(self) -> PayloadMemory:
+        """What `restore` needs to go on from here, in another process or on another day."""
+        mean, covariance = self._belief.mean[:PARAMETERS], self._belief.covariance[:PARAMETERS, :PARAMETERS]
+        return PayloadMemory(mean, covariance, self._tare)
 
     @property
     def estimate(self) -> PayloadEstimate:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An estimator goes on where another one stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, coloured, sinusoids, torques
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel
+from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
+
+TOOL = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.003, 0.004, 0.003]))
+
+
+def feed(
+    estimator: PayloadEstimator, robot: RobotModel, payload: InertialParameters | None, start: float, duration: float
+) -> list[PayloadEstimate]:
+    """Motion at 200 Hz with the residual that the robot's model expects; the estimate after each sample."""
+    motion = sinusoids(duration, rate=200.0, start=start)
+    tau = torques(robot, motion, payload) + coloured(robot, motion.stamp, np.random.default_rng(7))
+    return [estimator.update(motion.stamp[k], motion.q[k], motion.dq[k], tau[k]) for k in range(len(tau))]
+
+
+@pytest.fixture
+def tared(panda: RobotModel) -> PayloadEstimator:
+    """Carries a payload below a tool that was tared."""
+    estimator = PayloadEstimator(panda)
+    feed(estimator, panda, TOOL, 0.0, 4.0)
+    estimator.tare()
+    feed(estimator, panda, TOOL + PAYLOAD, 4.0, 4.0)
+    return estimator
+
+
+def test_the_estimate_is_what_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:
+    """Memory and covariance to the bit; the consistent body up to where its iteration stops from another start."""
+    before, memory = tared.estimate, tared.memory
+    assert before.mass > 0.8
+    restored = PayloadEstimator(panda)
+    restored.restore(memory.vector, memory.covariance, memory.tare)
+    after = restored.estimate
+    for name in ("vector", "covariance", "tare"):
+        np.testing.assert_array_equal(getattr(restored.memory, name), getattr(memory, name))
+    assert (np.abs(after.vector - before.vector) < 0.1 * before.std).all()
+    np.testing.assert_array_equal(after.covariance, before.covariance)
+    np.testing.assert_array_equal(after.identifiable, before.identifiable)
+    assert after.status == "waiting for samples"
+
+
+def test_it_goes_on_as_if_nothing_had_been(tared: PayloadEstimator, panda: RobotModel) -> None:
+    """Two seconds later: without the tare the tool would count as 0.7 kg, ten sigma."""
+    memory = tared.memory
+    restored = PayloadEstimator(panda)
+    restored.restore(memory.vector, memory.covariance, memory.tare)
+    then, now = (feed(each, panda, TOOL + PAYLOAD, 100.0, 2.0) for each in (tared, restored))
+    assert not [estimate.event for estimate in now if estimate.event]
+    # The one that stopped knew its disturbance, too: half a sigma of difference at most.
+    assert abs(now[-1].mass - then[-1].mass) < 0.5 * then[-1].std[0]
+    assert now[-1].std[0] < 1.5 * then[-1].std[0]
+
+
+def test_what_is_remembered_stays_as_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:
+    memory = tared.memory
+    vector = memory.vector.copy()
+    feed(tared, panda, TOOL, 8.0, 1.0)
+    np.testing.assert_array_equal(memory.vector, vector)
+    assert not np.array_equal(tared.memory.vector, vector)
+
+
+def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared: PayloadEstimator, panda: RobotModel) -> None:
+    memory = tared.memory
+    restored = PayloadEstimator(panda)
+    restored.restore(memory.vector, memory.covariance, memory.tare)
+    estimates = feed(restored, panda, TOOL, 100.0, 4.0)
+    assert "release" in {estimate.event.kind for estimate in estimates if estimate.event}
+    assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("vector", np.zeros(9)),
+        ("vector", np.full(10, np.nan)),
+        ("covariance", np.eye(9)),
+        ("covariance", -np.eye(10)),
+        ("covariance", np.zeros((10, 10))),
+        ("covariance", np.eye(10) + np.eye(10, k=1)),
+        ("tare", np.zeros(4)),
+    ],
+)
+def test_what_is_no_memory_is_refused_and_harms_nothing(name: str, value: ArrayLike, tared: PayloadEstimator) -> None:
+    before = tared.estimate
+    arguments: dict[str, ArrayLike] = {"vector": np.zeros(10), "covariance": np.eye(10), "tare": np.zeros(10)}
+    with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):
+        tared.restore(**{**arguments, name: value})
+    assert tared.estimate is before
