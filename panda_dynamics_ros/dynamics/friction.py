@@ -22,11 +22,13 @@ def sigmoid(x):
 
 @compiled
 def friction_sample(friction, dq, tau):
-    """tau (n,) of joint velocities dq (n,) for a `Friction.table` (n, 7)."""
+    """tau (n,) of joint velocities dq (n,) for a `Friction.table` (n, 9)."""
     for i in range(dq.shape[0]):
         viscous, coulomb, offset, transition = friction[i, 0], friction[i, 1], friction[i, 2], friction[i, 3]
         amplitude, slope, shift = friction[i, 4], friction[i, 5], friction[i, 6]
         v = dq[i]
+        if friction[i, 7] != 0.0:  # Stribeck
+            coulomb += friction[i, 7] * math.exp(-((v / friction[i, 8]) ** 2))
         linear = viscous * v + coulomb * math.tanh(v / transition) + offset
         tau[i] = linear + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
 
@@ -46,7 +48,7 @@ def friction_kernel(friction, dq, tau):
 
 
 def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
-    """Everything in the link-side torque that is not rigid body: viscous, Coulomb, offset, sigmoid.
+    """Everything in the link-side torque that is not rigid body: viscous, Coulomb, offset, sigmoid, Stribeck.
 
     Parameters
     ----------

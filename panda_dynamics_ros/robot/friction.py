@@ -19,20 +19,23 @@ class Friction:
     """Friction parameters of n joints; every field has shape (n,).
 
     tau_f(dq) = viscous dq + coulomb tanh(dq / transition) + offset
-              + amplitude [ s(slope (dq + shift)) - s(slope shift) ],   s(x) = 1 / (1 + e^-x)
+              + amplitude [ s(slope (dq + shift)) - s(slope shift) ]     s(x) = 1 / (1 + e^-x)
+              + stribeck tanh(dq / transition) e^-(dq / stribeck_velocity)^2
 
     The first line is the linear model of document 003 (slide 7, note) with a sign function that is
-    continuous; the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1).
+    continuous; the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1); the third is
+    what a joint resists more at low speed (Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 1994, eq. (10)).
 
     Attributes
     ----------
     viscous: N m s/rad.      coulomb: N m.      offset: N m.
     transition: rad/s, width of the Coulomb step.
     amplitude: N m.      slope: s/rad.      shift: rad/s.
+    stribeck: N m.       stribeck_velocity: rad/s, above which it fades.
 
     Raises
     ------
-    ArgumentError: a field is not a finite (n,) array, or a transition is not positive.
+    ArgumentError: a field is not a finite (n,) array, or a transition or Stribeck velocity is not positive.
     """
 
     viscous: FloatArray
@@ -42,14 +45,18 @@ class Friction:
     amplitude: FloatArray
     slope: FloatArray
     shift: FloatArray
+    stribeck: FloatArray
+    stribeck_velocity: FloatArray
 
     def __post_init__(self) -> None:
         n = checks.real_array(self.viscous, "friction.viscous").size
         for field in fields(self):
             array = checks.exactly(getattr(self, field.name), (n,), f"friction.{field.name}")
             object.__setattr__(self, field.name, checks.read_only(array))
-        if (self.transition <= 0.0).any():
-            raise ArgumentError(f"friction.transition: expected positive widths, got {self.transition.tolist()}")
+        for name, kind in (("transition", "widths"), ("stribeck_velocity", "velocities")):
+            value = getattr(self, name)
+            if (value <= 0.0).any():
+                raise ArgumentError(f"friction.{name}: expected positive {kind}, got {value.tolist()}")
 
     @classmethod
     def of(cls, n: int, **terms: ArrayLike) -> Friction:
@@ -61,6 +68,7 @@ class Friction:
         """
         values = {field.name: np.zeros(n) for field in fields(cls)}
         values["transition"] = np.full(n, 0.01)
+        values["stribeck_velocity"] = np.full(n, 0.1)
         unknown = set(terms) - set(values)
         if unknown:
             raise ArgumentError(f"friction: expected terms among {', '.join(values)}, got {', '.join(sorted(unknown))}")
@@ -70,5 +78,5 @@ class Friction:
 
     @cached_property
     def table(self) -> FloatArray:
-        """All parameters as one (n, 7) array, for the compiled kernels."""
+        """All parameters as one (n, 9) array, for the compiled kernels."""
         return checks.read_only(np.column_stack([getattr(self, field.name) for field in fields(self)]))

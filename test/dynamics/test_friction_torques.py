@@ -37,6 +37,20 @@ def test_linear_model_with_a_smooth_sign(panda: pdr.RobotModel, rng: np.random.G
     np.testing.assert_allclose(robot.friction_torques(-fast), -fv - fc + fo, rtol=0.0, atol=EXACT)
 
 
+def test_stribeck_adds_to_the_coulomb_step_at_low_speed(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """[Fc + Fs exp(-(v / vs)^2)] tanh(v / w), typed out."""
+    friction = Friction.of(
+        7,
+        coulomb=np.full(7, 0.2),
+        transition=np.full(7, 0.02),
+        stribeck=np.linspace(0.0, 0.6, 7),
+        stribeck_velocity=np.linspace(0.1, 0.4, 7),
+    )
+    dq = rng.normal(scale=0.3, size=(1000, 7))
+    want = (0.2 + np.linspace(0.0, 0.6, 7) * np.exp(-((dq / np.linspace(0.1, 0.4, 7)) ** 2))) * np.tanh(dq / 0.02)
+    np.testing.assert_allclose(replace(panda, friction=friction).friction_torques(dq), want, rtol=0.0, atol=EXACT)
+
+
 def test_sigmoid_and_linear_terms_add_up(panda: pdr.RobotModel) -> None:
     dq = np.linspace(-1.0, 1.0, 7)
     linear = Friction.of(7, viscous=np.full(7, 0.3), offset=np.arange(7.0))

@@ -86,6 +86,7 @@ def test_a_residual_is_positive(field: str) -> None:
         ({"viscous": [0.1]}, "friction.viscous: expected shape (2,), got (1,)"),
         ({"coulomb": [0.1, np.nan]}, "friction.coulomb: expected finite numbers, got nan at index (1,)"),
         ({"transition": [0.1, 0.0]}, "friction.transition: expected positive widths, got [0.1, 0.0]"),
+        ({"stribeck_velocity": [0.1, -1.0]}, "friction.stribeck_velocity: expected positive velocities, got [0.1, -1"),
         ({"viscosity": [0.1, 0.1]}, "friction: expected terms among viscous, coulomb, offset, transition, amplitude, "),
     ],
 )
@@ -97,8 +98,9 @@ def test_wrong_friction_terms_are_named(terms: dict[str, Any], message: str) -> 
 
 def test_friction_without_terms_is_none_at_all() -> None:
     friction = Friction.of(3)
-    assert friction.table.shape == (3, 7)
-    assert not np.delete(friction.table, 3, axis=1).any()  # column 3 is the width of the Coulomb step
+    assert friction.table.shape == (3, 9)
+    # Columns 3 and 8 are the width of the Coulomb step and the Stribeck velocity.
+    assert not np.delete(friction.table, [3, 8], axis=1).any()
 
 
 def test_nothing_of_a_robot_can_be_changed(panda: pdr.RobotModel) -> None:
