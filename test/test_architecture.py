@@ -37,10 +37,11 @@ ARROWS: dict[str, set[str]] = {
     "csv_log": {"bags", "joint_samples", *CHECKED},
     "dataset": {"bags", "csv_log", "joint_samples", "robot", "model", *CHECKED},
     "estimation": CORE,
+    "scene": CORE | {"estimation"},
     "identification": CORE | {"dataset", "joint_samples"},
     "simulation": CORE,
     "replay": CORE | {"estimation", "dataset", "joint_samples", "stream_monitor"},
-    "reporting": CORE | {"estimation", "identification", "dataset", "replay"},
+    "reporting": CORE | {"estimation", "identification", "dataset", "replay", "scene"},
 }
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = BELOW_ROS - {"reporting"}
@@ -52,7 +53,7 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel"}
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser"}
 LINES = 300
 
 

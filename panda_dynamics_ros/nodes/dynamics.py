@@ -17,6 +17,7 @@ from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import MomentumObserver
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
+from panda_dynamics_ros.nodes.robot_markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 
 
@@ -37,6 +38,7 @@ class DynamicsNode(Node):
         self._pose = self._publisher(PoseStamped, "~/current_pose")
         self._o_t_ee = self._publisher(Float64MultiArray, "~/o_t_ee")
         self._o_t_ee_message = conversions.empty_o_t_ee()
+        self._markers = RobotMarkers(self, self._input)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.create_timer(1.0, self._publish_diagnostics)
 
@@ -60,6 +62,7 @@ class DynamicsNode(Node):
         self._pose.publish(conversions.pose_message(header_stamp, self._input.base_frame, state.T_base_ee))
         self._o_t_ee_message.data = conversions.doubles(state.T_base_ee.T)
         self._o_t_ee.publish(self._o_t_ee_message)
+        self._markers.remember(header_stamp, q)
 
     def _publish_diagnostics(self) -> None:
         message = DiagnosticArray()

@@ -15,7 +15,6 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
-from visualization_msgs.msg import MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
@@ -24,7 +23,7 @@ from panda_dynamics_ros.estimation.payload_file import save_estimate
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
-from panda_dynamics_ros.nodes.payload_markers import payload_markers
+from panda_dynamics_ros.nodes.payload_markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 
 STAMP_ROUNDING = 1e-6  # s: seconds since 1970 in a double are a quarter of a microsecond apart
@@ -58,7 +57,7 @@ class PayloadEstimatorNode(Node):
         self._change_count = 0
         self._payload = self.create_publisher(InertiaStamped, "~/payload", LATCHED, qos_overriding_options=OVERRIDABLE)
         self._covariance = self.create_publisher(Float64MultiArray, "~/payload_covariance", 10)
-        self._markers = self.create_publisher(MarkerArray, "~/payload_markers", 10)
+        self._markers = PayloadMarkers(self, self._input, lambda: self._estimator.estimate)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/tare", self._on_tare)
@@ -67,7 +66,6 @@ class PayloadEstimatorNode(Node):
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_on_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._publish_diagnostics)
-        self.create_timer(0.1, self._publish_markers)
 
     def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
@@ -103,6 +101,7 @@ class PayloadEstimatorNode(Node):
         rehearsal.tare()
 
     def _on_sample(self, message: JointState, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        self._markers.remember(message.header.stamp, q)
         if not self._enabled:
             return
         estimate = self._estimator.update(stamp, q, dq, tau)
@@ -122,10 +121,6 @@ class PayloadEstimatorNode(Node):
         self._change_count += 1
         self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
         self._publish_diagnostics()
-
-    def _publish_markers(self) -> None:
-        if self._markers.get_subscription_count() and self._input.joint_names:
-            self._markers.publish(payload_markers(self._estimator.estimate, self._input.flange_frame))
 
     def _publish_diagnostics(self) -> None:
         message = DiagnosticArray()

@@ -1,68 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payload in RViz: its centre of mass, how uncertain that is, and the box of equal inertia."""
+"""`~/payload_markers` of the payload estimator: the payload in RViz, carried along by the arm's own kinematics."""
 
 from __future__ import annotations
 
-import numpy as np
-from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Vector3
-from visualization_msgs.msg import Marker, MarkerArray
+from collections.abc import Callable
+
+from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from visualization_msgs.msg import MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.pose import matrix_to_quaternion
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
+from panda_dynamics_ros.nodes.scene_markers import SceneMarkers
+from panda_dynamics_ros.scene import Scene
+from panda_dynamics_ros.scene.payload import payload_shapes
 
-SMALLEST, LARGEST = 0.005, 1.0  # m, of anything drawn
+PERIOD = 0.1  # s
 
 
-def equivalent_box(inertia: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
-    """Axes (3, 3) and edge lengths (3,), m, of the homogeneous box with this mass and inertia about its centre.
+class PayloadMarkers:
+    """Publishes the payload at the latest joint positions that it was told, while somebody listens.
 
-    With principal second moments s = tr(I)/2 - I_k the edges are sqrt(12 s / m).
+    The markers are in the arm's base frame, not in the flange's: they are right where nobody publishes TF.
     """
-    moments, axes = np.linalg.eigh(inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] *= -1.0
-    second = 0.5 * moments.sum() - moments
-    return axes, np.clip(np.sqrt(12.0 * np.maximum(second, 0.0) / mass), SMALLEST, LARGEST)
 
+    def __init__(self, node: Node, source: JointStateInput, estimate: Callable[[], PayloadEstimate]) -> None:
+        self._source, self._estimate = source, estimate
+        source.robot.pose(source.robot.limits.lower, "flange")  # compiles, while nothing waits for an answer yet
+        self._latest: tuple[Time, FloatArray] | None = None
+        self._markers: SceneMarkers | None = None
+        self._publisher = node.create_publisher(MarkerArray, "~/payload_markers", 1)
+        node.create_timer(PERIOD, self._publish)
 
-def payload_markers(estimate: PayloadEstimate, frame: str) -> MarkerArray:
-    """Markers of an estimate in `frame`, the flange: CoM, its two-sigma ball, equivalent box, mass as text.
+    def remember(self, stamp: Time, q: FloatArray) -> None:
+        """The arm's joint positions (n,), rad, at the stamp of their sample."""
+        self._latest = stamp, q
 
-    Where nothing is carried, the markers are deleted.
-    """
-    if estimate.mass < 2.0 * estimate.std[0] or estimate.mass < 0.05:
-        return MarkerArray(markers=[_marker(estimate, frame, number, Marker.DELETE) for number in range(4)])
-    axes, edges = equivalent_box(estimate.inertia, estimate.mass)
-    com = _marker(estimate, frame, 0, kind=Marker.SPHERE, size=[0.02] * 3, colour=(0.9, 0.2, 0.1, 1.0))
-    ball = np.clip(4.0 * estimate.com_std, SMALLEST, LARGEST)
-    doubt = _marker(estimate, frame, 1, kind=Marker.SPHERE, size=ball, colour=(0.9, 0.5, 0.1, 0.25))
-    box = _marker(estimate, frame, 2, kind=Marker.CUBE, size=edges, colour=(0.2, 0.5, 0.9, 0.35))
-    orientation = box.pose.orientation
-    orientation.x, orientation.y, orientation.z, orientation.w = matrix_to_quaternion(axes).tolist()
-    text = _marker(estimate, frame, 3, kind=Marker.TEXT_VIEW_FACING, size=[0.0, 0.0, 0.04], colour=(1.0, 1.0, 1.0, 1.0))
-    text.pose.position.z += 0.08
-    text.text = f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"
-    return MarkerArray(markers=[com, doubt, box, text])
-
-
-def _marker(
-    estimate: PayloadEstimate,
-    frame: str,
-    number: int,
-    action: int = Marker.ADD,
-    kind: int = Marker.SPHERE,
-    size: FloatArray | list[float] | None = None,
-    colour: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
-) -> Marker:
-    marker = Marker(ns="payload", id=number, type=kind, action=action, lifetime=Duration(sec=2))
-    marker.header.stamp = conversions.time_message(max(estimate.stamp, 0.0))
-    marker.header.frame_id = frame
-    marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = estimate.com.tolist()
-    marker.pose.orientation.w = 1.0
-    if size is not None:
-        marker.scale = Vector3(x=float(size[0]), y=float(size[1]), z=float(size[2]))
-    marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
-    return marker
+    def _publish(self) -> None:
+        if self._latest is None or not self._publisher.get_subscription_count():
+            return
+        stamp, q = self._latest
+        self._markers = self._markers or SceneMarkers(self._source.base_frame)
+        flange = {"flange": self._source.robot.pose(q, "flange")}
+        self._publisher.publish(self._markers.message(stamp, Scene(flange, payload_shapes(self._estimate()))))

@@ -72,16 +72,25 @@ def test_a_late_joiner_gets_the_last_payload(stream: PayloadStream, probe: Probe
     assert late == [stream.payloads[-1]]
 
 
-def test_covariance_markers_and_diagnostics(stream: PayloadStream, script: Script, probe: Probe) -> None:
-    covariances = probe.listen(Float64MultiArray, f"{stream.node}/payload_covariance")
+def test_markers_carry_the_payload_along_with_the_flange(
+    stream: PayloadStream, script: Script, probe: Probe, panda: pdr.RobotModel
+) -> None:
+    """In the base frame, so that nobody needs to publish TF: at T_base_flange of the last sample."""
     markers = probe.listen(MarkerArray, f"{stream.node}/payload_markers")
     probe.until(lambda: markers, "markers for a new subscriber")
     by_kind = {marker.type: marker for marker in markers[-1].markers}
-    assert set(by_kind) == {Marker.SPHERE, Marker.CUBE, Marker.TEXT_VIEW_FACING}
-    assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link8"}
+    assert set(by_kind) == {Marker.SPHERE, Marker.CUBE, Marker.CYLINDER, Marker.TEXT_VIEW_FACING}
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link0"}
     assert {marker.action for marker in markers[-1].markers} == {Marker.ADD}
     assert by_kind[Marker.TEXT_VIEW_FACING].text.startswith(f"{stream.body.mass:.2f} ± ")
+    T = panda.pose(script.motion.q[SAMPLES - 1], "flange")
+    place = by_kind[Marker.CUBE].pose.position
+    # The last estimate may be up to 20 ms younger than the last payload that was published.
+    np.testing.assert_allclose([place.x, place.y, place.z], T[:3, :3] @ stream.body.com + T[:3, 3], atol=1e-3)
 
+
+def test_covariance_and_diagnostics(stream: PayloadStream, script: Script, probe: Probe) -> None:
+    covariances = probe.listen(Float64MultiArray, f"{stream.node}/payload_covariance")
     stream.feed(script, SAMPLES, SAMPLES + MORE)
     probe.until(lambda: covariances, "a covariance")
     message = covariances[-1]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The estimated payload as shapes: its centre of mass, how uncertain that is, and the box of equal inertia."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.scene.shapes import Box, Colour, Cylinder, Ellipsoid, Label, Shape, along, translation
+
+SMALLEST, LARGEST = 0.005, 0.5  # m, of anything drawn
+LIGHTEST = 0.05  # kg, that counts as carried
+LABEL_HEIGHT = 0.035  # m
+CENTRE: Colour = (0.85, 0.20, 0.10, 1.0)
+DOUBT: Colour = (0.95, 0.55, 0.10, 0.30)
+BODY: Colour = (0.20, 0.45, 0.85, 0.35)
+TEXT: Colour = (0.10, 0.12, 0.15, 1.0)
+
+
+def is_carried(estimate: PayloadEstimate) -> bool:
+    """Whether the estimated mass stands out of its uncertainty (two sigmas) and is more than `LIGHTEST`."""
+    return bool(estimate.mass >= max(2.0 * estimate.std[0], LIGHTEST))
+
+
+def payload_shapes(estimate: PayloadEstimate) -> tuple[Shape, ...]:
+    """CoM, its two-sigma ellipsoid, the equivalent box and the mass in words, in the flange frame; layer `payload`.
+
+    Nothing where nothing is carried.
+    """
+    if not is_carried(estimate):
+        return ()
+    com, place = estimate.com, translation(estimate.com)
+    axes, edges = equivalent_box(estimate.inertia, estimate.mass)
+    turned, deviations = principal_deviations(com_covariance(estimate))
+    length = float(np.linalg.norm(com))
+    mass = f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"
+    shapes: list[Shape] = [
+        Ellipsoid("payload/com", "flange", place, CENTRE, np.full(3, 0.011)),
+        Ellipsoid(
+            "payload/doubt", "flange", _turned(place, turned), DOUBT, np.clip(2.0 * deviations, SMALLEST, LARGEST)
+        ),
+        Box("payload/box", "flange", _turned(place, axes), BODY, edges),
+        Label("payload/mass", "flange", translation(com + np.array([0.0, 0.0, 0.09])), TEXT, mass, LABEL_HEIGHT),
+    ]
+    if length > SMALLEST:
+        shapes.append(Cylinder("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
+    return tuple(shapes)
+
+
+def equivalent_box(inertia: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
+    """Axes (3, 3) and edge lengths (3,), m, of the homogeneous box with this mass and inertia about its centre.
+
+    With principal second moments s = tr(I)/2 - I_k the edges are sqrt(12 s / m).
+    """
+    moments, axes = _principal(inertia)
+    second = 0.5 * moments.sum() - moments
+    return axes, np.clip(np.sqrt(12.0 * np.maximum(second, 0.0) / mass), SMALLEST, LARGEST)
+
+
+def com_covariance(estimate: PayloadEstimate) -> FloatArray:
+    """Covariance (3, 3), m^2, of the centre of mass in the flange frame, to first order in that of (m, m c)."""
+    slope = np.column_stack((-estimate.com, np.eye(3))) / estimate.mass
+    covariance: FloatArray = slope @ estimate.covariance[:4, :4] @ slope.T
+    return covariance
+
+
+def principal_deviations(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Axes (3, 3) of a covariance's ellipsoid, and the standard deviations (3,) along them."""
+    variances, axes = _principal(covariance)
+    return axes, np.sqrt(np.maximum(variances, 0.0))
+
+
+def _principal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues and right-handed eigenvectors of a symmetric matrix (3, 3)."""
+    values, axes = np.linalg.eigh(matrix)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    return values, axes
+
+
+def _turned(T: FloatArray, R: FloatArray) -> FloatArray:
+    turned = T.copy()
+    turned[:3, :3] = R
+    return turned

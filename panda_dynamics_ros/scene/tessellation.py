@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes as triangles, for whoever draws without primitives of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.scene.shapes import Arc, Arrow, Box, Capsule, Cylinder, Ellipsoid, Shape
+
+AROUND = 28  # corners of a round cross-section
+ALONG_DOME = 8  # rings from a dome's rim to its top
+CORNERS_OF_ROD = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Vertices (V, 3), m, and faces (F, 3), indices of three vertices counter-clockwise as seen from outside."""
+
+    vertices: FloatArray
+    faces: NDArray[np.int64]
+
+
+@singledispatch
+def tessellate(shape: Shape) -> Mesh:
+    """The surface of a shape, in the shape's own axes; of a label, which has none, an empty mesh."""
+    return Mesh(np.empty((0, 3)), np.empty((0, 3), dtype=np.int64))
+
+
+@tessellate.register
+def _ellipsoid(shape: Ellipsoid) -> Mesh:
+    polar = np.linspace(0.0, np.pi, 2 * ALONG_DOME + 1)
+    ball = _revolve(np.sin(polar), -np.cos(polar))
+    return Mesh(ball.vertices * shape.semi_axes, ball.faces)
+
+
+@tessellate.register
+def _box(shape: Box) -> Mesh:
+    x, y, z = np.meshgrid([-0.5, 0.5], [-0.5, 0.5], [-0.5, 0.5], indexing="ij")
+    corners = np.column_stack((x.ravel(), y.ravel(), z.ravel())) * shape.edges
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [triangle for a, b, c, d in quads for triangle in ((a, b, c), (a, c, d))]
+    return Mesh(corners, np.array(faces))
+
+
+@tessellate.register
+def _cylinder(shape: Cylinder) -> Mesh:
+    half = 0.5 * shape.length
+    heights = np.linspace(-half, half, max(2, int(shape.length / 0.02)))
+    radii = np.full(len(heights), shape.radius)
+    return _revolve(np.concatenate(([0.0], radii, [0.0])), np.concatenate(([-half], heights, [half])))
+
+
+@tessellate.register
+def _capsule(shape: Capsule) -> Mesh:
+    polar = np.linspace(0.0, 0.5 * np.pi, ALONG_DOME + 1)
+    half, sin, cos = 0.5 * shape.length, shape.radius * np.sin(polar), shape.radius * np.cos(polar)
+    wall = np.linspace(-half, half, max(2, int(shape.length / 0.02)))[1:-1]
+    radii = np.concatenate((sin, np.full(len(wall), shape.radius), sin[::-1]))
+    return _revolve(radii, np.concatenate((-half - cos, wall, half + cos[::-1])))
+
+
+@tessellate.register
+def _arrow(shape: Arrow) -> Mesh:
+    neck = shape.length - shape.head_length
+    radii = np.array([0.0, shape.radius, shape.radius, shape.head_radius, 0.0])
+    return _revolve(radii, np.array([0.0, 0.0, neck, neck, shape.length]))
+
+
+@tessellate.register
+def _arc(shape: Arc) -> Mesh:
+    count = max(3, 2 + int(abs(shape.angle) / 0.12))
+    angles = np.linspace(0.0, shape.angle, count)
+    outward = np.column_stack((np.cos(angles), np.sin(angles), np.zeros(count)))
+    up = np.array([0.0, 0.0, 1.0])
+    around = np.linspace(0.0, 2.0 * np.pi, CORNERS_OF_ROD, endpoint=False)
+    offsets = shape.radius * (np.cos(around)[:, None, None] * outward + np.sin(around)[:, None, None] * up)
+    rings = np.swapaxes(shape.points(count) + offsets, 0, 1)
+    return _closed_rings(rings if shape.angle < 0.0 else rings[::-1])
+
+
+def _revolve(radii: FloatArray, heights: FloatArray) -> Mesh:
+    """The surface of a profile turned about z, from its lowest point to its highest."""
+    around = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)
+    circle = np.column_stack((np.cos(around), np.sin(around), np.zeros(AROUND)))
+    rings = radii[:, None, None] * circle + heights[:, None, None] * np.array([0.0, 0.0, 1.0])
+    return _closed_rings(rings)
+
+
+def _closed_rings(rings: FloatArray) -> Mesh:
+    """A skin over closed rings (R, C, 3) of C corners each, which run counter-clockwise as seen from the last ring."""
+    count, corners = rings.shape[:2]
+    index = np.arange(count * corners).reshape(count, corners)
+    following = np.roll(index, -1, axis=1)
+    a, b, c, d = index[:-1], following[:-1], following[1:], index[1:]
+    faces = np.concatenate((np.stack((a, b, c), -1).reshape(-1, 3), np.stack((a, c, d), -1).reshape(-1, 3)))
+    return Mesh(rings.reshape(-1, 3), faces)

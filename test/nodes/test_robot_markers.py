@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arm in RViz: markers of the dynamics node are where the model says, in the base frame, with no TF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+import panda_dynamics_ros as pdr
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from nodes.robot_stream import Script, nanoseconds_of
+
+# One sum and product of doubles more or less than in the library's own transform.
+EXACT = 1e-12
+SAMPLE = 400
+LAYOUT = Path(__file__).resolve().parents[2] / "config" / "panda_dynamics.rviz"
+
+
+@pytest.fixture(scope="module")
+def script(panda: pdr.RobotModel) -> Script:
+    return Script(panda, 0.5)
+
+
+@pytest.fixture(scope="module")
+def markers(probe: Probe, nodes: Nodes, script: Script) -> list[Marker]:
+    """What a subscriber sees of one sample."""
+    nodes.start("dynamics")
+    publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
+    heard: list[Any] = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
+
+    def heard_after_another_sample() -> bool:
+        """A node finds its publishers one by one; the first samples may go unheard."""
+        publisher.publish(script.message(SAMPLE))
+        return bool(heard)
+
+    probe.until(heard_after_another_sample, "markers")
+    found: list[Marker] = heard[-1].markers
+    return found
+
+
+def position(marker: Marker) -> np.ndarray:
+    p = marker.pose.position
+    return np.array([p.x, p.y, p.z])
+
+
+def rotation(marker: Marker) -> np.ndarray:
+    o = marker.pose.orientation
+    return pdr.pose.quaternion_to_matrix([o.x, o.y, o.z, o.w])
+
+
+def test_all_are_in_the_base_frame_with_the_samples_stamp(markers: list[Marker], script: Script) -> None:
+    assert {marker.header.frame_id for marker in markers} == {"panda_link0"}
+    assert {nanoseconds_of(marker.header.stamp) for marker in markers} == {script.stamp(SAMPLE)}
+    assert {marker.action for marker in markers} == {Marker.ADD}
+    assert len({(marker.ns, marker.id) for marker in markers}) == len(markers)
+    assert {marker.ns for marker in markers} == {"arm", "com", "ee", "gravity"}
+
+
+def test_links_centres_of_mass_are_where_they_are(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
+    """In the order of the links; a ball's volume goes with the link's mass."""
+    balls = [marker for marker in markers if marker.ns == "com"]
+    q = script.motion.q[SAMPLE]
+    poses = [panda.pose(q, f"joint{i + 1}") for i in range(7)]
+    expected = [T[:3, :3] @ link.com + T[:3, 3] for T, link in zip(poses, panda.links, strict=True)]
+    np.testing.assert_allclose([position(ball) for ball in balls], expected, rtol=0.0, atol=EXACT)
+    volumes = np.array([ball.scale.x**3 for ball in balls])
+    masses = np.array([link.mass for link in panda.links])
+    np.testing.assert_allclose(volumes / volumes[0], masses / masses[0], rtol=1e-9)
+
+
+def test_the_end_effectors_axes_are_its_pose(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
+    T = panda.pose(script.motion.q[SAMPLE], "ee")
+    arrows = [marker for marker in markers if marker.ns == "ee"]
+    assert len(arrows) == 3
+    for axis, arrow in enumerate(arrows):
+        tail, tip = ([p.x, p.y, p.z] for p in arrow.points)
+        np.testing.assert_allclose(position(arrow) + rotation(arrow) @ tail, T[:3, 3], rtol=0.0, atol=EXACT)
+        direction = rotation(arrow) @ (np.array(tip) - tail)
+        np.testing.assert_allclose(direction / np.linalg.norm(direction), T[:3, axis], rtol=0.0, atol=EXACT)
+
+
+def test_the_links_join_the_frames(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
+    """Every joint frame's origin is the middle of a ball with which a link ends."""
+    balls = [position(marker) for marker in markers if marker.ns == "arm" and marker.type == Marker.SPHERE]
+    for frame in (*(f"joint{i + 1}" for i in range(7)), "flange"):
+        origin = panda.pose(script.motion.q[SAMPLE], frame)[:3, 3]
+        assert min(np.linalg.norm(ball - origin) for ball in balls) < EXACT, frame
+
+
+def test_bent_arrows_turn_about_the_joints_axes_by_the_torques_share(
+    markers: list[Marker], script: Script, panda: pdr.RobotModel
+) -> None:
+    q = script.motion.q[SAMPLE]
+    shares = panda.gravity_torques(q) / panda.limits.effort
+    drawn = np.flatnonzero(np.abs(shares) > 0.02)
+    arcs = [marker for marker in markers if marker.ns == "gravity" and marker.type == Marker.LINE_STRIP]
+    assert len(arcs) == len(drawn) > 1
+    for joint, arc in zip(drawn, arcs, strict=True):
+        T = panda.pose(q, f"joint{joint + 1}")
+        points = np.array([[p.x, p.y, p.z] for p in arc.points])
+        np.testing.assert_allclose(rotation(arc)[:, 2], T[:3, 2], rtol=0.0, atol=EXACT)
+        assert np.linalg.norm(np.cross(position(arc) - T[:3, 3], T[:3, 2])) < EXACT  # its middle is on the axis
+        turned = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
+        assert turned[-1] - turned[0] == pytest.approx(1.5 * np.pi * shares[joint], rel=1e-9)
+
+
+def test_the_layout_for_rviz_opens_on_these_markers(
+    markers: list[Marker], script: Script, probe: Probe, nodes: Nodes
+) -> None:
+    """Its fixed frame is the markers' own, so that no TF is needed, and its topics are there."""
+    layout = yaml.safe_load(LAYOUT.read_text(encoding="utf-8"))["Visualization Manager"]
+    assert layout["Global Options"]["Fixed Frame"] == markers[0].header.frame_id
+    displays = [each for each in layout["Displays"] if each["Enabled"] and each["Class"].endswith("/MarkerArray")]
+    nodes.start("payload_estimator")
+    for display in displays:
+        topic = f"{nodes.namespace}/{display['Topic']['Value']}"
+        probe.until(lambda topic=topic: probe.node.count_publishers(topic), topic)  # type: ignore[misc]
+        assert "visualization_msgs/msg/MarkerArray" in dict(probe.node.get_topic_names_and_types())[topic]
+    shown = {layer for display in displays for layer, visible in display["Namespaces"].items() if visible}
+    assert {marker.ns for marker in markers} < shown
