@@ -2,6 +2,8 @@
 """A simulated Panda that picks a payload up and puts it down, with both nodes on it.
 
 ros2 launch panda_dynamics_ros demo.launch.py payload_mass:=0.5 rviz:=true
+
+It publishes where a real robot does: on `joint_states_topic`.
 """
 
 from launch import LaunchDescription
@@ -13,16 +15,17 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "panda_dynamics_ros"
+ARGUMENTS = [
+    DeclareLaunchArgument("payload_mass", default_value="1.0", description="Mass that is picked up, kg."),
+    DeclareLaunchArgument("seed", default_value="0", description="Seed of the simulated arm's imperfections."),
+]
 
 
 def generate_launch_description():
-    arguments = [
-        DeclareLaunchArgument("namespace", default_value="", description="Namespace of all nodes."),
-        DeclareLaunchArgument("payload_mass", default_value="1.0", description="Mass that is picked up, kg."),
-        DeclareLaunchArgument("seed", default_value="0", description="Seed of the simulated arm's imperfections."),
-        DeclareLaunchArgument("rviz", default_value="false", description="Open RViz with the package's layout."),
-        DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal."),
-    ]
+    # First of all, since its arguments are also the simulated arm's.
+    nodes = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", "dynamics.launch.py"]))
+    )
     simulated = Node(
         package=PACKAGE,
         executable="simulated_panda",
@@ -30,23 +33,14 @@ def generate_launch_description():
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         parameters=[
-            PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "parameters.yaml"]),
+            LaunchConfiguration("params_file"),
             {
+                "robot": ParameterValue(LaunchConfiguration("robot"), value_type=str),
                 "payload_mass_kg": ParameterValue(LaunchConfiguration("payload_mass"), value_type=float),
                 "seed": ParameterValue(LaunchConfiguration("seed"), value_type=int),
             },
         ],
-        arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
+        remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
+        ros_arguments=["--log-level", LaunchConfiguration("log_level")],
     )
-    nodes = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(
-            PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", "dynamics.launch.py"])
-        ),
-        launch_arguments={
-            "namespace": LaunchConfiguration("namespace"),
-            "joint_states_topic": "joint_states",
-            "rviz": LaunchConfiguration("rviz"),
-            "log_level": LaunchConfiguration("log_level"),
-        }.items(),
-    )
-    return LaunchDescription([*arguments, simulated, nodes])
+    return LaunchDescription([*ARGUMENTS, nodes, simulated])

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A live robot: the dynamics and payload nodes on its joint states, RViz if asked for.
 
-ros2 launch panda_dynamics_ros dynamics.launch.py joint_states_topic:=franka/joint_states
+ros2 launch panda_dynamics_ros dynamics.launch.py namespace:=left robot:=fr3
+
+The defaults fit `franka.launch.py` of franka_ros2 with the same `namespace`. Another launch file that includes this
+one for several arms puts each inclusion into a GroupAction: launch arguments are then not handed on to the next.
 """
 
 from launch import LaunchDescription
@@ -20,8 +23,10 @@ def share(*path):
 
 
 ARGUMENTS = [
-    DeclareLaunchArgument("robot", default_value="panda", description="panda, panda_ledezma, fr3 or a YAML file."),
-    DeclareLaunchArgument("namespace", default_value="", description="Namespace of the nodes (one per arm)."),
+    DeclareLaunchArgument(
+        "robot", default_value="panda", description="The arm: panda, panda_ledezma, fr3 or the path of a YAML file."
+    ),
+    DeclareLaunchArgument("namespace", default_value="", description="Namespace of all nodes (one per arm)."),
     DeclareLaunchArgument(
         "arm_prefix", default_value="", description="Prefix of the joint names where several arms share one topic."
     ),
@@ -31,11 +36,20 @@ ARGUMENTS = [
         description="Joint states with effort at 1 kHz; /joint_states of franka_ros2 is a 30 Hz republication.",
     ),
     DeclareLaunchArgument(
-        "params_file", default_value=share("config", "parameters.yaml"), description="Parameters of both nodes."
+        "params_file", default_value=share("config", "parameters.yaml"), description="Parameters of the nodes, YAML."
     ),
-    DeclareLaunchArgument("use_sim_time", default_value="false", description="Take time from /clock."),
-    DeclareLaunchArgument("rviz", default_value="false", description="Open RViz with the package's layout."),
-    DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal."),
+    DeclareLaunchArgument(
+        "use_sim_time", default_value="false", choices=["true", "false"], description="Take time from /clock."
+    ),
+    DeclareLaunchArgument(
+        "rviz", default_value="false", choices=["true", "false"], description="Open RViz with the package's layout."
+    ),
+    DeclareLaunchArgument(
+        "log_level",
+        default_value="info",
+        choices=["debug", "info", "warn", "error", "fatal"],
+        description="What the nodes log.",
+    ),
 ]
 
 
@@ -49,13 +63,13 @@ def node(executable, name):
         parameters=[
             LaunchConfiguration("params_file"),
             {
-                "robot": LaunchConfiguration("robot"),
+                "robot": ParameterValue(LaunchConfiguration("robot"), value_type=str),
                 "arm_prefix": ParameterValue(LaunchConfiguration("arm_prefix"), value_type=str),
                 "use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),
             },
         ],
         remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
-        arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
+        ros_arguments=["--log-level", LaunchConfiguration("log_level")],
     )
 
 

@@ -2,6 +2,8 @@
 """A recorded bag played into both nodes (the bag player needs no rosbag2).
 
 ros2 launch panda_dynamics_ros replay.launch.py bag:=recording.mcap rate:=2.0
+
+Ends with the recording; a recording that cannot be played ends it with exit code 1.
 """
 
 from launch import LaunchDescription
@@ -15,18 +17,27 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "panda_dynamics_ros"
+ARGUMENTS = [
+    DeclareLaunchArgument("bag", description="A rosbag2 recording: .db3, .mcap or its folder."),
+    DeclareLaunchArgument("rate", default_value="1.0", description="Speed of playing, times real time."),
+    DeclareLaunchArgument(
+        "loop", default_value="false", choices=["true", "false"], description="Start again at the end."
+    ),
+]
+
+
+def at_the_end(event, context):
+    if event.returncode:
+        # The one way to an exit code of `ros2 launch` that a script sees.
+        raise RuntimeError(f"the recording was not played: bag_player ended with exit code {event.returncode}")
+    return [EmitEvent(event=Shutdown(reason="the recording has been played"))]
 
 
 def generate_launch_description():
-    arguments = [
-        DeclareLaunchArgument("bag", description="A rosbag2 recording: .db3, .mcap or its folder."),
-        DeclareLaunchArgument("rate", default_value="1.0", description="Speed of playing, times real time."),
-        DeclareLaunchArgument("loop", default_value="false", description="Start again at the end."),
-        DeclareLaunchArgument("robot", default_value="panda", description="panda, panda_ledezma, fr3 or a YAML file."),
-        DeclareLaunchArgument("namespace", default_value="", description="Namespace of all nodes."),
-        DeclareLaunchArgument("rviz", default_value="false", description="Open RViz with the package's layout."),
-        DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal."),
-    ]
+    # First of all, since its arguments are also the player's.
+    nodes = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", "dynamics.launch.py"]))
+    )
     player = Node(
         package=PACKAGE,
         executable="bag_player",
@@ -34,27 +45,15 @@ def generate_launch_description():
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         parameters=[
+            LaunchConfiguration("params_file"),
             {
                 "bag": ParameterValue(LaunchConfiguration("bag"), value_type=str),
                 "rate": ParameterValue(LaunchConfiguration("rate"), value_type=float),
                 "loop": ParameterValue(LaunchConfiguration("loop"), value_type=bool),
-            }
+            },
         ],
-        arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
+        remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
+        ros_arguments=["--log-level", LaunchConfiguration("log_level")],
     )
-    nodes = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(
-            PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", "dynamics.launch.py"])
-        ),
-        launch_arguments={
-            "robot": LaunchConfiguration("robot"),
-            "namespace": LaunchConfiguration("namespace"),
-            "joint_states_topic": "joint_states",
-            "rviz": LaunchConfiguration("rviz"),
-            "log_level": LaunchConfiguration("log_level"),
-        }.items(),
-    )
-    at_the_end = RegisterEventHandler(
-        OnProcessExit(target_action=player, on_exit=[EmitEvent(event=Shutdown(reason="the bag has been played"))])
-    )
-    return LaunchDescription([*arguments, player, nodes, at_the_end])
+    ending = RegisterEventHandler(OnProcessExit(target_action=player, on_exit=at_the_end))
+    return LaunchDescription([*ARGUMENTS, nodes, player, ending])

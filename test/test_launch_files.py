@@ -22,12 +22,13 @@ from panda_dynamics_ros.bags import write_joint_states
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+# What each file declares; demo and replay include dynamics, and have its arguments, too.
 ARGUMENTS = {
     "dynamics": [
         "robot", "namespace", "arm_prefix", "joint_states_topic", "params_file", "use_sim_time", "rviz", "log_level"
     ],
-    "demo": ["namespace", "payload_mass", "seed", "rviz", "log_level"],
-    "replay": ["bag", "rate", "loop", "robot", "namespace", "rviz", "log_level"],
+    "demo": ["payload_mass", "seed"],
+    "replay": ["bag", "rate", "loop"],
 }  # fmt: skip
 NODES = ("dynamics", "payload_estimator", "simulated_panda", "bag_player")
 START, STOP = 90.0, 30.0  # s; the first start on a machine compiles the kernels
@@ -69,16 +70,16 @@ def test_arguments_are_those_that_users_know_and_are_described(name: str) -> Non
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_every_configuration_is_a_declared_argument(name: str) -> None:
     used = {constant(call.args[0]) for call in calls(tree_of(name), "LaunchConfiguration")}
-    assert used <= set(ARGUMENTS[name])
+    assert used
+    assert used <= {*ARGUMENTS[name], *ARGUMENTS["dynamics"]}
 
 
-def test_included_files_are_given_arguments_that_they_have() -> None:
-    for name in ("demo", "replay"):
-        (include,) = calls(tree_of(name), "IncludeLaunchDescription")
-        given = next(keyword.value for keyword in include.keywords if keyword.arg == "launch_arguments")
-        keys = [constant(key) for node in ast.walk(given) if isinstance(node, ast.Dict) for key in node.keys if key]
-        assert keys
-        assert set(keys) <= set(ARGUMENTS["dynamics"])
+@pytest.mark.parametrize("name", ["demo", "replay"])
+def test_files_that_use_the_arguments_of_another_include_it_first(name: str) -> None:
+    """It is the inclusion that declares them."""
+    text = (ROOT / "launch" / f"{name}.launch.py").read_text(encoding="utf-8")
+    assert re.search(r"nodes = IncludeLaunchDescription\([^=]+\"dynamics.launch.py\"", text)
+    assert "LaunchDescription([*ARGUMENTS, nodes, " in text
 
 
 def test_parameter_files_reach_nodes_in_every_namespace() -> None:
@@ -109,9 +110,10 @@ class Launched:
 
     def until(self, pattern: str, patience: float = START) -> None:
         end = time.monotonic() + patience
-        while not re.search(pattern, self.text):
-            assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{self.text}"
-            assert self.process.poll() is None, f"ended before {pattern!r}:\n{self.text}"
+        while not re.search(pattern, text := self.text):
+            assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{text}"
+            assert self.process.poll() is None, f"ended before {pattern!r}:\n{text}"
+            assert "process has died" not in text, f"a node died before {pattern!r}:\n{text}"
             time.sleep(0.1)
 
     def finished_cleanly(self) -> set[str]:
@@ -140,9 +142,13 @@ def prefix(tmp_path: Path) -> Path:
     return prefix
 
 
+def installed(prefix: Path, name: str) -> Path:
+    return prefix / "share" / "panda_dynamics_ros" / "launch" / f"{name}.launch.py"
+
+
 @contextmanager
-def launched(prefix: Path, name: str, **arguments: object) -> Iterator[Launched]:
-    """`ros2 launch panda_dynamics_ros <name>.launch.py`; interrupted at the end if it still runs."""
+def launched(prefix: Path, file: Path, **arguments: object) -> Iterator[Launched]:
+    """`ros2 launch <file>`; interrupted at the end if it still runs."""
     run = "import sys; from launch import LaunchService; from launch.actions import IncludeLaunchDescription as I; "
     run += "from launch.launch_description_sources import AnyLaunchDescriptionSource as S; from launch import "
     run += "LaunchDescription as D; service = LaunchService(argv=sys.argv[2:]); service.include_launch_description("
@@ -156,9 +162,8 @@ def launched(prefix: Path, name: str, **arguments: object) -> Iterator[Launched]
         "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
         "ROS_LOG_DIR": str(prefix / "log"),
     }
-    file = str(prefix / "share" / "panda_dynamics_ros" / "launch" / f"{name}.launch.py")
     log = prefix / "launch.log"
-    command = [sys.executable, "-c", run, file, *(f"{key}:={value}" for key, value in arguments.items())]
+    command = [sys.executable, "-c", run, str(file), *(f"{key}:={value}" for key, value in arguments.items())]
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
     try:
@@ -176,7 +181,7 @@ def launched(prefix: Path, name: str, **arguments: object) -> Iterator[Launched]
 @pytest.mark.ros
 def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
-    with launched(prefix, "demo", namespace="left", payload_mass="0.8") as demo:
+    with launched(prefix, installed(prefix, "demo"), namespace="left", payload_mass="0.8") as demo:
         demo.until(r"left\.panda_dynamics\]: listening to joints panda_joint1")
         demo.until(r"left\.payload_estimator\]: listening to joints panda_joint1")
         demo.until(r"left\.simulated_panda\]: picked up 0\.80 kg")  # after the 8 s of parameters.yaml
@@ -190,7 +195,7 @@ def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> Non
     """All nodes end with the recording; the left arm's joints are those found."""
     names = [f"left_fr3_joint{i + 1}" for i in range(7)]
     write_joint_states(tmp_path / "recording", samples(3000, names=names))
-    with launched(prefix, "replay", bag=tmp_path / "recording", robot="fr3") as replay:
+    with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "recording", robot="fr3") as replay:
         replay.until(r"listening to joints left_fr3_joint1")
         replay.process.wait(START)
     assert replay.process.returncode == 0, replay.text
@@ -202,9 +207,68 @@ def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> Non
 def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Path, tmp_path: Path) -> None:
     parameters = tmp_path / "wrong.yaml"
     parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
-    with launched(prefix, "dynamics", namespace="right", params_file=parameters) as live:
+    with launched(prefix, installed(prefix, "dynamics"), namespace="right", params_file=parameters) as live:
         live.until(r"error: .*memory_s.*-1")  # so the file arrived, and in a namespace
         live.until(
             r"payload_estimator-\d+\]: process has died .*exit code 1.*__ns:=/right.*joint_states:=franka/joint_"
         )
     assert live.finished_cleanly() == {"dynamics"}
+
+
+@pytest.mark.ros
+def test_a_recording_that_cannot_be_played_is_an_error(prefix: Path) -> None:
+    with launched(prefix, installed(prefix, "replay"), bag="/nowhere/bag.mcap") as replay:
+        replay.process.wait(START)
+    assert replay.process.returncode == 1, replay.text
+    assert "error: /nowhere/bag.mcap: expected a rosbag2 recording" in replay.text
+    assert "the recording was not played: bag_player ended with exit code 1" in replay.text
+    assert "Traceback" not in replay.text
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_launch_shows_the_same_arguments_for_all_files(
+    name: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `ros2 launch --show-args` does; the inclusion is found in the installed package."""
+    from launch.launch_description_sources import get_launch_description_from_any_launch_file
+
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join([str(prefix), os.environ.get("AMENT_PREFIX_PATH", "")]))
+    shown = get_launch_description_from_any_launch_file(str(installed(prefix, name))).get_launch_arguments()
+    assert [each.name for each in shown] == list(dict.fromkeys([*ARGUMENTS[name], *ARGUMENTS["dynamics"]]))
+    assert all(len(each.description) > 10 for each in shown)
+
+
+TWO_ARMS = """
+from launch import LaunchDescription
+from launch.actions import GroupAction, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import PathJoinSubstitution
+from launch_ros.actions import PushRosNamespace
+from launch_ros.substitutions import FindPackageShare
+
+def demo(**arguments):
+    file = PathJoinSubstitution([FindPackageShare("panda_dynamics_ros"), "launch", "demo.launch.py"])
+    return IncludeLaunchDescription(PythonLaunchDescriptionSource(file), launch_arguments=arguments.items())
+
+def generate_launch_description():
+    return LaunchDescription([
+        GroupAction([demo(namespace="left", robot="fr3", joint_states_topic="arm/joint_states")]),
+        GroupAction([PushRosNamespace("cell"), demo(namespace="right")]),
+    ])
+"""
+
+
+@pytest.mark.ros
+def test_two_arms_in_two_namespaces_of_another_launch_file(prefix: Path, tmp_path: Path) -> None:
+    """Each with its own arguments: what the first was given does not reach the second."""
+    pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
+    file = tmp_path / "two_arms.launch.py"
+    file.write_text(TWO_ARMS, encoding="utf-8")
+    with launched(prefix, file) as arms:
+        for namespace, joint in {"left": "fr3_joint1", r"cell\.right": "panda_joint1"}.items():
+            for node in ("panda_dynamics", "payload_estimator"):
+                arms.until(rf"\[{namespace}\.{node}\]: listening to joints {joint}")
+    assert arms.process.returncode == 0, arms.text
+    assert len(re.findall("process has finished cleanly", arms.text)) == 6, arms.text
+    assert "Traceback" not in arms.text

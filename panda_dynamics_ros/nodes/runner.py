@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import rclpy
@@ -36,11 +37,28 @@ class StopOnSignal:
 
     def __init__(self) -> None:
         self.stopped = False
+        self._at_once = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Within, a signal ends the process with exit code 0 where it stands.
+
+        For start-up, which may compile kernels for longer than launch waits before it kills, and has done nothing
+        yet that would be cut off.
+        """
+        self._at_once = True
+        try:
+            yield
+        finally:
+            self._at_once = False
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.stopped = True
+        if self._at_once:
+            # Not by an exception: a callback from the compiler, in which the signal may be served, swallows it.
+            os._exit(0)
 
 
 def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
@@ -62,7 +80,8 @@ def run_node(factory: Callable[[], Node], args: list[str] | None = None) -> int:
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopOnSignal()
     try:
-        node = factory()
+        with stop.at_once():
+            node = factory()
         executor = make_executor()
         executor.add_node(node)
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.

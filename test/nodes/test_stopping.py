@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from bag_files import samples
 
 from nodes.probe import Probe
-from nodes.processes import Nodes
+from nodes.processes import PATIENCE, Nodes
 from panda_dynamics_ros.bags import write_joint_states
 
 NAMES = {
@@ -42,6 +44,30 @@ def test_nodes_end_with_code_0(signals: str, probe: Probe, fresh: Nodes, bag: Pa
     codes = {module: fresh.wait(module) for module in NAMES}
     assert codes == dict.fromkeys(NAMES, 0), fresh.logs()
     assert "Traceback" not in fresh.logs()
+
+
+STARTING = """
+import sys, time
+from panda_dynamics_ros.nodes.runner import run_node
+def start():
+    print("starting", flush=True)
+    time.sleep(1e6)
+sys.exit(run_node(start))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_takes_long_to_start_need_not_be_waited_for(number: signal.Signals, fresh: Nodes) -> None:
+    """As the first start does, which compiles: launch would kill it."""
+    process = subprocess.Popen([sys.executable, "-c", STARTING], stdout=subprocess.PIPE, env=fresh.environment)
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"starting\n"
+            process.send_signal(number)
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(
