@@ -21,6 +21,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.joint_samples import NOT_FINITE, JointMapping, resolve_joint_names
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.stamps import to_nanoseconds
 
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
@@ -39,6 +40,7 @@ class JointDataset:
     source: the file the samples came from.
     rejected: how many samples of the file were left out, by reason.
     notes: what else is to be said of the file, a line each.
+    recorded_ns: (N,), the stamps as recorded, to the nanosecond; None where they are known in seconds only.
     """
 
     stamp: FloatArray
@@ -49,6 +51,7 @@ class JointDataset:
     source: str
     rejected: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    recorded_ns: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         stamp = checks.trailing(self.stamp, (), "stamp")
@@ -58,6 +61,15 @@ class JointDataset:
         for name in ("q", "dq", "tau"):
             array = checks.exactly(getattr(self, name), (len(stamp), len(self.names)), name)
             object.__setattr__(self, name, checks.read_only(array))
+        if self.recorded_ns is not None and self.recorded_ns.shape != stamp.shape:
+            raise ArgumentError(f"recorded_ns: expected shape {stamp.shape}, got {self.recorded_ns.shape}")
+
+    @property
+    def stamp_ns(self) -> NDArray[np.int64]:
+        """(N,), the stamps in whole nanoseconds."""
+        if self.recorded_ns is not None:
+            return self.recorded_ns
+        return np.array([to_nanoseconds(stamp) for stamp in self.stamp.tolist()], dtype=np.int64)
 
     @property
     def period_s(self) -> float:
@@ -134,7 +146,7 @@ class _Collection:
         self._arm_prefix = arm_prefix
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
-        self._stamps = array("d")
+        self._stamps, self._recorded_ns = array("d"), array("q")
         self._values = array("d")
         self._rejected: Counter[str] = Counter()
         self._example = ""
@@ -151,7 +163,8 @@ class _Collection:
         names = self._mapping.joint_names
         q, dq, tau = np.array(self._values).reshape(-1, 3, len(names))[keep].swapaxes(0, 1)
         stamp = np.array(self._stamps)[keep]
-        return JointDataset(stamp, q, dq, tau, names, str(stream.path), dict(self._rejected), stream.notes)
+        recorded_ns = np.array(self._recorded_ns)[keep] if self._recorded_ns else None
+        return JointDataset(stamp, q, dq, tau, names, str(stream.path), dict(self._rejected), stream.notes, recorded_ns)
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -166,6 +179,8 @@ class _Collection:
             self._example = self._example or f"; for example {error}"
             return
         self._stamps.append(sample.stamp)
+        if sample.recorded_ns is not None:
+            self._recorded_ns.append(sample.recorded_ns)
         for values in fields:
             self._values.frombytes(values.tobytes())
 

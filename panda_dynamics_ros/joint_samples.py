@@ -71,6 +71,11 @@ def resolve_joint_names(
     raise SampleError(f"names: expected {wanted}{beginning}, got {_listed(available_names)}", MISSING_JOINTS)
 
 
+def link_name(joint_names: Sequence[str], number: int) -> str:
+    """Frame id of a link, 0 (base) to 8 (flange), of an arm with these joints: panda_joint1, .. -> panda_link0."""
+    return f"{joint_names[0].removesuffix('joint1')}link{number}"
+
+
 class JointMapping:
     """Takes the values of some joints out of messages that name them in any order, beside others.
 

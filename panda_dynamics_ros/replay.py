@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import JointDataset
-from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation import ChangeEvent, MomentumObserver, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation.publication import PublicationSchedule
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.model import RobotModel
 
@@ -23,11 +25,13 @@ class Replay:
     ----------
     stamp: (N,), s.
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
+    external_torques: (N, n), N m, of the momentum observer; a payload counts as external.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed measured torque that neither the arm's model nor the payload explains;
         nan while the filters settle.
     mass, mass_std: (N,), kg.
     com, com_std: (N, 3), m, in the flange frame.
+    published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     events: detected changes.
     last: the last estimate while a payload was carried, or of the recording where none was put down.
     """
@@ -36,12 +40,15 @@ class Replay:
     measured_torques: FloatArray
     gravity_torques: FloatArray
     coriolis_torques: FloatArray
+    external_torques: FloatArray
     pose: FloatArray
     residual: FloatArray
     mass: FloatArray
     mass_std: FloatArray
     com: FloatArray
     com_std: FloatArray
+    published: NDArray[np.intp]
+    estimates: tuple[PayloadEstimate, ...]
     events: tuple[ChangeEvent, ...]
     last: PayloadEstimate
 
@@ -63,9 +70,11 @@ def replay(
     progress: called now and then with (samples done, samples in all, estimate).
     """
     estimator, regression = PayloadEstimator(robot), MomentumRegression(robot, "flange", 3.0)
+    observer, schedule = MomentumObserver(robot), PublicationSchedule()
     count = len(data.stamp)
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
-    residual = np.full((count, robot.n), np.nan)
+    residual, external = np.full((count, robot.n), np.nan), np.empty((count, robot.n))
+    published: dict[int, PayloadEstimate] = {}
     events: list[ChangeEvent] = []
     carried: PayloadEstimate | None = None
     previous = data.stamp[0]
@@ -76,6 +85,9 @@ def replay(
             events.append(estimate.event)
             if estimate.event.kind == "release":
                 carried = before
+        if schedule.due(estimate, data.stamp[k]):
+            published[k] = estimate
+        external[k] = observer.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
         dt = data.stamp[k] - previous
         previous = data.stamp[k]
         if dt > estimator.options.max_gap_s:
@@ -93,12 +105,15 @@ def replay(
         measured_torques=data.tau,
         gravity_torques=robot.gravity_torques(data.q),
         coriolis_torques=robot.coriolis_torques(data.q, data.dq),
+        external_torques=external,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
         mass=mass,
         mass_std=mass_std,
         com=com,
         com_std=com_std,
+        published=np.array(list(published), dtype=np.intp),
+        estimates=tuple(published.values()),
         events=tuple(events),
         last=carried or estimator.estimate,
     )

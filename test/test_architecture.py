@@ -33,14 +33,16 @@ ARROWS: dict[str, set[str]] = {
     "codegen": CORE | {"symbolic"},
     "joint_samples": CHECKED,
     "stream_monitor": {"joint_samples", *CHECKED},
-    "bags": {"joint_samples", *CHECKED},
+    "stamps": set(),
+    "bags": {"joint_samples", "stamps", *CHECKED},
     "csv_log": {"bags", "joint_samples", *CHECKED},
-    "dataset": {"bags", "csv_log", "joint_samples", "robot", "model", *CHECKED},
+    "dataset": {"bags", "csv_log", "joint_samples", "stamps", "robot", "model", *CHECKED},
     "estimation": CORE,
     "scene": CORE | {"estimation"},
     "identification": CORE | {"dataset", "joint_samples"},
     "simulation": CORE,
     "replay": CORE | {"estimation", "dataset", "joint_samples", "stream_monitor"},
+    "replay_bag": CORE | {"bags", "dataset", "estimation", "joint_samples", "replay"},
     "reporting": CORE | {"estimation", "identification", "dataset", "replay", "scene"},
 }
 BELOW_ROS = set(ARROWS)

@@ -17,6 +17,7 @@ from panda_dynamics_ros.bags.rosbags_library import JOINT_STATE
 from panda_dynamics_ros.bags.topic import BagFile
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.stamps import BILLION, to_nanoseconds, to_seconds
 
 UNDECODED = "cannot be decoded"
 
@@ -34,6 +35,7 @@ class JointStateSample:
     stamp: s, from the message's header (see `read_joint_states` for headers without stamps).
     names: N joint names.
     position, velocity, effort: (N,), rad, rad/s, N m; of length 0 where the message had none.
+    recorded_ns: the stamp as recorded, to the nanosecond; None where it is known in seconds only.
     """
 
     stamp: float
@@ -41,6 +43,12 @@ class JointStateSample:
     position: FloatArray
     velocity: FloatArray
     effort: FloatArray
+    recorded_ns: int | None = None
+
+    @property
+    def stamp_ns(self) -> int:
+        """The stamp in whole nanoseconds."""
+        return to_nanoseconds(self.stamp) if self.recorded_ns is None else self.recorded_ns
 
 
 class JointStateStream(Iterator[JointStateSample]):
@@ -74,12 +82,14 @@ class JointStateStream(Iterator[JointStateSample]):
         messages = self._messages(files)
         first = list(islice(messages, 2))
         # One clock for the whole stream: a single zero is the beginning of simulated time, two are no stamps.
-        unstamped = all(_seconds(message) == 0.0 for _, message in first)
+        unstamped = all(_nanoseconds(message) == 0 for _, message in first)
         if unstamped and first:
             self._note(f"the headers on {self.topic} have no stamps, so the times of reception are taken")
         for time, message in chain(first, messages):
-            stamp = time * 1e-9 if unstamped else _seconds(message)
-            yield JointStateSample(stamp, tuple(message.name), message.position, message.velocity, message.effort)
+            recorded = time if unstamped else _nanoseconds(message)
+            stamp = to_seconds(*divmod(recorded, BILLION))
+            values = message.position, message.velocity, message.effort
+            yield JointStateSample(stamp, tuple(message.name), *values, recorded)
 
     def _messages(self, files: list[BagFile]) -> Iterator[tuple[int, Any]]:
         """(receive time in ns, message) of all files; what cannot be read is noted."""
@@ -175,9 +185,9 @@ def _not_whole(recording: Path, file: BagFile) -> str:
     return f"{name} is not whole ({file.damage})"
 
 
-def _seconds(message: Any) -> float:
+def _nanoseconds(message: Any) -> int:
     stamp = message.header.stamp
-    return float(stamp.sec + stamp.nanosec * 1e-9)
+    return int(stamp.sec) * BILLION + int(stamp.nanosec)
 
 
 def _decode(data: bytes) -> Any:

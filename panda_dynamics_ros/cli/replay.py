@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros.bags.writing import STORAGES
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
+from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.replay import Replay, replay
+from panda_dynamics_ros.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import floats, payload_entry, write_summary
 
@@ -24,13 +28,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "replay",
         help="torques, poses and payload of a recorded bag, offline",
         description="Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1.., tau1..) through "
-        "the dynamics and the payload estimator.",
+        "the dynamics and the payload estimator. Into DIR go summary.json, pictures, and the folder `results`: a "
+        "rosbag2 with the joint states and what the nodes publish over them (panda_dynamics/gravity_torques, "
+        "coriolis_torques, external_torques, current_pose, o_t_ee; payload_estimator/payload, payload_covariance), "
+        "for PlotJuggler, RViz and `ros2 bag play DIR/results`.",
         epilog="example: panda-dynamics replay recording.mcap --output result",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("bag", metavar="BAG", help="rosbag2 file or folder, or a CSV file")
     parser.add_argument("--robot", default="panda", help="panda, panda_ledezma, fr3 or a YAML file (default: panda)")
     parser.add_argument("--output", type=Path, default=Path("replay_output"), metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--bag-format",
+        choices=(*STORAGES, "none"),
+        help="storage of DIR/results (default: mcap, where rosbags is installed)",
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
     parser.set_defaults(run=run)
 
@@ -44,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     args.output.mkdir(parents=True, exist_ok=True)
     summary = summarise(data, result)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, args.output)]
+    files += _write_bag(data, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary))
         return 0
@@ -93,6 +106,20 @@ def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
         *payload_rows(result.last),
         ("changes", events),
     ]
+
+
+def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | None) -> list[Path]:
+    """The results as a rosbag2; a CSV is replayed without one where rosbags is missing and nobody asked for it."""
+    if storage == "none":
+        return []
+    try:
+        write_replay(folder, data, result, storage or "mcap", overwrite=True)
+    except MissingDependencyError as error:
+        if storage is not None:
+            raise
+        warnings.warn(f"{folder} is not written: {error}", stacklevel=2)
+        return []
+    return [folder]
 
 
 def _write_files(data: JointDataset, robot: RobotModel, result: Replay, output: Path) -> list[Path]:

@@ -78,7 +78,7 @@ class BagPlayerNode(Node):
 
 def _message(sample: JointStateSample) -> JointState:
     message = JointState(name=list(sample.names))
-    message.header.stamp = conversions.time_message(sample.stamp)
+    message.header.stamp = conversions.exact_time_message(sample.stamp_ns)
     message.position = conversions.doubles(sample.position)
     message.velocity = conversions.doubles(sample.velocity)
     message.effort = conversions.doubles(sample.effort)

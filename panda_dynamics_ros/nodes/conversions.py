@@ -16,17 +16,23 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.stamps import BILLION, to_nanoseconds, to_seconds
 
 
 def seconds(stamp: Time) -> float:
     """A message stamp as seconds."""
-    return stamp.sec + 1e-9 * stamp.nanosec
+    return to_seconds(stamp.sec, stamp.nanosec)
 
 
 def time_message(stamp: float) -> Time:
     """Seconds as a message stamp, rounded to the nanosecond."""
-    nanoseconds = round(stamp * 1e9)
-    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+    return exact_time_message(to_nanoseconds(stamp))
+
+
+def exact_time_message(nanoseconds: int) -> Time:
+    """Whole nanoseconds as a message stamp."""
+    sec, nanosec = divmod(nanoseconds, BILLION)
+    return Time(sec=sec, nanosec=nanosec)
 
 
 def doubles(values: FloatArray) -> array[float]:

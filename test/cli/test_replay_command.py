@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import sys
 
 import numpy as np
 import pytest
 
-from panda_dynamics_ros import InertialParameters, load_robot
-from panda_dynamics_ros.bags import JointStateSample, write_joint_states
+from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
+from panda_dynamics_ros.bags import JointStateSample, rosbags_library, write_joint_states
 from panda_dynamics_ros.cli import main
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
@@ -33,9 +34,8 @@ def recording(tmp_path_factory):
     dq, ddq = amplitude * w * np.cos(phase), -amplitude * w**2 * np.sin(phase)
     tau = robot.with_payload(PAYLOAD).inverse_dynamics(q, dq, ddq) + robot.friction_torques(dq)
     names = ("panda_finger_joint1", *robot.joint_names)
-    pad = np.zeros(1)
     samples = [
-        JointStateSample(100.0 + stamp[k], names, *(np.concatenate((pad, x[k])) for x in (q, dq, tau)))
+        JointStateSample(100.0 + stamp[k], names, *np.column_stack((np.zeros(3), [q[k], dq[k], tau[k]])))
         for k in range(len(stamp))
     ]
     path = tmp_path_factory.mktemp("bag") / "carried"
@@ -83,6 +83,42 @@ def test_the_real_1_khz_log(panda_1khz_log, tmp_path, capsys):
     ratio = np.array(summary["torque_residual_rms"]) / [0.26, 0.58, 0.24, 0.29, 0.15, 0.10, 0.07]
     assert (ratio > 0.4).all()
     assert (ratio < 1.5).all()
+
+
+def test_results_are_written_as_a_bag(recording, tmp_path, capsys):
+    """As mcap; a second run replaces it, in the format asked for."""
+    replayed(recording, tmp_path, capsys)
+    assert (tmp_path / "results" / "results.mcap").is_file()
+    assert (tmp_path / "results" / "metadata.yaml").is_file()
+    assert len(load_dataset(tmp_path / "results").stamp) == 1200
+    replayed(recording, tmp_path, capsys, "--bag-format", "sqlite3")
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["metadata.yaml", "results.db3"]
+    replayed(recording, tmp_path / "without", capsys, "--bag-format", "none")
+    assert not (tmp_path / "without" / "results").exists()
+
+
+def test_what_is_no_bag_is_not_replaced(recording, tmp_path, capsys):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "thesis.tex").write_text("years of work")
+    assert main(["replay", str(recording), "--output", str(tmp_path), "--json"]) == 2
+    assert "holds something else" in capsys.readouterr().err
+    assert (tmp_path / "results" / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--bag-format", "mcap"), 2)])
+def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monkeypatch):
+    """Results as a bag then are only for those who ask."""
+    columns = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
+    rows = [",".join([str(0.01 * k), *["0.1"] * 14, *["1.0"] * 7]) for k in range(60)]
+    (tmp_path / "log.csv").write_text("\n".join([",".join(columns), *rows]))
+    for name in ("rosbags", "rosbags.typesys", "rosbags.rosbag2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    rosbags_library.typestore.cache_clear()
+    assert main(["replay", str(tmp_path / "log.csv"), "--output", str(tmp_path / "out"), *options]) == code
+    assert (tmp_path / "out" / "summary.json").is_file()
+    error = capsys.readouterr().err
+    assert "rosbags: expected the library to be installed" in error
+    assert ("warning" in error) == (code == 0)
 
 
 @pytest.mark.parametrize(
