@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from panda_dynamics_ros.bags import JointStateSample, read_joint_states
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE
 from panda_dynamics_ros.nodes.runner import run_node
 
 BURST = 10  # messages at most in one go: subscribers' queues hold fifty
@@ -43,7 +44,7 @@ class BagPlayerNode(Node):
         self._delay = delay
         self._began = math.inf
         self._patience = time.monotonic() + SUBSCRIBER_PATIENCE
-        self._publisher = self.create_publisher(JointState, "joint_states", 50)
+        self._publisher = self.create_publisher(JointState, "joint_states", 50, qos_overriding_options=OVERRIDABLE)
         self.create_timer(PERIOD, self._on_timer)
         self.get_logger().info(f"playing {len(self._samples)} messages of {path} at {self._rate:g} times real time")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -17,7 +16,7 @@ from sensor_msgs.msg import JointState
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.joint_samples import JointMapping, resolve_joint_names
+from panda_dynamics_ros.joint_samples import JointMapping, link_name, resolve_joint_names
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.pose import from_column_major
@@ -54,7 +53,7 @@ class JointStateInput:
         self._mapping: JointMapping | None = None
         self._last_arrival = node.get_clock().now()
         self._unreported = 0
-        node.add_on_set_parameters_callback(self._on_parameters)
+        node.add_post_set_parameters_callback(self._on_parameters)
         node.create_subscription(
             JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE
         )
@@ -80,16 +79,12 @@ class JointStateInput:
     @property
     def base_frame(self) -> str:
         """Frame id of the arm's base, known once a message came."""
-        return self._base_frame or self._link_name(0)
+        return self._base_frame or link_name(self.joint_names or self.robot.joint_names, 0)
 
     @property
     def flange_frame(self) -> str:
         """Frame id of the flange, known once a message came."""
-        return self._flange_frame or self._link_name(8)
-
-    def _link_name(self, number: int) -> str:
-        first = (self.joint_names or self.robot.joint_names)[0]
-        return f"{first.removesuffix('joint1')}link{number}"
+        return self._flange_frame or link_name(self.joint_names or self.robot.joint_names, 8)
 
     def _on_message(self, message: JointState) -> None:
         self._last_arrival = self._node.get_clock().now()
@@ -111,11 +106,11 @@ class JointStateInput:
         self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}")
         return self._mapping
 
-    def _on_parameters(self, changed: list[Parameter]) -> SetParametersResult:
+    def _on_parameters(self, changed: list[Parameter]) -> None:
+        """Take over what was changed, once all of it was accepted."""
         for parameter in changed:
             if parameter.name == "stale_timeout_s":
                 self._stale_timeout = parameter.value
-        return SetParametersResult(successful=True)
 
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""

@@ -4,29 +4,31 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
+from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator
-from panda_dynamics_ros.estimation.payload_file import save_estimate
+from panda_dynamics_ros.errors import DataFileNotFoundError, PandaDynamicsError
+from panda_dynamics_ros.estimation import ChangeEvent, EstimatorOptions, PayloadEstimator
+from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
+from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
 from panda_dynamics_ros.nodes.payload_markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 
-STAMP_ROUNDING = 1e-6  # s: seconds since 1970 in a double are a quarter of a microsecond apart
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -36,85 +38,95 @@ class PayloadEstimatorNode(Node):
     def __init__(self) -> None:
         super().__init__("payload_estimator")
         self._input = JointStateInput(self, self._on_sample)
-        self._publish_period = parameters.in_range(
-            self,
-            "publish_period_s",
-            0.02,
-            "Period of ~/payload, s; a change is published at once.",
-            0.001,
-            10.0,
+        period = parameters.in_range(
+            self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
+        self._schedule = PublicationSchedule(period)
         self._enabled = parameters.switch(self, "enabled", True, "Whether samples are taken in (see ~/set_enabled).")
-        self._save_path = parameters.fixed(self, "save_path", "~/.ros/panda_payload.yaml", "Where ~/save writes.")
+        self._estimator = PayloadEstimator(self._input.robot, **self._declare_options())
+        self._declare_saving()
         load_service = parameters.fixed(
             self, "set_load_service", "service_server/set_load", "Franka's service that ~/apply_load calls."
         )
-        self._estimator = PayloadEstimator(self._input.robot, **self._declare_options())
         self._load_client = FrankaLoadClient(self, load_service)
-        self._warm_up()
-        self._published_stamp = -np.inf
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
-        self._payload = self.create_publisher(InertiaStamped, "~/payload", LATCHED, qos_overriding_options=OVERRIDABLE)
-        self._covariance = self.create_publisher(Float64MultiArray, "~/payload_covariance", 10)
+        self._payload = self._publisher(InertiaStamped, "~/payload", LATCHED)
+        self._covariance = self._publisher(Float64MultiArray, "~/payload_covariance", 10)
         self._markers = PayloadMarkers(self, self._input, lambda: self._estimator.estimate)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics", 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/tare", self._on_tare)
         self.create_service(Trigger, "~/save", self._on_save)
         self.create_service(Trigger, "~/apply_load", self._on_apply_load)
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
-        self.add_on_set_parameters_callback(self._on_parameters)
+        self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._publish_diagnostics)
+
+    def _publisher(self, message_type: type, topic: str, qos: QoSProfile | int) -> Publisher:
+        return self.create_publisher(message_type, topic, qos, qos_overriding_options=OVERRIDABLE)
 
     def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
 
-        def option(name: str, default: float, description: str, low: float, high: float) -> float:
-            return float(parameters.fixed(self, name, default, description, low, high))
+        defaults = EstimatorOptions()
 
+        def option(field: str, unit: str, description: str, low: float, high: float) -> float:
+            return float(parameters.fixed(self, f"{field}{unit}", getattr(defaults, field), description, low, high))
+
+        mass = "How heavy payloads are, kg, at one sigma (the Panda carries 3 kg)."
+        com = "How far from the flange their centre of mass is, m, at one sigma."
         return {
-            "mass_std": option(
-                "mass_std_kg", 1.5, "How heavy payloads are, kg, at one sigma (the Panda carries 3 kg).", 1e-3, 100.0
-            ),
-            "com_std": option(
-                "com_std_m", 0.1, "How far from the flange their centre of mass is, m, at one sigma.", 1e-3, 10.0
-            ),
+            "mass_std": option("mass_std", "_kg", mass, 1e-3, 100.0),
+            "com_std": option("com_std", "_m", com, 1e-3, 10.0),
             "inertia_std": option(
-                "inertia_std_kgm2", 0.02, "Their inertia about the flange, kg m^2, at one sigma.", 1e-5, 10.0
+                "inertia_std", "_kgm2", "Their inertia about the flange, kg m^2, at one sigma.", 1e-5, 10.0
             ),
             "bandwidth_hz": option(
-                "bandwidth_hz", 3.0, "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0
+                "bandwidth_hz", "", "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0
             ),
             "memory_s": option(
-                "memory_s", 8.0, "Time in motion after which information has leaked to 1/e, s.", 0.1, 1e6
+                "memory_s", "", "Time in motion after which information has leaked to 1/e, s.", 0.1, 1e6
             ),
         }
 
-    def _warm_up(self) -> None:
-        """Compile, or load what was compiled before, while nothing waits for an answer yet."""
-        rehearsal = PayloadEstimator(self._input.robot)
-        limits = self._input.robot.limits
-        middle = 0.5 * (limits.lower + limits.upper)
-        for k in range(150):
-            rehearsal.update(0.01 * k, middle, 0.0 * middle, 0.0 * middle)
-        rehearsal.tare()
+    def _declare_saving(self) -> None:
+        """Where and when the estimate is saved, and whether to go on from it."""
+        path = parameters.fixed(
+            self, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
+        )
+        self._save_path = path or f"~/.ros{self.get_namespace().rstrip('/')}/panda_payload.yaml"
+        self._save_problem = ""
+        autosave = "Period of saving to save_path by itself, s, and at the end; 0: only when ~/save is called."
+        self._autosave_period = parameters.fixed(self, "autosave_period_s", 0.0, autosave, 0.0, 3600.0)
+        if self._autosave_period > 0.0:
+            self.create_timer(self._autosave_period, self._autosave)
+        if parameters.fixed(self, "restore", False, "Go on from what save_path holds, where there is such a file."):
+            self._restore()
+
+    def _restore(self) -> None:
+        """Go on from the saved estimate. A file that is not there is a first start; one that is no good, an error."""
+        try:
+            memory = load_estimate(self._save_path)
+        except DataFileNotFoundError as error:
+            self.get_logger().warning(f"nothing is restored: {error}")
+            return
+        self._estimator.restore(memory.vector, memory.covariance, memory.tare)
+        mass = self._estimator.estimate.mass
+        self.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(self._save_path).expanduser()}")
 
     def _on_sample(self, message: JointState, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         self._markers.remember(message.header.stamp, q)
         if not self._enabled:
             return
         estimate = self._estimator.update(stamp, q, dq, tau)
-        if estimate.stamp != stamp:
-            return  # the sample was only filtered, or left out for its stamp
-        changed = estimate.event is not None and estimate.event is not self._last_change
-        if estimate.event is not None and changed:
+        if not self._schedule.due(estimate, stamp):
+            return
+        frame = self._input.flange_frame
+        self._payload.publish(conversions.inertia_message(message.header.stamp, frame, estimate.payload))
+        self._covariance.publish(conversions.matrix_message(estimate.covariance))
+        if estimate.event is not None:  # published at once, and once
             self._report_change(estimate.event)
-        if changed or not 0.0 <= stamp - self._published_stamp < self._publish_period - STAMP_ROUNDING:
-            self._published_stamp = stamp
-            frame = self._input.flange_frame
-            self._payload.publish(conversions.inertia_message(message.header.stamp, frame, estimate.payload))
-            self._covariance.publish(conversions.matrix_message(estimate.covariance))
 
     def _report_change(self, event: ChangeEvent) -> None:
         self._last_change = event
@@ -146,15 +158,18 @@ class PayloadEstimatorNode(Node):
             "last_change": self._last_change.kind if self._last_change else "",
             "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
         }
-        return conversions.status_message(DiagnosticStatus.OK, f"{diagnostic_name(self)}: estimate", summary, values)
+        level = DiagnosticStatus.OK
+        if self._save_problem:
+            level, summary = DiagnosticStatus.WARN, self._save_problem
+        return conversions.status_message(level, f"{diagnostic_name(self)}: estimate", summary, values)
 
-    def _on_parameters(self, changed: list[Parameter]) -> SetParametersResult:
+    def _on_parameters(self, changed: list[Parameter]) -> None:
+        """Take over what was changed, once all of it was accepted."""
         for parameter in changed:
             if parameter.name == "publish_period_s":
-                self._publish_period = parameter.value
+                self._schedule.period = parameter.value
             elif parameter.name == "enabled":
                 self._enabled = parameter.value
-        return SetParametersResult(successful=True)
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._estimator.reset()
@@ -168,13 +183,31 @@ class PayloadEstimatorNode(Node):
         return response
 
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            path = save_estimate(self._estimator.estimate, self._save_path)
-        except OSError as error:
-            response.success, response.message = False, f"not saved: {error}"
-        else:
-            response.success, response.message = True, f"saved to {path}"
+        response.success, response.message = self._save()
         return response
+
+    def _save(self) -> tuple[bool, str]:
+        """Whether that worked, and in words."""
+        try:
+            path = save_estimate(self._estimator.estimate, self._estimator.memory, self._save_path)
+        except OSError as error:
+            self._save_problem = f"not saved: {error}"
+            return False, self._save_problem
+        self._save_problem = ""
+        return True, f"saved to {path}"
+
+    def _autosave(self) -> None:
+        if self._estimator.counts.used == 0:
+            return  # what is in the file is worth more than what is known here
+        done, words = self._save()
+        if not done:
+            self.get_logger().warning(words, throttle_duration_sec=60.0)
+
+    def destroy_node(self) -> None:
+        """Save for the last time, where the node saves by itself, and end."""
+        if self._autosave_period > 0.0:
+            self._autosave()
+        super().destroy_node()
 
     def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
@@ -190,9 +223,19 @@ class PayloadEstimatorNode(Node):
         return response
 
 
+def _warm_up() -> None:
+    """Compile, or load what was compiled before, while nothing waits for an answer yet."""
+    robot = load_robot("panda")
+    rehearsal = PayloadEstimator(robot)
+    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    for k in range(150):
+        rehearsal.update(0.01 * k, middle, 0.0 * middle, 0.0 * middle)
+    rehearsal.tare()
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(PayloadEstimatorNode, args)
+    return run_node(PayloadEstimatorNode, args, prepare=_warm_up)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
 from panda_dynamics_ros.nodes.scene_markers import SceneMarkers
 from panda_dynamics_ros.scene import ArmScene, ContactWrench
 
@@ -23,7 +23,7 @@ class RobotMarkers:
         self._scene.at(source.robot.limits.lower)  # compiles, while nothing waits for an answer yet
         self._latest: tuple[Time, FloatArray, ContactWrench | None] | None = None
         self._markers: SceneMarkers | None = None
-        self._publisher = node.create_publisher(MarkerArray, "~/robot_markers", 1)
+        self._publisher = node.create_publisher(MarkerArray, "~/robot_markers", 1, qos_overriding_options=OVERRIDABLE)
         node.create_timer(PERIOD, self._publish)
 
     def remember(self, stamp: Time, q: FloatArray, contact: ContactWrench | None = None) -> None:

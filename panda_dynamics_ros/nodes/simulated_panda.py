@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import SimulatedPanda
@@ -61,8 +62,10 @@ class SimulatedPandaNode(Node):
         self._carrying = False
         self._manual = False
         self._message = self._blank_message(robot.joint_names)
-        self._joint_states = self.create_publisher(JointState, "joint_states", 50)
-        self._truth = self.create_publisher(InertiaStamped, "~/payload_truth", LATCHED)
+        self._joint_states = self.create_publisher(JointState, "joint_states", 50, qos_overriding_options=OVERRIDABLE)
+        self._truth = self.create_publisher(
+            InertiaStamped, "~/payload_truth", LATCHED, qos_overriding_options=OVERRIDABLE
+        )
         self.create_service(Trigger, "~/pick", self._on_pick)
         self.create_service(Trigger, "~/release", self._on_release)
         self._origin = self._clock_origin = self.get_clock().now().nanoseconds
