@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes and offline replay say the same of one recording, to 1e-9, stamp by stamp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from bag_files import TYPES
+from geometry_msgs.msg import InertiaStamped, PoseStamped
+from motion import PAYLOAD, coloured, sinusoids, torques
+from rclpy.qos import QoSProfile
+from rosbags.rosbag2 import Reader
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from nodes.probe import Probe, Ready, values_of
+from nodes.processes import Nodes
+from panda_dynamics_ros import RobotModel, load_dataset
+from panda_dynamics_ros.bags import JointStateSample, write_joint_states
+from panda_dynamics_ros.replay import replay
+from panda_dynamics_ros.replay_bag import write_replay
+
+START = 1_700_000_000_123_456_789  # ns: more digits than a double has
+COUNT, PICK = 1800, 900
+NAMES = ("fr3_joint3", "fr3_finger_joint1", *(f"fr3_joint{i}" for i in (7, 1, 5, 2, 6, 4)))
+STAMPED = {
+    "panda_dynamics/gravity_torques": JointState,
+    "panda_dynamics/coriolis_torques": JointState,
+    "panda_dynamics/external_torques": JointState,
+    "panda_dynamics/current_pose": PoseStamped,
+    "payload_estimator/payload": InertiaStamped,
+}
+# Without a stamp of their own; each comes right after the one that has it.
+FOLLOWING = {
+    "panda_dynamics/o_t_ee": "panda_dynamics/current_pose",
+    "payload_estimator/payload_covariance": "payload_estimator/payload",
+}
+ALL = QoSProfile(depth=2 * COUNT)
+LOSSLESS = {"history": "keep_last", "depth": 2 * COUNT, "reliability": "reliable"}
+
+
+class Said(NamedTuple):
+    """What was said about the sample with this stamp: numbers, and names or frame."""
+
+    stamp: int
+    numbers: list[float]
+    words: list[str]
+
+
+def numbers_of(message: Any) -> list[float]:
+    """All numbers of a message but its stamp, in a fixed order."""
+    if hasattr(message, "effort"):
+        return [*message.position, *message.velocity, *message.effort]
+    if hasattr(message, "data"):
+        return [*message.data, *(x for dim in message.layout.dim for x in (dim.size, dim.stride))]
+    if hasattr(message, "pose"):
+        p, o = message.pose.position, message.pose.orientation
+        return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
+    i = message.inertia
+    return [i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz]
+
+
+def said(message: Any, stamped: Any) -> Said:
+    stamp, words = stamped.header.stamp, [message.header.frame_id] if hasattr(message, "header") else []
+    if hasattr(message, "name"):
+        words += message.name
+    if hasattr(message, "layout"):
+        words += [dim.label for dim in message.layout.dim]
+    return Said(stamp.sec * 10**9 + stamp.nanosec, numbers_of(message), words)
+
+
+def recording(robot: RobotModel, folder: Path) -> Path:
+    """Joints of an FR3 in disorder; a pick, a sample twice, one late, one of nan, one without joint 3, and a gap."""
+    motion = sinusoids(0.001 * COUNT)
+    carried = np.arange(COUNT) >= PICK
+    tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
+    tau += coloured(robot, motion.stamp, np.random.default_rng(3))
+    order = [int(name[-1]) - 1 for name in NAMES]
+    stamps = START + 1_000_000 * np.arange(COUNT) + np.random.default_rng(4).integers(0, 9999, COUNT)
+    stamps[1500:] += 700_000_000
+
+    def sample(k: int, stamp: int, names: Sequence[str] = NAMES) -> JointStateSample:
+        columns = [order[NAMES.index(name)] for name in names]
+        position, velocity, effort = (x[k, columns] for x in arrays)
+        return JointStateSample(1e-9 * stamp, tuple(names), position, velocity, effort, stamp)
+
+    arrays = motion.q, motion.dq, tau
+    samples = [sample(k, int(stamps[k])) for k in range(COUNT)]
+    bad = sample(700, int(stamps[700]) + 50_000)
+    bad.effort[3] = np.nan
+    samples[701:701] = [
+        sample(700, int(stamps[700])),
+        sample(10, int(stamps[690])),
+        bad,
+        sample(700, int(stamps[700]) + 60_000, NAMES[1:]),
+    ]
+    write_joint_states(folder, samples)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bag(panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recording(panda, tmp_path_factory.mktemp("bag") / "recording")
+
+
+@pytest.fixture(scope="module")
+def online(bag: Path, probe: Probe, nodes: Nodes) -> dict[str, list[Said]]:
+    """What the nodes publish while the player plays. Queues are made deep enough that nothing gets lost on the way."""
+    space = nodes.namespace
+    deep = {f"qos_overrides.{space}/joint_states.subscription.{policy}": value for policy, value in LOSSLESS.items()}
+    for module, node in (("dynamics", "panda_dynamics"), ("payload_estimator", "payload_estimator")):
+        topics = [f"{space}/{topic}" for topic in (*STAMPED, *FOLLOWING) if topic.startswith(node)]
+        depths = {f"qos_overrides.{topic}.publisher.depth": 2 * COUNT for topic in topics}
+        nodes.start(module, **deep, **depths)
+    heard: dict[str, list[Any]] = {}
+    for topic, kind in (*STAMPED.items(), *((topic, Float64MultiArray) for topic in FOLLOWING)):
+        heard[topic] = probe.listen(kind, f"{space}/{topic}", ALL)
+    own = [probe.node.count_publishers(f"{space}/{topic}") for topic in heard]
+    assert own == [1] * len(heard)
+    probe.until(lambda: probe.node.count_subscribers(f"{space}/joint_states") == 2, "both nodes to listen")
+    depth = {f"qos_overrides.{space}/joint_states.publisher.depth": 2 * COUNT}
+    nodes.start("bag_player", bag=bag, start_delay_s=1.0, **depth)
+    # Good ones, and the two whose stamps do not advance; two are refused by both nodes.
+    played: dict[str, Ready] = {
+        f"{space[1:]}/{node}: input": lambda values: values["received"] == str(COUNT + 2)
+        for node in ("panda_dynamics", "payload_estimator")
+    }
+    status = probe.diagnostics(played)
+    assert [values_of(each)["rejected"] for each in status.values()] == ["2", "2"]
+    assert nodes.wait("bag_player") == 0
+    probe.until(lambda: len(heard["panda_dynamics/o_t_ee"]) == COUNT + 2, "the last answers")
+    probe.spin(0.5)
+    result = {topic: [said(message, message) for message in heard[topic]] for topic in STAMPED}
+    for topic, leader in FOLLOWING.items():
+        assert len(heard[topic]) == len(heard[leader])
+        result[topic] = [said(*pair) for pair in zip(heard[topic], heard[leader], strict=True)]
+    return result
+
+
+@pytest.fixture(scope="module")
+def offline(bag: Path, panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Said]]:
+    """What the results of a replay hold."""
+    data = load_dataset(bag, panda)
+    assert (len(data.stamp), sum(data.rejected.values())) == (COUNT, 4)
+    result = replay(data, panda)
+    assert [event.kind for event in result.events] == ["pick"]
+    folder = tmp_path_factory.mktemp("replayed") / "results"
+    write_replay(folder, data, result)
+    read: dict[str, list[Any]] = {}
+    with Reader(folder) as reader:
+        for connection, _, content in reader.messages():
+            read.setdefault(connection.topic[1:], []).append(TYPES.deserialize_cdr(content, connection.msgtype))
+    found = {topic: [said(message, message) for message in read[topic]] for topic in STAMPED}
+    for topic, leader in FOLLOWING.items():
+        found[topic] = [said(*pair) for pair in zip(read[topic], read[leader], strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("topic", [*STAMPED, *FOLLOWING])
+def test_node_and_replay_agree(topic: str, online: dict[str, list[Said]], offline: dict[str, list[Said]]) -> None:
+    """Of a sample that came twice or late, `dynamics` speaks, too; the replay leaves it out."""
+    expected = {each.stamp: each for each in offline[topic]}
+    got = {each.stamp: each for each in reversed(online[topic]) if each.stamp in expected}  # the first of a stamp
+    assert got.keys() == expected.keys()
+    assert len(online[topic]) <= len(expected) + 2
+    for stamp, each in expected.items():
+        assert got[stamp].words == each.words
+        np.testing.assert_allclose(got[stamp].numbers, each.numbers, rtol=0.0, atol=1e-9, err_msg=f"at {stamp} ns")
