@@ -58,6 +58,12 @@ class Nodes:
         """The exit code of a node that ends by itself or was told to; `stop` reports it no more."""
         return self._running.pop(module).wait(PATIENCE)
 
+    def kill(self, module: str) -> None:
+        """End a node by SIGKILL; `stop` reports it no more."""
+        process = self._running.pop(module)
+        process.kill()
+        process.wait(PATIENCE)
+
     def stop(self) -> dict[str, int]:
         """Interrupt what still runs; the exit codes of all nodes (-9: did not end when asked)."""
         for name in self.running():
