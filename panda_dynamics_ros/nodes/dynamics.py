@@ -12,6 +12,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import MomentumObserver
@@ -31,7 +32,6 @@ class DynamicsNode(Node):
         )
         self._input = JointStateInput(self, self._on_sample)
         self._observer = MomentumObserver(self._input.robot, bandwidth)
-        self._warm_up()
         self._gravity = self._publisher(JointState, "~/gravity_torques")
         self._coriolis = self._publisher(JointState, "~/coriolis_torques")
         self._external = self._publisher(JointState, "~/external_torques")
@@ -39,18 +39,11 @@ class DynamicsNode(Node):
         self._o_t_ee = self._publisher(Float64MultiArray, "~/o_t_ee")
         self._o_t_ee_message = conversions.empty_o_t_ee()
         self._markers = RobotMarkers(self, self._input)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics")
         self.create_timer(1.0, self._publish_diagnostics)
 
     def _publisher(self, message_type: type, topic: str) -> Publisher:
         return self.create_publisher(message_type, topic, 10, qos_overriding_options=OVERRIDABLE)
-
-    def _warm_up(self) -> None:
-        """Compile, or load what was compiled before, while nothing waits for an answer yet."""
-        robot = self._input.robot
-        middle = 0.5 * (robot.limits.lower + robot.limits.upper)
-        robot_state(robot, middle, 0.0 * middle)
-        MomentumObserver(robot).update(0.0, middle, 0.0 * middle, 0.0 * middle)
 
     def _on_sample(self, message: JointState, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         header_stamp, names = message.header.stamp, self._input.joint_names
@@ -71,9 +64,17 @@ class DynamicsNode(Node):
         self._diagnostics.publish(message)
 
 
+def _warm_up() -> None:
+    """Compile, or load what was compiled before, while nothing waits for an answer yet."""
+    robot = load_robot("panda")
+    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    robot_state(robot, middle, 0.0 * middle)
+    MomentumObserver(robot).update(0.0, middle, 0.0 * middle, 0.0 * middle)
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(DynamicsNode, args)
+    return run_node(DynamicsNode, args, prepare=_warm_up)
 
 
 if __name__ == "__main__":

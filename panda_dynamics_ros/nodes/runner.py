@@ -43,11 +43,7 @@ class StopOnSignal:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Within, a signal ends the process with exit code 0 where it stands.
-
-        For start-up, which may compile kernels for longer than launch waits before it kills, and has done nothing
-        yet that would be cut off.
-        """
+        """Within, a signal ends the process with exit code 0 where it stands."""
         self._at_once = True
         try:
             yield
@@ -72,16 +68,21 @@ def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
             executor.spin_once(timeout_sec=0.1)
 
 
-def run_node(factory: Callable[[], Node], args: list[str] | None = None) -> int:
+def run_node(
+    factory: Callable[[], Node], args: list[str] | None = None, prepare: Callable[[], None] | None = None
+) -> int:
     """Spin the node that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
 
-    A node with an attribute `done` ends by itself once that is true.
+    `prepare` is called first, while nobody knows of the node: it may compile for longer than launch waits before it
+    kills, and be stopped at any time. A node with an attribute `done` ends by itself once that is true.
     """
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopOnSignal()
-    try:
+    if prepare is not None:
         with stop.at_once():
-            node = factory()
+            prepare()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = factory()
         executor = make_executor()
         executor.add_node(node)
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.

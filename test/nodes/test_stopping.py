@@ -35,9 +35,14 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_nodes_end_with_code_0(signals: str, probe: Probe, fresh: Nodes, bag: Path) -> None:
-    processes = {module: fresh.start(module, **_parameters(module, bag)) for module in NAMES}
     wanted = {(name, fresh.namespace) for name in NAMES.values()}
-    probe.until(lambda: wanted <= set(probe.node.get_node_names_and_namespaces()), "all nodes")
+
+    def seen() -> set[tuple[str, str]]:
+        return wanted & set(probe.node.get_node_names_and_namespaces())
+
+    probe.until(lambda: not seen(), "the nodes of the test before to be gone")
+    processes = {module: fresh.start(module, **_parameters(module, bag)) for module in NAMES}
+    probe.until(lambda: seen() == wanted, "all nodes")
     for number in SIGNALS[signals]:
         for process in processes.values():
             process.send_signal(number)
@@ -52,7 +57,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 def start():
     print("starting", flush=True)
     time.sleep(1e6)
-sys.exit(run_node(start))
+sys.exit(run_node(None, prepare=start))
 """
 
 
