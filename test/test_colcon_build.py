@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package as users build it: by colcon in a workspace, installed, and run from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "panda_dynamics_ros"
+EXECUTABLES = {"dynamics", "payload_estimator", "simulated_panda", "bag_player", "panda-dynamics"}
+PATIENCE = 90.0  # s, for a command; the first start on a machine compiles the kernels
+
+pytest.importorskip("colcon_ros", reason="colcon is not installed")
+
+# Publishes joint states at 50 Hz until both nodes have answered.
+LISTENER = """
+import time, rclpy
+from geometry_msgs.msg import InertiaStamped
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = rclpy.create_node("listener")
+heard = set()
+publisher = node.create_publisher(JointState, "joint_states", 10)
+torques, payload = "panda_dynamics/gravity_torques", "payload_estimator/payload"
+node.create_subscription(JointState, torques, lambda message: heard.add(f"{len(message.effort)} torques"), 10)
+node.create_subscription(InertiaStamped, payload, lambda message: heard.add(message.header.frame_id), 10)
+message = JointState(name=[f"panda_joint{i + 1}" for i in range(7)], velocity=[0.0] * 7, effort=[1.0] * 7)
+message.position = [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8]
+for k in range(50 * 80):
+    message.header.stamp.sec, message.header.stamp.nanosec = 1000 + k // 50, k % 50 * 20_000_000
+    publisher.publish(message)
+    rclpy.spin_once(node, timeout_sec=0.02)
+    if len(heard) == 2:
+        break
+print("heard", *sorted(heard), flush=True)
+rclpy.shutdown()
+"""
+
+
+class Workspace:
+    """A colcon workspace with this package alone, built."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.prefix = folder / "install" / NAME
+        self.libraries = self.prefix / "lib" / NAME
+        (folder / "src").mkdir()
+        (folder / "src" / NAME).symlink_to(ROOT)
+        self.log = self.colcon("build", "--executor", "sequential")
+        self._take_compiled_kernels()
+
+    def colcon(self, *arguments: str) -> str:
+        """What a colcon command prints; it must succeed."""
+        command = [sys.executable, "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
+        environment = {**os.environ, "COLCON_HOME": str(self.folder / "home")}
+        done = subprocess.run(
+            [*command, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120.0
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def _take_compiled_kernels(self) -> None:
+        """Spare the installed copy half a minute of compiling: numba's cache fits files of equal time and size."""
+        (site,) = self.prefix.glob(f"lib/python*/site-packages/{NAME}")
+        for file in (ROOT / NAME).glob("**/__pycache__/*.nb[ci]"):
+            target = site / file.relative_to(ROOT / NAME)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy2(file, target)
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """A command in a shell that has sourced the workspace; it prints to `output`."""
+        line = f". {shlex.quote(str(self.folder))}/install/local_setup.sh && exec {shlex.join(command)}"
+        environment = {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+            "ROS_LOG_DIR": str(self.folder / "log"),
+        }
+        with (self.folder / "output").open("ab") as output:
+            return subprocess.Popen(
+                ["/bin/sh", "-c", line], cwd=self.folder, env=environment, stdout=output, stderr=output
+            )
+
+    def run(self, *command: str) -> str:
+        """What a command prints that ends by itself; it must succeed."""
+        before = len(self.output)
+        process = self.start(*command)
+        try:
+            assert process.wait(PATIENCE) == 0, self.output
+        finally:
+            process.kill()
+        return self.output[before:]
+
+    @property
+    def output(self) -> str:
+        """What all commands have printed."""
+        file = self.folder / "output"
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return Workspace(tmp_path_factory.mktemp("workspace"))
+
+
+def test_colcon_knows_the_package_by_its_ros_build_type(workspace: Workspace) -> None:
+    """As plain Python it would not become known to ROS."""
+    assert workspace.colcon("list").split() == [NAME, f"src/{NAME}", "(ros.ament_python)"]
+
+
+def test_everything_lies_where_ros_looks_for_it(workspace: Workspace) -> None:
+    share = workspace.prefix / "share" / NAME
+    for name in ("launch", "config"):
+        files = {file.name for file in (ROOT / name).iterdir() if file.is_file()}
+        assert {file.name for file in (share / name).iterdir()} == files
+    assert (share / "package.xml").read_bytes() == (ROOT / "package.xml").read_bytes()
+    assert (workspace.prefix / "share/ament_index/resource_index/packages" / NAME).is_file()
+    assert {file.name for file in workspace.libraries.iterdir()} == EXECUTABLES
+    assert all(os.access(file, os.X_OK) for file in workspace.libraries.iterdir())
+
+
+def test_sourcing_the_workspace_leads_to_the_installed_package(workspace: Workspace) -> None:
+    code = f"import os, {NAME}; print({NAME}.__file__); print(os.environ['AMENT_PREFIX_PATH'].split(':')[0])"
+    file, prefix = workspace.run(sys.executable, "-c", code).split()
+    assert Path(prefix) == workspace.prefix
+    assert Path(file).is_relative_to(workspace.prefix)
+
+
+def test_the_installed_command_knows_its_robots(workspace: Workspace) -> None:
+    """Robots are data files, which an installation may lack."""
+    answer = workspace.run(str(workspace.libraries / "panda-dynamics"), "inertia", "fr3", "--json")
+    assert len(json.loads(answer)["joint"]) == 7
+
+
+def test_installed_nodes_answer_and_end_when_interrupted(workspace: Workspace) -> None:
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    nodes = [workspace.start(str(workspace.libraries / name)) for name in ("dynamics", "payload_estimator")]
+    try:
+        assert "heard 7 torques panda_link8" in workspace.run(sys.executable, "-c", LISTENER)
+        for node in nodes:
+            node.send_signal(signal.SIGINT)
+        assert [node.wait(PATIENCE) for node in nodes] == [0, 0], workspace.output
+    finally:
+        for node in nodes:
+            node.kill()
+    assert "Traceback" not in workspace.output
