@@ -50,6 +50,7 @@ def generate_launch_description():
                 "bag": ParameterValue(LaunchConfiguration("bag"), value_type=str),
                 "rate": ParameterValue(LaunchConfiguration("rate"), value_type=float),
                 "loop": ParameterValue(LaunchConfiguration("loop"), value_type=bool),
+                "clock": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),
             },
         ],
         remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],

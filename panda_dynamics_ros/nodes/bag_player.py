@@ -7,8 +7,10 @@ import math
 import sys
 import time
 
+from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.bags import JointStateSample, read_joint_states
@@ -19,6 +21,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 
 BURST = 10  # messages at most in one go: subscribers' queues hold fifty
 PERIOD = 0.001  # s
+CLOCK_PERIOD = 10_000_000  # ns, of /clock
 SUBSCRIBER_PATIENCE = 30.0  # s, after which the recording is played to nobody
 
 
@@ -31,6 +34,9 @@ class BagPlayerNode(Node):
         topic = parameters.fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
         self._rate = parameters.fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = parameters.fixed(self, "loop", False, "Start again at the end.")
+        with_clock = parameters.fixed(
+            self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time."
+        )
         delay = parameters.fixed(
             self, "start_delay_s", 1.0, "From the first subscriber to the first message, s.", 0.0, 60.0
         )
@@ -45,7 +51,14 @@ class BagPlayerNode(Node):
         self._began = math.inf
         self._patience = time.monotonic() + SUBSCRIBER_PATIENCE
         self._publisher = self.create_publisher(JointState, "joint_states", 50, qos_overriding_options=OVERRIDABLE)
-        self.create_timer(PERIOD, self._on_timer)
+        self._clock_publisher = (
+            self.create_publisher(ClockMessage, "/clock", 10, qos_overriding_options=OVERRIDABLE)
+            if with_clock
+            else None
+        )
+        self._clock_shown = 0
+        # Not by the node's clock, which may be the one that is published here.
+        self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(f"playing {len(self._samples)} messages of {path} at {self._rate:g} times real time")
 
     def _on_timer(self) -> None:
@@ -60,8 +73,16 @@ class BagPlayerNode(Node):
                 return
             if self._samples[self._next].stamp - first > played:
                 return
-            self._publisher.publish(_message(self._samples[self._next]))
+            self._publish(self._samples[self._next])
             self._next += 1
+
+    def _publish(self, sample: JointStateSample) -> None:
+        """The clock first: who gets the sample knows what time it is."""
+        message = _message(sample)
+        if self._clock_publisher is not None and not 0 <= sample.stamp_ns - self._clock_shown < CLOCK_PERIOD:
+            self._clock_shown = sample.stamp_ns
+            self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
+        self._publisher.publish(message)
 
     def _wait_for_subscriber(self) -> None:
         """Discovery takes as long as the machine is busy: what is played before it is over would be lost."""

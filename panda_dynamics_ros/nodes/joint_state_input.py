@@ -88,6 +88,11 @@ class JointStateInput:
 
     def _on_message(self, message: JointState) -> None:
         self._last_arrival = self._node.get_clock().now()
+        if self._last_arrival.nanoseconds == 0:  # timers stand still, so that diagnostics could not say it
+            self._node.get_logger().warning(
+                "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
+                throttle_duration_sec=5.0,
+            )
         try:
             mapping = self._mapping or self._resolve(message.name)
             q, dq, tau = mapping.extract(message.name, message.position, message.velocity, message.effort)

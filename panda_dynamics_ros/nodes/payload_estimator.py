@@ -71,23 +71,20 @@ class PayloadEstimatorNode(Node):
 
         defaults = EstimatorOptions()
 
-        def option(field: str, unit: str, description: str, low: float, high: float) -> float:
-            return float(parameters.fixed(self, f"{field}{unit}", getattr(defaults, field), description, low, high))
+        def option(name: str, default: float, description: str, low: float, high: float) -> float:
+            return float(parameters.fixed(self, name, default, description, low, high))
 
         mass = "How heavy payloads are, kg, at one sigma (the Panda carries 3 kg)."
         com = "How far from the flange their centre of mass is, m, at one sigma."
+        inertia = "Their inertia about the flange, kg m^2, at one sigma."
+        bandwidth = "Bandwidth of the estimator's low-pass filters, Hz."
+        memory = "Time in motion after which information has leaked to 1/e, s."
         return {
-            "mass_std": option("mass_std", "_kg", mass, 1e-3, 100.0),
-            "com_std": option("com_std", "_m", com, 1e-3, 10.0),
-            "inertia_std": option(
-                "inertia_std", "_kgm2", "Their inertia about the flange, kg m^2, at one sigma.", 1e-5, 10.0
-            ),
-            "bandwidth_hz": option(
-                "bandwidth_hz", "", "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0
-            ),
-            "memory_s": option(
-                "memory_s", "", "Time in motion after which information has leaked to 1/e, s.", 0.1, 1e6
-            ),
+            "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
+            "com_std": option("com_std_m", defaults.com_std, com, 1e-3, 10.0),
+            "inertia_std": option("inertia_std_kgm2", defaults.inertia_std, inertia, 1e-5, 10.0),
+            "bandwidth_hz": option("bandwidth_hz", defaults.bandwidth_hz, bandwidth, 0.01, 100.0),
+            "memory_s": option("memory_s", defaults.memory_s, memory, 0.1, 1e6),
         }
 
     def _declare_saving(self) -> None:

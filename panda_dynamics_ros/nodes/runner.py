@@ -92,8 +92,16 @@ def run_node(
         executor.remove_node(node)
         node.destroy_node()
     except (PandaDynamicsError, ParameterException) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-        return 1
+        return _fail(error)
+    except RuntimeError as error:
+        if "QoS override" not in str(error):  # rclpy has no exception of its own for that
+            raise
+        return _fail(error)
     finally:
         rclpy.try_shutdown()
     return 0
+
+
+def _fail(error: Exception) -> int:
+    print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
+    return 1

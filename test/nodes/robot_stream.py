@@ -79,10 +79,12 @@ def feed(
         probe.until(lambda last=burst[-1]: answered(last), "an answer to a sample")  # type: ignore[misc]
 
 
-def greet(probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object]) -> None:
+def greet(
+    probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object], begin: int = -10_000_000_000
+) -> None:
     """The sample, long before EPOCH, until its answers are heard: a node finds its subscribers one by one."""
     for attempt in range(300):
-        message.header.stamp = stamp_of(attempt * 20_000_000 - 10_000_000_000)
+        message.header.stamp = stamp_of(begin + attempt * 20_000_000)
         publisher.publish(message)
         probe.spin(0.05)
         if heard():

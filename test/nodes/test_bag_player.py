@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bag_files import samples
+from motion import PAYLOAD, sinusoids, torques
 from sensor_msgs.msg import JointState
 
-from nodes.probe import Probe
+from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
+from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.bags import JointStateSample, write_joint_states
 
 START = 1.7e9
@@ -56,6 +58,25 @@ def test_a_loop_starts_again(bag: Path, recorded: list[JointStateSample], probe:
         lambda: sum(m.header.stamp.sec == first and m.header.stamp.nanosec == 0 for m in got) >= 3, "three rounds"
     )
     assert fresh.running() == ["bag_player"]
+
+
+def test_the_estimate_survives_a_loop_in_simulated_time(
+    panda: RobotModel, probe: Probe, fresh: Nodes, tmp_path: Path
+) -> None:
+    """Two seconds of a payload, over and over, while the player is the clock."""
+    motion = sinusoids(2.0, rate=500.0)
+    tau = torques(panda, motion, PAYLOAD)
+    names = panda.joint_names
+    write_joint_states(
+        tmp_path / "carried",
+        [JointStateSample(START + motion.stamp[k], names, motion.q[k], motion.dq[k], tau[k]) for k in range(len(tau))],
+    )
+    fresh.start("payload_estimator", use_sim_time=True)
+    fresh.start("bag_player", bag=tmp_path / "carried", rate=2.0, loop=True, clock=True, use_sim_time=True)
+    name = f"{fresh.namespace[1:]}/payload_estimator: estimate"
+    values = values_of(probe.diagnostic(name, lambda got: int(got["gaps"]) >= 3))
+    assert float(values["mass_kg"]) == pytest.approx(PAYLOAD.mass, abs=0.05)  # the torques are exact
+    assert (values["changes"], values["backward"]) == ("0", "0")
 
 
 def test_a_topic_that_was_not_recorded_is_named(bag: Path, fresh: Nodes) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+from rclpy.qos import ReliabilityPolicy
 
 from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
@@ -93,3 +94,53 @@ def test_stale_is_what_the_user_calls_stale(stream: PayloadStream, probe: Probe,
     assert "no joint states for" not in probe.diagnostic(name, lambda got: got["received"] != "0").message
     assert set_parameter(probe, stream.node, "stale_timeout_s", double_value=0.01).successful
     assert "no joint states for" in probe.diagnostic(name).message
+
+
+# ---- quality of service ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["panda_dynamics", "payload_estimator", "simulated_panda"])
+def test_the_qos_of_every_topic_can_be_overridden(name: str, stream: PayloadStream, probe: Probe, nodes: Nodes) -> None:
+    """After `test_every_parameter_describes_itself`, which started all three."""
+    module = "dynamics" if name == "panda_dynamics" else name
+    if module not in nodes.running():
+        nodes.start(module, "-r", "joint_states:=elsewhere/joint_states")
+    parameters = probe.call(ListParameters, f"{nodes.namespace}/{name}/list_parameters").result.names
+    published = dict(probe.node.get_publisher_names_and_types_by_node(name, nodes.namespace))
+    subscribed = dict(probe.node.get_subscriber_names_and_types_by_node(name, nodes.namespace))
+    ours = dict.fromkeys(published, "publisher") | dict.fromkeys(subscribed, "subscription")
+    for topic in ("/rosout", "/parameter_events", "/clock"):
+        ours.pop(topic, None)
+    assert len(ours) >= (2 if name == "simulated_panda" else 5)
+    for topic, role in ours.items():
+        for policy in ("depth", "history", "reliability"):
+            assert f"qos_overrides.{topic}.{role}.{policy}" in parameters
+
+
+def test_qos_overrides_take_effect(probe: Probe, fresh: Nodes) -> None:
+    """As `--ros-args -p qos_overrides...`, also of covariance and markers; and one that is none is an error."""
+    node = f"{fresh.namespace}/payload_estimator"
+    topics = [f"{node}/payload", f"{node}/payload_covariance", f"{node}/payload_markers", "/diagnostics"]
+    overrides = {f"qos_overrides.{topic}.publisher.reliability": "best_effort" for topic in topics}
+    heard = f"{fresh.namespace}/joint_states"
+    fresh.start("payload_estimator", **overrides, **{f"qos_overrides.{heard}.subscription.reliability": "reliable"})
+    for topic in topics:
+        probe.until(lambda topic=topic: offered(probe, topic, node), f"a publisher of {topic}")  # type: ignore[misc]
+        assert offered(probe, topic, node) == {ReliabilityPolicy.BEST_EFFORT}
+    (subscription,) = probe.node.get_subscriptions_info_by_topic(heard)
+    assert subscription.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+    assert set(fresh.stop().values()) == {0}
+    fresh.start("payload_estimator", **{f"qos_overrides.{topics[1]}.publisher.reliability": "sometimes"})
+    assert fresh.wait("payload_estimator") == 1
+    last = fresh.log("payload_estimator").splitlines()[-1]
+    assert last.startswith("error: ")
+    assert "sometimes" in last
+
+
+def offered(probe: Probe, topic: str, node: str) -> set[ReliabilityPolicy]:
+    """The reliability that a node offers on a topic."""
+    return {
+        info.qos_profile.reliability
+        for info in probe.node.get_publishers_info_by_topic(topic)
+        if f"{info.node_namespace}/{info.node_name}" == node
+    }
