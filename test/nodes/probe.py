@@ -10,12 +10,16 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 
 DEEP = QoSProfile(depth=1000)  # reliable, volatile: what a subscriber gets who asks for nothing special
+# Parameters that every node has, or that rclpy describes in its own words.
+ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
 PATIENCE = 30.0  # s, for what a node does at once; the first start on a machine compiles the kernels
 
 Ready = Callable[[dict[str, str]], object]
@@ -76,6 +80,13 @@ class Probe:
         self.until(future.done, f"an answer of {name}")
         self.node.destroy_client(client)
         return future.result()
+
+    def described(self, node: str) -> dict[str, ParameterDescriptor]:
+        """How a node describes its parameters, but for those that every node has."""
+        names = self.call(ListParameters, f"{node}/list_parameters").result.names
+        own = [name for name in names if not name.startswith(ROS_OWN)]
+        answer = self.call(DescribeParameters, f"{node}/describe_parameters", DescribeParameters.Request(names=own))
+        return {descriptor.name: descriptor for descriptor in answer.descriptors}
 
     def diagnostic(self, name: str, ready: Ready = bool) -> DiagnosticStatus:
         """A status of this name that is sent from now on and whose values are `ready`."""

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from bag_files import samples
 from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+from rcl_interfaces.srv import ListParameters, SetParameters
 from rclpy.qos import ReliabilityPolicy
 
 from nodes.payload_stream import PayloadStream
@@ -16,12 +19,13 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script, nanoseconds_of
 from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.bags import write_joint_states
 
 READ_ONLY = {"robot", "arm_prefix", "joint_names", "F_T_EE", "base_frame", "flange_frame"}
 CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}
 NUMBERS = (ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER)
-# What every node has, or rclpy describes in its own words.
-ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
+UNIT = re.compile(r"_(s|hz|kg|m|kgm2|nm|n|rad|deg)$")
+RATIOS = {"rate"}
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +33,16 @@ def stream(probe: Probe, nodes: Nodes) -> PayloadStream:
     return PayloadStream(probe, nodes)
 
 
-def described(probe: Probe, node: str) -> dict[str, ParameterDescriptor]:
-    names = probe.call(ListParameters, f"{node}/list_parameters").result.names
-    own = [name for name in names if not name.startswith(ROS_OWN)]
-    answer = probe.call(DescribeParameters, f"{node}/describe_parameters", DescribeParameters.Request(names=own))
-    return {descriptor.name: descriptor for descriptor in answer.descriptors}
+def assert_explained(descriptors: dict[str, ParameterDescriptor]) -> None:
+    """Descriptions, ranges, units in the names of physical quantities; what cannot change is read-only."""
+    for name, descriptor in descriptors.items():
+        assert descriptor.description.endswith("."), name
+        assert descriptor.read_only == (name not in CHANGEABLE), name
+        may_be_negative = name in ("pick_at_s", "release_at_s")  # negative: never
+        if descriptor.type in NUMBERS and not may_be_negative:
+            assert descriptor.floating_point_range or descriptor.integer_range, name
+        if descriptor.type == ParameterType.PARAMETER_DOUBLE and name not in RATIOS:
+            assert UNIT.search(name), name
 
 
 def set_parameter(probe: Probe, node: str, name: str, **value: Any) -> Any:
@@ -50,14 +59,9 @@ def test_every_parameter_describes_itself(module: str, stream: PayloadStream, pr
     if module not in nodes.running():
         nodes.start(module, "-r", "joint_states:=elsewhere/joint_states")
     node = f"{nodes.namespace}/{'panda_dynamics' if module == 'dynamics' else module}"
-    descriptors = described(probe, node)
+    descriptors = probe.described(node)
     assert len(descriptors) > 5
-    for name, descriptor in descriptors.items():
-        assert descriptor.description.endswith("."), name
-        assert descriptor.read_only == (name not in CHANGEABLE), name
-        may_be_negative = name in ("pick_at_s", "release_at_s")  # negative: never
-        if descriptor.type in NUMBERS and not may_be_negative:
-            assert descriptor.floating_point_range or descriptor.integer_range, name
+    assert_explained(descriptors)
     assert module == "simulated_panda" or set(descriptors) >= READ_ONLY
 
 
@@ -68,9 +72,27 @@ def test_read_only_parameters_refuse_changes(name: str, stream: PayloadStream, p
     assert "read-only" in result.reason
 
 
-@pytest.mark.parametrize("value", [-1.0, 100.0])
-def test_ranges_are_kept(value: float, stream: PayloadStream, probe: Probe) -> None:
-    assert not set_parameter(probe, stream.node, "publish_period_s", double_value=value).successful
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({"double_value": -1.0}, "Parameter publish_period_s doesn't comply with floating point range"),
+        ({"double_value": 100.0}, "Parameter publish_period_s doesn't comply with floating point range"),
+        ({"string_value": "often"}, "Wrong parameter type, expected"),
+    ],
+)
+def test_ranges_and_types_are_kept(value: dict[str, Any], reason: str, stream: PayloadStream, probe: Probe) -> None:
+    result = set_parameter(probe, stream.node, "publish_period_s", **value)
+    assert not result.successful
+    assert result.reason.startswith(reason)
+
+
+def test_the_player_s_parameters_describe_themselves(probe: Probe, nodes: Nodes, tmp_path: Path) -> None:
+    """It waits for a subscriber meanwhile."""
+    write_joint_states(tmp_path / "bag", samples(10))
+    nodes.start("bag_player", "-r", "joint_states:=nobody/listens", bag=tmp_path / "bag")
+    descriptors = probe.described(f"{nodes.namespace}/bag_player")
+    assert set(descriptors) == {"bag", "topic", "rate", "loop", "clock", "start_delay_s"}
+    assert_explained(descriptors)
 
 
 def test_the_period_changes_at_run_time(stream: PayloadStream, probe: Probe, panda: RobotModel) -> None:
