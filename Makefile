@@ -29,7 +29,7 @@ $(VENV)/.run: setup.py Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet $(ROS_WHEELS)
-	$(BIN)/python -m pip install --quiet --editable .[bags,simulation,identification]
+	$(BIN)/python -m pip install --quiet --editable .[bags,simulation,identification,view]
 	touch $@
 
 $(VENV)/.test: $(VENV)/.run

@@ -38,6 +38,7 @@ setup(
         "identification": ["clarabel>=0.9"],
         "simulation": ["mujoco>=3.2"],
         "symbolic": ["sympy>=1.12"],
+        "view": ["viser>=1.1,<2"],
         "test": [
             "pytest>=7,<9",
             "hypothesis",
@@ -46,8 +47,7 @@ setup(
             "rosbags>=0.11",
             "sympy",
             "clarabel>=0.9",
-            "colcon-ros",
-            "colcon-package-information",
+            "viser>=1.1,<2",
         ],
         "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML"],
     },

@@ -8,7 +8,9 @@ import json
 import os
 from pathlib import Path
 
+from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.reporting.console import print_table
 
 
@@ -30,6 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--duration", type=float, default=22.0, metavar="S", help="seconds of robot time (default: 22)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated arm's imperfections")
     parser.add_argument("--output", type=Path, default=Path("demo_output"), metavar="DIR", help="where files go")
+    add_view_options(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
     parser.set_defaults(run=run)
 
@@ -43,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     # The processes of this run talk to each other only; read when ROS is imported, so set before that.
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     try:
+        from panda_dynamics_ros.nodes.demo_report import ROBOT
         from panda_dynamics_ros.nodes.demo_session import Schedule, run_demo
     except ImportError as error:
         raise MissingDependencyError(
@@ -50,10 +54,13 @@ def run(args: argparse.Namespace) -> int:
         ) from error
     args.output.mkdir(parents=True, exist_ok=True)
     schedule = Schedule.of_duration(args.duration)
-    outcome = run_demo(args.payload_mass, args.payload_com, schedule, args.seed, args.output, quiet=args.json)
-    if args.json:
-        print(json.dumps(outcome.summary))
-    else:
-        print_table("What the nodes found", outcome.rows)
-        print("written: " + ", ".join(str(path) for path in outcome.files))
+    with opened_view(args, load_robot(ROBOT), f"panda-dynamics demo: {args.payload_mass:g} kg") as view:
+        outcome = run_demo(args.payload_mass, args.payload_com, schedule, args.seed, args.output, args.json, view)
+        if args.json:
+            print(json.dumps(outcome.summary), flush=True)
+        else:
+            print_table("What the nodes found", outcome.rows)
+            print("written: " + ", ".join(str(path) for path in outcome.files), flush=True)
+        if view is not None:
+            show_until_interrupted(view)
     return 0

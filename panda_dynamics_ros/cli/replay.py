@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.bags.writing import STORAGES
+from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
@@ -43,14 +45,27 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         choices=(*STORAGES, "none"),
         help="storage of DIR/results (default: mcap, where rosbags is installed)",
     )
+    add_view_options(parser)
+    parser.add_argument("--rate", type=float, default=1.0, help="speed of --view, times real time (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay, report, write the files."""
+    """Replay, report, write the files; show them at the pace of the recording if asked to."""
+    checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     robot = load_robot(args.robot)
     data = load_dataset(args.bag, robot)
+    with opened_view(args, robot, f"panda-dynamics replay: {Path(args.bag).name}") as view:
+        result = _replay(args, data, robot)
+        if view is not None:
+            from panda_dynamics_ros.reporting.playback import play
+
+            show_until_interrupted(view, lambda: play(data, result, view, args.rate))
+    return 0
+
+
+def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel) -> Replay:
     with LiveTable(f"replay of {Path(args.bag).name}", quiet=args.json) as table:
         result = replay(data, robot, lambda done, count, estimate: table.show(_progress(done, count, estimate, data)))
     args.output.mkdir(parents=True, exist_ok=True)
@@ -58,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, args.output)]
     files += _write_bag(data, result, args.output / "results", args.bag_format)
     if args.json:
-        print(json.dumps(summary))
-        return 0
-    print_table(f"{args.bag} with the parameters of {robot.name}", _rows(data, result))
-    print("written: " + ", ".join(str(path) for path in files))
-    return 0
+        print(json.dumps(summary), flush=True)
+    else:
+        print_table(f"{args.bag} with the parameters of {robot.name}", _rows(data, result))
+        print("written: " + ", ".join(str(path) for path in files), flush=True)
+    return result
 
 
 def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDataset) -> list[tuple[str, str]]:
@@ -124,6 +139,8 @@ def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | 
 
 def _write_files(data: JointDataset, robot: RobotModel, result: Replay, output: Path) -> list[Path]:
     from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
+    from panda_dynamics_ros.reporting.scene_picture import draw_scene
+    from panda_dynamics_ros.scene import ArmScene
 
     time = data.stamp - data.stamp[0]
     history = PayloadHistory(
@@ -135,7 +152,9 @@ def _write_files(data: JointDataset, robot: RobotModel, result: Replay, output: 
         events=tuple((event.stamp - data.stamp[0], f"detected {event.kind}") for event in result.events),
     )
     name = Path(data.source).name
+    shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))
     return [
         plot_payload(history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})"),
         plot_torques(time, data.tau, result.gravity_torques, result.residual, output / "torques.png"),
+        draw_scene(ArmScene(robot).at(data.q[shown], result.last), output / "scene.png"),
     ]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,19 @@ from panda_dynamics_ros.bags import JointStateSample, write_joint_states
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.joint_samples import JointMapping
 from panda_dynamics_ros.nodes.demo_monitor import Recording
 from panda_dynamics_ros.replay import replay
 from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
+from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.summary import floats, payload_entry, truth_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.scene import ArmScene
 
+if TYPE_CHECKING:
+    from panda_dynamics_ros.reporting.web_view import WebView
+
+ROBOT = "panda"
 INPUT, ESTIMATE = "payload_estimator: input", "payload_estimator: estimate"
 
 
@@ -47,6 +54,20 @@ def live_rows(recording: Recording, elapsed: float, duration: float) -> list[tup
     return [*rows, ("stream", recording.diagnostics[INPUT][0]), ("detected changes", changes)]
 
 
+def show(recording: Recording, view: WebView) -> None:
+    """Show the latest of what came over the topics, once there is an estimate."""
+    if not recording.covariance:
+        return
+    began = recording.joint_states[0][0]
+    stamp, names, *motion = recording.joint_states[-1]
+    q, _, _ = JointMapping(view.robot.joint_names).extract(names, *motion)
+    estimate = estimate_at(recording, len(recording.covariance) - 1)
+    events = [(stamp - began, "picked up" if body.mass > 0.0 else "put down") for stamp, body in recording.truth[1:]]
+    events += [(stamp - began, f"detected {kind}") for stamp, kind in recording.changes]
+    stream = recording.diagnostics[INPUT][0]
+    view.show(stamp - began, q, estimate, sorted(events), recording.truth[-1][1].mass, remark=stream)
+
+
 def report(recording: Recording, output: Path) -> tuple[dict[str, Any], list[tuple[str, str]], list[Path]]:
     """Summary, rows and files of a finished demo."""
     began = recording.joint_states[0][0]
@@ -54,7 +75,7 @@ def report(recording: Recording, output: Path) -> tuple[dict[str, Any], list[tup
     write_joint_states(
         bag, (JointStateSample(*sample) for sample in recording.joint_states), storage="mcap", overwrite=True
     )
-    robot = load_robot("panda")
+    robot = load_robot(ROBOT)
     data = load_dataset(bag, robot)
     offline = replay(data, robot)
     last = _last_carried(recording)
@@ -72,6 +93,8 @@ def report(recording: Recording, output: Path) -> tuple[dict[str, Any], list[tup
         "events": _events(recording, began),
     }
     files = [write_summary(summary, output), *_plots(recording, began, output), bag]
+    scene = ArmScene(robot).at(data.q[np.searchsorted(data.stamp, last.stamp) - 1], last)
+    files.append(draw_scene(scene, output / "scene.png"))
     time = data.stamp - began
     files.append(plot_torques(time, data.tau, offline.gravity_torques, offline.residual, output / "torques.png"))
     return summary, _rows(summary, truth, last), files

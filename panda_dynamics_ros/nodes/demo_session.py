@@ -9,19 +9,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.nodes.demo_monitor import DemoMonitor, Recording
-from panda_dynamics_ros.nodes.demo_report import live_rows, report
+from panda_dynamics_ros.nodes.demo_report import live_rows, report, show
 from panda_dynamics_ros.nodes.processes import NodeProcesses, isolated_environment
 from panda_dynamics_ros.nodes.runner import make_executor, spin
 from panda_dynamics_ros.reporting.console import LiveTable
 
+if TYPE_CHECKING:
+    from panda_dynamics_ros.reporting.web_view import WebView
+
 LISTENERS = 3  # to joint_states: both nodes and the monitor
+LOOK_PERIOD = 0.125  # s
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
 
 
@@ -53,9 +57,15 @@ class Outcome:
 
 
 def run_demo(
-    mass: float, com: list[float], schedule: Schedule, seed: int, output: Path, quiet: bool = False
+    mass: float,
+    com: list[float],
+    schedule: Schedule,
+    seed: int,
+    output: Path,
+    quiet: bool = False,
+    view: WebView | None = None,
 ) -> Outcome:
-    """Run nodes and monitor for the schedule's duration and report.
+    """Run nodes and monitor for the schedule's duration and report; what goes on is shown in `view`, if any.
 
     Raises
     ------
@@ -73,7 +83,7 @@ def run_demo(
     try:
         with NodeProcesses(output, environment) as processes, LiveTable("panda-dynamics demo", quiet) as table:
             _start(processes, table, monitor.recording, mass, com, schedule, seed)
-            _watch(processes, table, monitor.recording, schedule)
+            _watch(processes, table, monitor.recording, schedule, view)
             codes = processes.stop()
     finally:
         finished.set()
@@ -131,12 +141,16 @@ def _wait(processes: NodeProcesses, tell: Callable[[float], None], ready: Callab
         time.sleep(0.25)
 
 
-def _watch(processes: NodeProcesses, table: LiveTable, recording: Recording, schedule: Schedule) -> None:
+def _watch(
+    processes: NodeProcesses, table: LiveTable, recording: Recording, schedule: Schedule, view: WebView | None
+) -> None:
     began = recording.joint_states[0][0]
     while (elapsed := recording.joint_states[-1][0] - began) < schedule.duration:
         _check_alive(processes)
         table.show(live_rows(recording, elapsed, schedule.duration))
-        time.sleep(0.125)
+        if view is not None:
+            show(recording, view)
+        time.sleep(LOOK_PERIOD)
     # The estimator's account of the stream comes once a second: wait for one that covers the end.
     time.sleep(1.5)
 

@@ -5,6 +5,5 @@ One place makes the shapes; RViz markers (`nodes/`), a web page and pictures (`r
 """
 
 from panda_dynamics_ros.scene.scene import ArmScene, Scene, frame_poses
-from panda_dynamics_ros.scene.wrench import ContactWrench
 
-__all__ = ["ArmScene", "ContactWrench", "Scene", "frame_poses"]
+__all__ = ["ArmScene", "Scene", "frame_poses"]

@@ -13,9 +13,9 @@ from panda_dynamics_ros.scene.shapes import Arrow, Capsule, Colour, Cylinder, El
 
 LINK: Colour = (0.86, 0.88, 0.92, 0.45)
 JOINT: Colour = (0.22, 0.25, 0.30, 1.0)
-COM: Colour = (0.10, 0.55, 0.60, 0.95)
+COM: Colour = (0.10, 0.55, 0.60, 1.0)
 AXES: tuple[Colour, ...] = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.4, 0.9, 1.0))
-BASE_RADIUS, FLANGE_RADIUS, THICKEST, THINNEST = 0.075, 0.04, 0.058, 0.04  # m
+BASE_RADIUS, FLANGE_RADIUS, THICKEST, THINNEST = 0.075, 0.046, 0.058, 0.04  # m
 SHORTEST = 0.02  # m: frames nearer to each other have no link drawn between them
 COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
 

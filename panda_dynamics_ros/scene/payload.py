@@ -14,7 +14,9 @@ LIGHTEST = 0.05  # kg, that counts as carried
 LABEL_HEIGHT = 0.035  # m
 CENTRE: Colour = (0.85, 0.20, 0.10, 1.0)
 DOUBT: Colour = (0.95, 0.55, 0.10, 0.30)
-BODY: Colour = (0.20, 0.45, 0.85, 0.35)
+BODY: Colour = (0.20, 0.45, 0.85, 0.40)
+GUESS: Colour = (0.20, 0.45, 0.85, 0.12)
+MOMENTS = [4, 7, 9]  # Ixx, Iyy, Izz in the inertial vector
 TEXT: Colour = (0.10, 0.12, 0.15, 1.0)
 
 
@@ -26,7 +28,7 @@ def is_carried(estimate: PayloadEstimate) -> bool:
 def payload_shapes(estimate: PayloadEstimate) -> tuple[Shape, ...]:
     """CoM, its two-sigma ellipsoid, the equivalent box and the mass in words, in the flange frame; layer `payload`.
 
-    Nothing where nothing is carried.
+    Nothing where nothing is carried. The box is faint while the data has not told the moments of inertia.
     """
     if not is_carried(estimate):
         return ()
@@ -34,14 +36,15 @@ def payload_shapes(estimate: PayloadEstimate) -> tuple[Shape, ...]:
     axes, edges = equivalent_box(estimate.inertia, estimate.mass)
     turned, deviations = principal_deviations(com_covariance(estimate))
     length = float(np.linalg.norm(com))
+    colour = BODY if estimate.identifiable[MOMENTS].all() else GUESS
     mass = f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"
     shapes: list[Shape] = [
         Ellipsoid("payload/com", "flange", place, CENTRE, np.full(3, 0.011)),
         Ellipsoid(
             "payload/doubt", "flange", _turned(place, turned), DOUBT, np.clip(2.0 * deviations, SMALLEST, LARGEST)
         ),
-        Box("payload/box", "flange", _turned(place, axes), BODY, edges),
-        Label("payload/mass", "flange", translation(com + np.array([0.0, 0.0, 0.09])), TEXT, mass, LABEL_HEIGHT),
+        Box("payload/box", "flange", _turned(place, axes), colour, edges),
+        Label("payload/mass", "flange", translation(com + np.array([0.0, 0.0, 0.08])), TEXT, mass, LABEL_HEIGHT),
     ]
     if length > SMALLEST:
         shapes.append(Cylinder("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))

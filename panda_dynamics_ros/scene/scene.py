@@ -16,7 +16,7 @@ from panda_dynamics_ros.scene.arm import arm_shapes
 from panda_dynamics_ros.scene.payload import payload_shapes
 from panda_dynamics_ros.scene.shapes import Shape
 from panda_dynamics_ros.scene.torques import torque_shapes
-from panda_dynamics_ros.scene.wrench import ContactWrench, wrench_shapes
+from panda_dynamics_ros.scene.wrench import wrench_shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +43,22 @@ class ArmScene:
     def __init__(self, robot: RobotDescription) -> None:
         self._robot, self._arm = robot, arm_shapes(robot)
 
-    def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, contact: ContactWrench | None = None) -> Scene:
+    def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
         """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
+
+        Parameters
+        ----------
+        wrench: (6,), N and N m, force first, that acts on the flange at its origin, in base axes.
 
         Raises
         ------
-        ArgumentError: `q` is not a finite (n,) array.
+        ArgumentError: `q` is not a finite (n,) array, or `wrench` not a finite (6,) one.
         """
-        robot = self._robot
-        carried = payload_shapes(estimate) if estimate is not None else ()
-        touching = wrench_shapes(contact) if contact is not None else ()
+        robot, frames = self._robot, frame_poses(self._robot, q)
         torques = torque_shapes(robot, gravity_torques(robot, q))
-        return Scene(frame_poses(robot, q), (*self._arm, *torques, *carried, *touching))
+        carried = payload_shapes(estimate) if estimate is not None else ()
+        touching = wrench_shapes(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
+        return Scene(frames, (*self._arm, *torques, *carried, *touching))
 
 
 def frame_poses(robot: RobotDescription, q: ArrayLike) -> dict[str, FloatArray]:

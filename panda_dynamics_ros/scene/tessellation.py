@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.scene.shapes import Arc, Arrow, Box, Capsule, Cylinder, Ellipsoid, Shape
 
-AROUND = 28  # corners of a round cross-section
-ALONG_DOME = 8  # rings from a dome's rim to its top
-CORNERS_OF_ROD = 8
+AROUND = 40  # corners of a round cross-section
+ALONG_DOME = 9  # rings from a dome's rim to its top
+CORNERS_OF_ROD, RINGS_OF_ARC = 8, 28
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def _box(shape: Box) -> Mesh:
 @tessellate.register
 def _cylinder(shape: Cylinder) -> Mesh:
     half = 0.5 * shape.length
-    heights = np.linspace(-half, half, max(2, int(shape.length / 0.02)))
+    heights = np.linspace(-half, half, max(2, int(shape.length / 0.1)))
     radii = np.full(len(heights), shape.radius)
     return _revolve(np.concatenate(([0.0], radii, [0.0])), np.concatenate(([-half], heights, [half])))
 
@@ -59,7 +59,7 @@ def _cylinder(shape: Cylinder) -> Mesh:
 def _capsule(shape: Capsule) -> Mesh:
     polar = np.linspace(0.0, 0.5 * np.pi, ALONG_DOME + 1)
     half, sin, cos = 0.5 * shape.length, shape.radius * np.sin(polar), shape.radius * np.cos(polar)
-    wall = np.linspace(-half, half, max(2, int(shape.length / 0.02)))[1:-1]
+    wall = np.linspace(-half, half, max(2, int(shape.length / 0.1)))[1:-1]
     radii = np.concatenate((sin, np.full(len(wall), shape.radius), sin[::-1]))
     return _revolve(radii, np.concatenate((-half - cos, wall, half + cos[::-1])))
 
@@ -73,13 +73,12 @@ def _arrow(shape: Arrow) -> Mesh:
 
 @tessellate.register
 def _arc(shape: Arc) -> Mesh:
-    count = max(3, 2 + int(abs(shape.angle) / 0.12))
-    angles = np.linspace(0.0, shape.angle, count)
-    outward = np.column_stack((np.cos(angles), np.sin(angles), np.zeros(count)))
+    angles = np.linspace(0.0, shape.angle, RINGS_OF_ARC)
+    outward = np.column_stack((np.cos(angles), np.sin(angles), np.zeros(RINGS_OF_ARC)))
     up = np.array([0.0, 0.0, 1.0])
     around = np.linspace(0.0, 2.0 * np.pi, CORNERS_OF_ROD, endpoint=False)
     offsets = shape.radius * (np.cos(around)[:, None, None] * outward + np.sin(around)[:, None, None] * up)
-    rings = np.swapaxes(shape.points(count) + offsets, 0, 1)
+    rings = np.swapaxes(shape.points(RINGS_OF_ARC) + offsets, 0, 1)
     return _closed_rings(rings if shape.angle < 0.0 else rings[::-1])
 
 

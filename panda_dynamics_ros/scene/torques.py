@@ -12,7 +12,7 @@ from panda_dynamics_ros.scene.arm import joint_housings, link_radii
 from panda_dynamics_ros.scene.shapes import Arc, Arrow, Colour, Shape, along
 
 FULL_ANGLE = 1.5 * np.pi  # rad, at the torque limit
-CLEARANCE, ROD = 0.035, 0.006  # m, between link and arrow, and the arrow's radius
+CLEARANCE, ROD = 0.04, 0.008  # m, between link and arrow, and the arrow's radius
 SMALLEST_SHARE = 0.02  # of the limit, that is drawn at all
 # Share of the limit -> colour, linear in between.
 SHARES = (0.0, 0.35, 0.8)

@@ -7,7 +7,6 @@ from panda_dynamics_ros.simulation.mjcf import mujoco_model
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda
 from panda_dynamics_ros.simulation.realism import Realism
-from panda_dynamics_ros.simulation.render import draw_arm
 from panda_dynamics_ros.simulation.residual import ResidualReport, measure_residual
 from panda_dynamics_ros.simulation.scenario import Recording, Scenario, run_scenario
 from panda_dynamics_ros.simulation.sensors import SensorLevels
@@ -22,7 +21,6 @@ __all__ = [
     "Scenario",
     "SensorLevels",
     "SimulatedPanda",
-    "draw_arm",
     "exciting_motion",
     "measure_residual",
     "mujoco_model",

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scene as a picture, with no OpenGL, no window and no meshes to install."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # files only: a server or a container has no screen
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.reporting.rasteriser import Camera, render
+from panda_dynamics_ros.scene import Scene
+from panda_dynamics_ros.scene.shapes import Colour, Label, Shape
+from panda_dynamics_ros.scene.tessellation import tessellate
+
+WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
+LOOKING = np.array([-0.62, 0.70, -0.36])  # the eye's direction
+MARGIN = 1.12  # of the distance from which the scene just fits
+LIGHT = np.array([0.30, -0.50, 0.81])  # towards the lamp
+AMBIENT, GLOSS = 0.58, 0.25  # shares of the light that comes from everywhere, and that mirrors
+SKY = np.array([1.0, 1.0, 1.0])
+FLOOR: Colour = (0.955, 0.962, 0.972, 1.0)
+LINE: Colour = (0.84, 0.86, 0.89, 1.0)
+SHADOW: Colour = (0.86, 0.875, 0.90, 1.0)
+CELL, LINE_WIDTH = 0.2, 0.004  # m
+AROUND_FLOOR = 0.45  # m of floor about what stands above it
+
+
+def draw_scene(scene: Scene, path: Path) -> Path:
+    """Write a scene as PNG into `path`, over a floor in cells of 20 cm, with the shadows of a lamp above."""
+    surfaces = [_surface(scene, shape) for shape in scene.shapes]
+    solid = np.concatenate([triangles for triangles, _ in surfaces])
+    camera = _camera(solid)
+    floor, floor_colours = _floor(solid)
+    triangles = np.concatenate((floor, solid))
+    colours = np.concatenate((floor_colours, *(_lit(corners, colour, camera) for corners, colour in surfaces)))
+    figure = Figure(figsize=(WIDTH / 100.0, HEIGHT / 100.0), dpi=100)
+    figure.figimage(render(camera, triangles, colours, SKY))
+    for shape in scene.shapes:
+        if isinstance(shape, Label):
+            x, y, _ = camera.project(scene.place(shape)[:3, 3])
+            figure.text(
+                x / WIDTH, 1.0 - y / HEIGHT, shape.text, color=shape.colour, fontsize=15, ha="center", va="center"
+            )
+    figure.text(0.985, 0.02, f"cells of {CELL:g} m", color="#7a818c", fontsize=11, ha="right")
+    figure.savefig(path)
+    return path
+
+
+def _surface(scene: Scene, shape: Shape) -> tuple[FloatArray, Colour]:
+    """Triangles (F, 3, 3) of a shape, m, in base, and its colour."""
+    mesh, T = tessellate(shape), scene.place(shape)
+    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], shape.colour
+
+
+def _camera(solid: FloatArray) -> Camera:
+    """From the direction `LOOKING`, as near as all that stands on the floor can be seen."""
+    points = np.concatenate((solid.reshape(-1, 3), [[0.0, 0.0, 0.0]]))
+    target = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    radius = float(np.linalg.norm(points - target, axis=1).max())
+    distance = MARGIN * radius / np.sin(0.5 * VIEW_ANGLE)
+    return Camera(target - distance * LOOKING / np.linalg.norm(LOOKING), target, VIEW_ANGLE, WIDTH, HEIGHT)
+
+
+def _lit(corners: FloatArray, colour: Colour, camera: Camera) -> FloatArray:
+    """Colours (F, 4) of triangles: light from everywhere, a lamp (Lambert), and its reflection (Blinn)."""
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-15)
+    to_eye = camera.eye - corners.mean(axis=1)
+    half = to_eye / np.linalg.norm(to_eye, axis=1, keepdims=True) + LIGHT
+    half /= np.linalg.norm(half, axis=1, keepdims=True)
+    shine = GLOSS * np.maximum(np.einsum("ij,ij->i", normals, half), 0.0) ** 30
+    brightness = AMBIENT + (1.0 - AMBIENT) * (0.5 + 0.5 * normals @ LIGHT)
+    red_green_blue = np.clip(np.outer(1.1 * brightness, colour[:3]) + shine[:, None], 0.0, 1.0)
+    return np.column_stack((red_green_blue, np.full(len(corners), colour[3])))
+
+
+def _floor(solid: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Triangles and colours of the plane z = 0 with its cells, and of the shadows on it."""
+    low = np.floor((np.minimum(solid.min(axis=(0, 1)), 0.0)[:2] - AROUND_FLOOR) / CELL) * CELL
+    high = np.ceil((np.maximum(solid.max(axis=(0, 1)), 0.0)[:2] + AROUND_FLOOR) / CELL) * CELL
+    level = -0.004  # m: each layer of the floor a millimetre above the one below
+    layers = [(_rectangle(low, high, level), FLOOR)]
+    shadow = solid - solid[..., 2:] / LIGHT[2] * LIGHT
+    shadow[..., 2] = level + 0.001
+    layers.append((np.concatenate((shadow, shadow[:, ::-1])), SHADOW))  # whichever way round it falls
+    for axis in (0, 1):
+        for place in np.arange(low[axis], high[axis] + 0.5 * CELL, CELL):
+            start, end = low.copy(), high.copy()
+            start[axis], end[axis] = place - 0.5 * LINE_WIDTH, place + 0.5 * LINE_WIDTH
+            layers.append((_rectangle(start, end, level + 0.002), LINE))
+    colours = [np.tile(colour, (len(triangles), 1)) for triangles, colour in layers]
+    return np.concatenate([triangles for triangles, _ in layers]), np.concatenate(colours)
+
+
+def _rectangle(low: FloatArray, high: FloatArray, z: float) -> FloatArray:
+    (x0, y0), (x1, y1) = low, high
+    return np.array([[(x0, y0, z), (x1, y0, z), (x1, y1, z)], [(x0, y0, z), (x1, y1, z), (x0, y1, z)]])
