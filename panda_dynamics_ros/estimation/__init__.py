@@ -1,8 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation: the payload from joint torques, sample by sample."""
 
+from panda_dynamics_ros.estimation.contact_detector import Contact, ContactDetector, ContactOptions
+from panda_dynamics_ros.estimation.contact_wrench import ContactWrench, WrenchEstimator, contact_wrench
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.payload_estimator import EstimatorOptions, PayloadEstimator
 
-__all__ = ["ChangeEvent", "EstimatorOptions", "MomentumObserver", "PayloadEstimate", "PayloadEstimator"]
+__all__ = [
+    "ChangeEvent",
+    "Contact",
+    "ContactDetector",
+    "ContactOptions",
+    "ContactWrench",
+    "EstimatorOptions",
+    "MomentumObserver",
+    "PayloadEstimate",
+    "PayloadEstimator",
+    "WrenchEstimator",
+    "contact_wrench",
+]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts: when something touched the arm, which link, and until when.
+
+Detection and isolation as in Haddadin, De Luca, Albu-Schaeffer, "Robot Collisions: A Survey on Detection,
+Isolation, and Identification", IEEE T-RO 33(6), 2017: a contact on link i loads the joints 1 to i, so the last
+joint whose external torque is significant names the link. What is significant comes from the identified residual
+(`sudden_torque`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.sudden_torque import SuddenTorque
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+
+RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
+"""How a contact ended: it let go; a change of the payload explains it; it stayed so long that it counts as carried."""
+
+
+@dataclass(frozen=True)
+class ContactOptions:
+    """Options of the contact detector.
+
+    Attributes
+    ----------
+    threshold: standard deviations of the sudden part of a joint's external torque that make a contact.
+    link_threshold: the same, for a joint to count as loaded once there is a contact.
+    end_threshold: a contact has ended when no joint was beyond this for `quiet_s`.
+    link_time_s: how long after its detection a contact's link may move toward the tip, while its torque rises.
+    quiet_s: see above.
+    longest_s: a contact that lasts longer counts as something carried, and is what later torques are compared with.
+    bandwidth_hz: of the two low-pass filters on the external torques.
+    max_gap_s: a longer silence, or a longer step back, restarts the filters.
+    """
+
+    threshold: float = 5.75
+    link_threshold: float = 3.0
+    end_threshold: float = 2.5
+    link_time_s: float = 0.1
+    quiet_s: float = 0.1
+    longest_s: float = 5.0
+    bandwidth_hz: float = 10.0
+    max_gap_s: float = 0.5
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = checks.number(getattr(self, field.name), field.name)
+            if value <= 0.0:
+                raise ArgumentError(f"{field.name}: expected a positive number, got {value:g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """Something touches the arm, or did.
+
+    Attributes
+    ----------
+    start: s, stamp of the sample at which it was detected.
+    link: 1..n, the last that is loaded significantly; the contact is there or further out.
+    torques: (n,), N m, what it adds to the external torques; of the last sample that named another link.
+    end: s, stamp at which the torques had been back for `quiet_s`; None while it lasts.
+    ended_by: "released", "payload", "steady"; empty while it lasts.
+    """
+
+    start: float
+    link: int
+    torques: FloatArray
+    end: float | None = None
+    ended_by: str = ""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it has not ended."""
+        return self.end is None
+
+
+class ContactDetector:
+    """Watches one arm's external torques for sudden changes.
+
+    Parameters
+    ----------
+    robot: the arm with all that it always carries, its friction and its residual model.
+    options: see `ContactOptions`, as keyword arguments.
+
+    Raises
+    ------
+    ArgumentError: an option is unknown or not positive.
+    """
+
+    def __init__(self, robot: RobotDescription, **options: float) -> None:
+        unknown = set(options) - {field.name for field in fields(ContactOptions)}
+        if unknown:
+            known = ", ".join(field.name for field in fields(ContactOptions))
+            raise ArgumentError(f"options: expected any of {known}, got {', '.join(sorted(unknown))}")
+        self.options = ContactOptions(**options)
+        self._regression = MomentumRegression(robot, "flange", self.options.bandwidth_hz)
+        self._sudden = SuddenTorque(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
+        self._payload = self._payload_before = np.zeros(10)
+        self._regressor = np.zeros((robot.n, 10))
+        self._stamp, self._last_loud = -math.inf, -math.inf
+        self._settled = False
+        self.contact: Contact | None = None
+        """The last contact, which may last; None where there was none."""
+
+    def carry(self, payload: InertialParameters) -> None:
+        """From the next sample on, `payload` (flange frame) is part of the arm; one of zero mass for none.
+
+        That is no contact. A contact that ends with it was this payload being picked up or put down.
+        """
+        change = payload.vector - self._payload
+        self._payload = payload.vector
+        if self._lasting is None:
+            self._sudden.shift(self._regressor @ change)
+
+    def update(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Contact | None:
+        """The contact that lasts after a sample at `stamp` s, or None.
+
+        q, dq, tau: (n,), checked by the caller (`JointMapping`); rad, rad/s, N m with gravity. A stamp that repeats
+        or steps back a little is left out.
+        """
+        dt = stamp - self._stamp
+        if -self.options.max_gap_s <= dt <= 0.0:
+            return self._lasting
+        if not 0.0 < dt <= self.options.max_gap_s:
+            self._regression.restart()
+            self._settled = False
+        self._stamp = stamp
+        self._regressor, y = self._regression.step(dt, q, dq, tau)
+        external = self._regressor @ self._payload - y
+        if not self._settled:
+            self._settle(stamp, external)
+            return None
+        largest = self._sudden.update(stamp, external, dq)
+        if self._lasting is not None:
+            self._follow(stamp, largest)
+        elif largest > self.options.threshold:
+            self._begin(stamp)
+        return self._lasting
+
+    @property
+    def _lasting(self) -> Contact | None:
+        return self.contact if self.contact is not None and self.contact.lasts else None
+
+    def _settle(self, stamp: float, external: FloatArray) -> None:
+        """Wait until the filters' start has died out. A contact that lasted is not known to last any more."""
+        if self._lasting is not None:
+            self._end(stamp, RELEASED)
+        self._settled = self._regression.settled
+        self._sudden.start(stamp, external)
+
+    def _begin(self, stamp: float) -> None:
+        self._sudden.freeze()
+        self._last_loud, self._payload_before = stamp, self._payload
+        self.contact = Contact(stamp, self._loaded_link(), self._sudden.jump.copy())
+
+    def _follow(self, stamp: float, largest: float) -> None:
+        contact = self._lasting
+        assert contact is not None
+        if stamp - contact.start <= self.options.link_time_s:
+            link = self._loaded_link()
+            if link > contact.link:
+                self.contact = replace(contact, link=link, torques=self._sudden.jump.copy())
+        if largest > self.options.end_threshold:
+            self._last_loud = stamp
+        if stamp - self._last_loud > self.options.quiet_s:
+            self._end(stamp, PAYLOAD if self._payload_explains() else RELEASED)
+        elif stamp - contact.start > self.options.longest_s:
+            self._end(stamp, STEADY)
+
+    def _end(self, stamp: float, ended_by: str) -> None:
+        assert self.contact is not None
+        self.contact = replace(self.contact, end=stamp, ended_by=ended_by)
+        self._sudden.resume()
+
+    def _payload_explains(self) -> bool:
+        """Whether the payload has changed by as much as a contact's end is worth since the contact began."""
+        change = self._regressor @ (self._payload - self._payload_before)
+        return bool((np.abs(change) > self.options.end_threshold * self._sudden.std).any())
+
+    def _loaded_link(self) -> int:
+        """The last joint whose torque is significant, or the one whose is most so."""
+        ratio = np.abs(self._sudden.jump) / self._sudden.std
+        loaded = np.flatnonzero(ratio > self.options.link_threshold)
+        return int(loaded[-1] if loaded.size else np.argmax(ratio)) + 1

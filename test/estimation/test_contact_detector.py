@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes and payloads on an arm whose residual is what its residual model says."""
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, coloured, sinusoids, torques
+
+from panda_dynamics_ros import InertialParameters
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import ContactDetector
+
+AT, DURATION = 1.0, 0.3  # s
+STILL = np.zeros(7)
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return sinusoids(2.5)
+
+
+@pytest.fixture(scope="module")
+def clean(panda, motion):
+    return torques(panda, motion)
+
+
+def run(detector, motion, tau, payloads=()):
+    """The contacts reported, as they were in the end; `payloads`: (stamp, payload) that the detector is told of."""
+    found, waiting = {}, list(payloads)
+    for k, stamp in enumerate(motion.stamp):
+        if waiting and stamp >= waiting[0][0]:
+            detector.carry(waiting.pop(0)[1])
+        detector.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        if detector.contact is not None:
+            found[detector.contact.start] = detector.contact
+    return list(found.values())
+
+
+def pushed(panda, motion, link, sigmas, rng):
+    """Torques (N, 7) of a force on a link's centre of mass that loads some joint by so many sigmas."""
+    J = panda.com_jacobian(motion.q, link)[:, :3]
+    direction = rng.normal(size=3)
+    load = np.einsum("kji,j->ki", J, direction)
+    during = (motion.stamp >= AT) & (motion.stamp < AT + DURATION)
+    first = np.argmax(during)
+    return -load * during[:, None] * sigmas / np.abs(load[first] / panda.residual.std).max()
+
+
+def test_pushes_are_found_within_50_ms_and_end(panda, motion, clean, rng):
+    for seed in range(18):
+        link = 2 + seed % 6
+        tau = clean + coloured(panda, motion.stamp, rng) + pushed(panda, motion, link, 7.0, rng)
+        (contact,) = run(ContactDetector(panda), motion, tau)
+        assert 0.0 < contact.start - AT <= 0.05, seed
+        # A joint beyond the link feels nothing; one before it may be the last that feels enough.
+        assert contact.link <= link, seed
+        assert contact.ended_by == "released"
+        assert 0.1 < contact.end - (AT + DURATION) < 0.4, seed
+
+
+def test_links_are_named_by_the_last_joint_that_is_loaded(panda, motion, clean, rng):
+    residual = coloured(panda, motion.stamp, rng)
+    for joint in range(1, 8):
+        load = np.zeros(7)
+        load[:joint] = 8.0 * panda.residual.std[:joint]
+        during = (motion.stamp >= AT) & (motion.stamp < AT + DURATION)
+        (contact,) = run(ContactDetector(panda), motion, clean + residual - load * during[:, None])
+        assert contact.link == joint
+        # The filters have 50 ms to rise at first; what was added is reported with its sign.
+        assert (contact.torques[:joint] > 0.0).all()
+
+
+def test_nothing_happening_is_no_contact(panda, motion, clean, rng):
+    """25 runs of 2.5 s, the joints turning around 3 times in each: an alarm in them would be 60 in an hour."""
+    for _ in range(25):
+        assert run(ContactDetector(panda), motion, clean + coloured(panda, motion.stamp, rng)) == []
+
+
+def test_wrong_friction_that_turns_is_no_contact(panda, motion, clean):
+    """Coulomb friction off by half a sigma in every joint: a step of one sigma wherever a joint turns around."""
+    wrong = 0.5 * panda.residual.std * np.tanh(motion.dq / 0.01)
+    assert run(ContactDetector(panda), motion, clean + wrong) == []
+
+
+def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion, clean):
+    carried = np.where((motion.stamp >= AT)[:, None], torques(panda, motion, PAYLOAD), clean)
+    detector = ContactDetector(panda, longest_s=0.8)
+    (contact, *_) = run(detector, motion, carried)
+    assert contact.start - AT < 0.05
+    assert contact.ended_by == "steady"
+    assert contact.end == pytest.approx(contact.start + 0.8, abs=0.002)
+
+
+def test_a_payload_that_is_told_of_explains_its_contact(panda, motion, clean):
+    """As the payload estimator does: it says what was picked up some 100 ms later."""
+    carried = np.where((motion.stamp >= AT)[:, None], torques(panda, motion, PAYLOAD), clean)
+    (contact,) = run(ContactDetector(panda), motion, carried, [(AT + 0.1, PAYLOAD)])
+    assert contact.ended_by == "payload"
+    assert contact.end - AT < 0.3
+
+
+def test_another_estimate_of_the_payload_is_no_contact(panda, motion, rng):
+    """The payload is there all the time; the detector learns of it, then better, then that there is none."""
+    tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, rng)
+    half = InertialParameters(0.5 * PAYLOAD.mass, PAYLOAD.com, 0.5 * PAYLOAD.inertia)
+    told = [(0.0, PAYLOAD), (0.8, half), (1.2, InertialParameters.zero()), (1.6, PAYLOAD)]
+    assert run(ContactDetector(panda), motion, tau, told) == []
+
+
+def test_a_known_payload_makes_pushes_no_harder_to_see(panda, motion, rng):
+    tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, rng) + pushed(panda, motion, 6, 7.0, rng)
+    (contact,) = run(ContactDetector(panda), motion, tau, [(0.0, PAYLOAD)])
+    assert contact.start - AT <= 0.05
+
+
+def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
+    detector = ContactDetector(panda)
+    load = np.where((motion.stamp >= AT)[:, None], 10.0 * panda.residual.std, 0.0)
+    run(detector, sinusoids(1.2), (clean - load)[:1200])
+    assert detector.contact is not None
+    assert detector.contact.lasts
+    k = 1200
+    assert detector.update(motion.stamp[k] + 2.0, motion.q[k], motion.dq[k], clean[k]) is None
+    assert not detector.contact.lasts
+
+
+def test_a_repeated_sample_changes_nothing(panda, motion, clean):
+    once, twice = ContactDetector(panda), ContactDetector(panda)
+    tau = clean - np.where((motion.stamp >= AT)[:, None], 10.0 * panda.residual.std, 0.0)
+    for k in range(1100):
+        sample = motion.stamp[k], motion.q[k], motion.dq[k], tau[k]
+        once.update(*sample)
+        twice.update(*sample)
+        twice.update(*sample)
+    assert once.contact is not None
+    assert twice.contact is not None
+    assert once.contact.start == twice.contact.start
+    assert once.contact.link == twice.contact.link
+
+
+@pytest.mark.parametrize(("option", "value"), [("threshold", 0.0), ("longest_s", -1.0), ("treshold", 5.0)])
+def test_bad_options_are_named(panda, option, value):
+    with pytest.raises(ArgumentError, match=option):
+        ContactDetector(panda, **{option: value})
