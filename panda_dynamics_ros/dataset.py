@@ -18,13 +18,14 @@ from panda_dynamics_ros.bags import JointStateSample, JointStateStream, read_joi
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.csv_log import CsvStream
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
-from panda_dynamics_ros.joint_samples import NOT_FINITE, JointMapping, resolve_joint_names
+from panda_dynamics_ros.joint_samples import NOT_FINITE, STAMP_JUMP, JointMapping, resolve_joint_names
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.stamps import to_nanoseconds
 
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
+FUTURE_STAMP = "stamp from the future"
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
 
@@ -106,7 +107,7 @@ def load_dataset(
 
     Left out, and counted in `rejected`: samples without all of the arm's joints, of disagreeing lengths, without
     velocity or effort, with values that are not finite or only zero effort, with a stamp that was there before
-    or lies before the last one.
+    or lies before the last one, or more than a second after both its neighbours.
 
     Parameters
     ----------
@@ -199,11 +200,16 @@ class _Collection:
     def _in_order(self) -> NDArray[np.bool_]:
         """Which samples come after all before them; the others are counted as rejected."""
         stamps = np.array(self._stamps)
-        latest = np.maximum.accumulate(np.concatenate([[-np.inf], stamps]))[:-1]
-        for reason, bad in ((DUPLICATE_STAMP, stamps == latest), (BACKWARD_STAMP, stamps < latest)):
+        before, after = np.concatenate([[-np.inf], stamps[:-1]]), np.concatenate([stamps[1:], [np.inf]])
+        # One such stamp would make all that follow it backward ones.
+        ahead = (before < after) & (after < stamps - STAMP_JUMP) & (before < stamps - STAMP_JUMP)
+        sound = np.where(ahead, -np.inf, stamps)
+        latest = np.maximum.accumulate(np.concatenate([[-np.inf], sound]))[:-1]
+        duplicate, backward = ~ahead & (stamps == latest), ~ahead & (stamps < latest)
+        for reason, bad in ((DUPLICATE_STAMP, duplicate), (BACKWARD_STAMP, backward), (FUTURE_STAMP, ahead)):
             if bad.any():
                 self._rejected[reason] += int(bad.sum())
-        return stamps > latest
+        return ~(ahead | duplicate | backward)
 
     def _nothing_usable(self, path: Path) -> DataError:
         total = self._rejected.total()

@@ -97,6 +97,20 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.tau, [good[k].effort for k in kept])
 
 
+@pytest.mark.parametrize("wrong", [[0], [40], [40, 60], [99]], ids=str)
+def test_a_stamp_from_the_future_costs_one_sample(wrong: list[int], tmp_path: Path) -> None:
+    """And not all that come after it; the last of all may as well follow a gap."""
+    good = samples(100)
+    bad = [replace(each, stamp=each.stamp + 1000.0) if k in wrong else each for k, each in enumerate(good)]
+    data = load_dataset(write_bag(tmp_path / "bag", {"/joint_states": bad}))
+    if wrong == [99]:
+        assert data.rejected == {}
+        assert len(data.stamp) == 100
+    else:
+        assert data.rejected == {"stamp from the future": len(wrong)}
+        np.testing.assert_array_equal(data.stamp, [good[k].stamp for k in range(100) if k not in wrong])
+
+
 def test_fingers_may_come_first_and_in_messages_of_their_own(tmp_path: Path) -> None:
     written = samples(10)
     fingers = [JointStateSample(x.stamp - 0.0005, FINGERS, np.ones(2), np.ones(2), np.ones(2)) for x in written]

@@ -199,8 +199,8 @@ def test_every_sample_twice(bench: Bench) -> None:
 def test_a_gap_of_seconds(bench: Bench) -> None:
     before, gaps = bench.stream.body, bench.count("gaps", ESTIMATE)
     bench.next += 2500
-    bench.stream.feed(bench.script, bench.next, bench.next + 1)
-    bench.next += 1
+    bench.stream.feed(bench.script, bench.next, bench.next + 2)  # the second says that the first was no wrong stamp
+    bench.next += 2
     bench.expect("lost", 2500, "gap of 2.501")
     assert bench.count("gaps", ESTIMATE) == gaps + 1
     bench.assert_unharmed(before)
