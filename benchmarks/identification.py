@@ -14,8 +14,8 @@ import argparse
 import numpy as np
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.identification.cross_validation import FREE
 from panda_dynamics_ros.identification.prior_scales import Trust
+from panda_dynamics_ros.identification.procedure import PLAIN
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     args = parser.parse_args()
     data = pdr.load_dataset(args.recording)
     fits: dict[str, Trust | None] = {
-        "plain least squares (base parameters + friction)": Trust(FREE, FREE, 0.0),
+        "plain least squares (base parameters + friction)": PLAIN,
         "regularised toward the prior, upright base": Trust(1.0, 1.0, 0.0),
         "chosen by cross-validation": None,
     }

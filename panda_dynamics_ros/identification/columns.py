@@ -3,9 +3,9 @@
 
     tau = tau_prior(q, dq, ddq) + Y(q, dq, ddq) dpi + F(dq) dphi + T(q, dq, ddq) dg
 
-dpi (10 n): change of the inertial parameters (document 003, slide 5). dphi (3 n): viscous, Coulomb and offset
-friction beside the prior's (document 003, slide 7). dg (2): tilt of the base, as the horizontal components of gravity
-in units of g: a table that is 5 mrad off shows in the second joint with some 0.3 N m.
+dpi (10 n): change of the inertial parameters (document 003, slide 5). dphi (4 n): viscous, Coulomb, offset and
+Stribeck friction beside the prior's (document 003, slide 7). dg (2): tilt of the base, as the horizontal components
+of gravity in units of g: a table that is 5 mrad off shows in the second joint with some 0.3 N m.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from panda_dynamics_ros.identification.preprocessing import MotionSamples
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.friction import Friction
 
-FRICTION_TERMS = ("viscous", "coulomb", "offset")
+FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
 TRANSITION = 0.1
 """rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide."""
+STRIBECK_VELOCITY = 0.2
+"""rad/s: above it the identified Stribeck term fades."""
 TILT = 2
 
 
@@ -50,15 +52,16 @@ def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
 
 def friction_slice(n: int) -> slice:
     """Where the friction's columns are."""
-    return slice(10 * n, 13 * n)
+    return slice(10 * n, (10 + len(FRICTION_TERMS)) * n)
 
 
 def _friction(prior: RobotModel, dq: FloatArray) -> FloatArray:
-    columns = np.zeros((*dq.shape, 3 * prior.n))
+    step = np.tanh(dq / TRANSITION)
+    terms = np.stack([dq, step, np.ones_like(dq), step * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
+    columns = np.zeros((*dq.shape, prior.n, len(FRICTION_TERMS)))
     for j in range(prior.n):
-        v = dq[:, j]
-        columns[:, j, 3 * j : 3 * j + 3] = np.column_stack([v, np.tanh(v / TRANSITION), np.ones_like(v)])
-    return columns
+        columns[:, j, j] = terms[:, j]
+    return columns.reshape(*dq.shape, -1)
 
 
 def _tilt(prior: RobotModel, state: tuple[FloatArray, ...], rigid: FloatArray) -> FloatArray:
@@ -69,18 +72,20 @@ def _tilt(prior: RobotModel, state: tuple[FloatArray, ...], rigid: FloatArray) -
 
 
 def friction_of(prior: RobotModel, change: FloatArray) -> Friction:
-    """The prior's friction with the identified terms (3 n,) joined to it.
+    """The prior's friction with the identified terms (4 n,) joined to it.
 
     Where prior and change both have a Coulomb step, the sum has the identified width; the prior's own share is exact
-    where it has none, or where its width is the same.
+    where it has none, or where its width is the same. So it is with the Stribeck velocity.
     """
-    old, terms = prior.friction, change.reshape(-1, 3)
+    old, terms = prior.friction, change.reshape(-1, len(FRICTION_TERMS))
     return replace(
         old,
         viscous=old.viscous + terms[:, 0],
         coulomb=old.coulomb + terms[:, 1],
         offset=old.offset + terms[:, 2],
         transition=np.full(prior.n, TRANSITION),
+        stribeck=old.stribeck + terms[:, 3],
+        stribeck_velocity=np.full(prior.n, STRIBECK_VELOCITY),
     )
 
 

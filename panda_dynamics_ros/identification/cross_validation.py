@@ -7,6 +7,7 @@ for the fit nor for its test. Neighbours share their error: without the margin, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,16 +16,17 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification.columns import LinearModel
 from panda_dynamics_ros.identification.preprocessing import MotionSamples
 from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
-from panda_dynamics_ros.identification.weighted_fit import NormalEquations, quadratic
+from panda_dynamics_ros.identification.weighted_fit import NormalEquations, Quadratic, quadratic
 
 MARGIN_S = 0.9
 WINDOWS = 5
 FREE = 100.0
 """A factor at which the prior decides only what the data leaves open."""
 CANDIDATES = {
-    "bodies": (0.1, 0.3, 0.6, 1.0, 2.0, 4.0, FREE),
+    "bodies": (0.3, 0.6, 1.0, 2.0, 4.0, FREE),
     "friction": (0.0, 0.3, 1.0, 2.0, 5.0, FREE),
     "tilt": (0.0, 0.5, 1.0, 2.0),
+    "stribeck": (0.0, 1.0, 3.0),
 }
 
 
@@ -63,10 +65,16 @@ def folds_of(model: LinearModel, samples: MotionSamples, share: FloatArray, marg
     return folds
 
 
-def held_out_residual(model: LinearModel, folds: list[Fold], weight: FloatArray, trust: Trust) -> list[FloatArray]:
-    """b - A x (rows, n) in the test rows of each fold, N m."""
+def held_out_residual(
+    model: LinearModel,
+    folds: list[Fold],
+    weight: FloatArray,
+    trust: Trust,
+    solve: Callable[[Quadratic], FloatArray] = Quadratic.minimum,
+) -> list[FloatArray]:
+    """b - A x (rows, n) in the test rows of each fold, N m; x as `solve` finds it from the cost of the other rows."""
     std = prior_std(model.prior, trust)
-    solutions = (quadratic(fold.equations, weight, std).minimum() for fold in folds)
+    solutions = (solve(quadratic(fold.equations, weight, std)) for fold in folds)
     return [fold.b - fold.A @ x for fold, x in zip(folds, solutions, strict=True)]
 
 
@@ -75,8 +83,14 @@ def torque_rms(residuals: list[FloatArray]) -> FloatArray:
     return np.sqrt((np.concatenate(residuals) ** 2).mean(axis=0))
 
 
-def choose_trust(model: LinearModel, folds: list[Fold], weight: FloatArray, start: Trust) -> Trust:
-    """The factors with the least root sum square of the held-out torque RMS, by turns until none changes."""
+def choose_trust(
+    model: LinearModel, folds: list[Fold], weight: FloatArray, start: Trust, stribeck: bool = True
+) -> Trust:
+    """The factors with the least root sum square of the held-out torque RMS, by turns until none changes.
+
+    Without `stribeck`, that group stays as it is in `start`.
+    """
+    candidates = {group: factors for group, factors in CANDIDATES.items() if stribeck or group != "stribeck"}
 
     def score(trust: Trust) -> float:
         std = prior_std(model.prior, trust)
@@ -91,7 +105,7 @@ def choose_trust(model: LinearModel, folds: list[Fold], weight: FloatArray, star
     best, least = start, score(start)
     for _ in range(4):
         before = best
-        for group, factors in CANDIDATES.items():
+        for group, factors in candidates.items():
             for factor in factors:
                 trial = replace(best, **{group: factor})
                 if trial != best and (value := score(trial)) < least:

@@ -18,7 +18,7 @@ from panda_dynamics_ros.model import RobotModel
 
 LEAST_DURATION_S = 2.0
 LEAST_MOTION = 0.05  # rad
-_SATURATED = 0.99  # share of the effort limit
+SATURATED = 0.99  # share of the effort limit
 _OFTEN = 0.01  # share of the samples
 _FOREIGN = 0.5  # share of the torque that stays unexplained
 
@@ -49,12 +49,18 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
         )
     constant = [int(j) + 1 for j in np.flatnonzero(np.ptp(tau, axis=0) == 0.0)]
     if constant:
-        raise DataError(f"{sources}: expected measured torques, got a constant one at joints {constant}")
-    often = (np.abs(tau) > _SATURATED * robot.limits.effort).mean(axis=0) > _OFTEN
+        raise DataError(
+            f"{sources}: expected measured torques, got a constant one at joints {constant}; neither their friction "
+            "nor the base parameters of their links can be identified; record link-side torques of a moving arm"
+        )
+    often = (np.abs(tau) > SATURATED * robot.limits.effort).mean(axis=0) > _OFTEN
     if often.any():
         joints = [int(j) + 1 for j in np.flatnonzero(often)]
-        text = f"{sources}: the torques of joints {joints} are at their limit, and what saturates measures nothing"
-        warnings.warn(IdentifiabilityWarning(f"{text}: move slower"), stacklevel=3)
+        text = (
+            f"{sources}: the torques of joints {joints} are at their limit, where they measure nothing; those samples "
+            "do not count, and friction and base parameters of these joints are the less certain for it; move slower"
+        )
+        warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
 
 
 def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
@@ -72,5 +78,6 @@ def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None
         joints = [int(j) + 1 for j in np.flatnonzero(foreign)]
         raise DataError(
             f"data: expected torques of {model.prior.name}, got {error[foreign].max():.2f} N m RMS that no such arm "
-            f"explains at joints {joints}; is it another arm, another order of the joints or other units?"
+            f"explains at joints {joints}; none of its base parameters can be identified; is it another arm, another "
+            "order of the joints or other units, or does it carry something?"
         )

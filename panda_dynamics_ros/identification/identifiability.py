@@ -10,12 +10,17 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import BaseParameters
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS, friction_slice
+from panda_dynamics_ros.identification.preprocessing import MotionSamples
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations
+from panda_dynamics_ros.model import RobotModel
 
 LEAST_SINGULAR_VALUE = 1e-3
 """Of the regressor with columns of unit length: an error of the model of one per mille would be blown up to the size
 of the parameter itself."""
 _INVOLVED = 0.3  # share of a direction that is not seen, from which on a parameter is named
+
+
+FIRST_SECOND_MOMENT = 4  # place among a link's ten inertial parameters
 
 
 class IdentifiabilityWarning(UserWarning):
@@ -36,8 +41,14 @@ def base_gram(equations: NormalEquations, base: BaseParameters) -> FloatArray:
 
 def not_identified(equations: NormalEquations, base: BaseParameters, n: int) -> tuple[str, ...]:
     """Names of base parameters and friction terms that the rows do not determine (full-column-rank check)."""
-    place = [*base.columns, *range(friction_slice(n).start, friction_slice(n).stop)]
-    names = [*base.names, *(f"{term}{j}" for j in range(1, n + 1) for term in FRICTION_TERMS)]
+    # Stribeck terms begin at zero and stay there where nothing speaks for them: they are not looked for.
+    friction = [
+        (friction_slice(n).start + i, f"{term}{i // len(FRICTION_TERMS) + 1}")
+        for i, term in enumerate(FRICTION_TERMS * n)
+        if term != "stribeck"
+    ]
+    place = [*base.columns, *(column for column, _ in friction)]
+    names = [*base.names, *(name for _, name in friction)]
     gram = equations.gram.sum(axis=0)[np.ix_(place, place)]
     length = np.sqrt(np.diag(gram))
     seen = length > LEAST_SINGULAR_VALUE * np.median(length)
@@ -48,6 +59,17 @@ def not_identified(equations: NormalEquations, base: BaseParameters, n: int) -> 
     involved = (np.abs(dark) > _INVOLVED).any(axis=1)
     unseen |= {name for name, there in zip(np.array(names)[seen].tolist(), involved, strict=True) if there}
     return tuple(name for name in names if name in unseen)
+
+
+def too_slow_for(prior: RobotModel, samples: MotionSamples, base: BaseParameters) -> tuple[str, ...]:
+    """Names of the second moments where the motion is so slow that none shows beside the residual; else none."""
+    state = samples.q, samples.dq, samples.ddq
+    moving = prior.inverse_dynamics(*state) - prior.gravity_torques(samples.q)
+    if (np.sqrt((moving**2).mean(axis=0)) > prior.residual.std).any():
+        return ()
+    return tuple(
+        name for name, column in zip(base.names, base.columns, strict=True) if column % 10 >= FIRST_SECOND_MOMENT
+    )
 
 
 def advice(names: Iterable[str]) -> str:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From recorded samples to the rows of a regression: zero-phase filters, derivatives, decimation.
 
-Velocities and accelerations are derivatives of the measured positions (document 003, slide 11): the measured
-velocity of a Panda lags by some 5 ms, while a zero-phase filter of the positions does not. Positions and torques go
-through one and the same filter ("parallel filtering"), so that a linear model holds for the filtered signals too.
+Velocities are the measured ones without their lag (`velocities`), accelerations their derivatives (document 003,
+slide 11). Positions, velocities and torques go through one and the same filter ("parallel filtering"), so that a
+linear model holds for the filtered signals too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy.signal import butter, sosfiltfilt
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.identification.velocities import joint_velocities
 
 CUTOFF_HZ = 10.0
 """Of the zero-phase low-pass; motions of an excitation are below 1 Hz, torque sensors vibrate above 10 Hz."""
@@ -69,7 +70,8 @@ def prepare(*recordings: JointDataset, cutoff_hz: float = CUTOFF_HZ, rate_hz: fl
         longest = max(LONGEST_GAP_S, 2.5 * recording.period_s)
         cuts = np.flatnonzero(np.diff(recording.stamp) > longest) + 1
         for part in np.split(np.arange(len(recording.stamp)), cuts):
-            piece = _piece(recording.stamp[part], q[part], tau[part], recording.rate_hz, cutoff_hz, rate_hz)
+            measured = np.stack([q[part], recording.dq[part], tau[part]])
+            piece = _piece(recording.stamp[part], measured, recording.rate_hz, cutoff_hz, rate_hz)
             if piece is not None:
                 pieces.append(piece)
                 periods.append(float(np.median(np.diff(piece[0]))))
@@ -82,9 +84,12 @@ def prepare(*recordings: JointDataset, cutoff_hz: float = CUTOFF_HZ, rate_hz: fl
 
 
 def _piece(
-    stamp: FloatArray, q: FloatArray, tau: FloatArray, rate: float, cutoff_hz: float, rate_hz: float
+    stamp: FloatArray, measured: FloatArray, rate: float, cutoff_hz: float, rate_hz: float
 ) -> tuple[FloatArray, ...] | None:
-    """stamp, q, dq, ddq, tau of one piece without gaps, on an even grid; None where it is too short."""
+    """stamp, q, dq, ddq, tau of one piece without gaps, on an even grid; None where it is too short.
+
+    measured: (3, N, n), q, dq, tau at the stamps (N,).
+    """
     if len(stamp) < 2 or stamp[-1] - stamp[0] < 4 * EDGE_S:
         return None
     # What is coarser than the filter's own scale is refined first: derivatives on the grid then cost no accuracy.
@@ -93,9 +98,10 @@ def _piece(
     order = butter(4, min(cutoff_hz, HIGHEST_CUTOFF * rate), fs=1.0 / dt, output="sos")
     # The filter rings at the ends for about a period of the cutoff: it is given that much, mirrored, to ring in.
     padding = min(len(grid) - 1, int(PADDING_S / dt))
-    even = CubicSpline(stamp, np.concatenate([q, tau], axis=1))(grid)
-    q, tau = even[:, : q.shape[1]], even[:, q.shape[1] :]
-    q, dq, tau = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in (q, np.gradient(q, dt, axis=0), tau))
+    q, dq, tau = CubicSpline(stamp, measured, axis=1)(grid)
+    signals = q, dq, np.gradient(q, dt, axis=0), tau
+    q, dq, derived, tau = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in signals)
+    dq = joint_velocities(dq, derived, dt)
     ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))
     keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(rate_hz, rate)))))

@@ -18,10 +18,10 @@ from panda_dynamics_ros.model import RobotModel
 
 MASS_SHARE = 0.1
 COM_LENGTH = 0.025  # m
-MOMENT_LENGTH = 0.05  # m: second moments are off by this squared, times the mass
+MOMENT_LENGTH = 0.04  # m: second moments are off by this squared, times the mass
 VISCOUS, COULOMB, OFFSET = 0.3, 1.0, 0.5
 """In units of the prior's residual: per rad/s, and as torques."""
-TILT_ANGLE = 0.006  # rad
+TILT_ANGLE = 0.01  # rad
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,18 @@ class Trust:
     bodies: float = 1.0
     friction: float = 1.0
     tilt: float = 1.0
+    stribeck: float = 1.0
 
 
 def prior_std(prior: RobotModel, trust: Trust) -> FloatArray:
     """Standard deviations (p,) of all parameters' changes, in their units; 0 for those that stay."""
     mass = np.array([link.mass for link in prior.links])
     per_link = np.concatenate([[MASS_SHARE], np.full(3, COM_LENGTH), np.full(6, MOMENT_LENGTH**2)])
-    friction = np.outer(prior.residual.std, (VISCOUS, COULOMB, OFFSET))
+    shares = np.array([VISCOUS, COULOMB, OFFSET]) * trust.friction, COULOMB * trust.stribeck
+    friction = np.outer(prior.residual.std, np.hstack(shares))
     groups = (
         (np.outer(mass, per_link), trust.bodies),
-        (friction, trust.friction),
+        (friction, 1.0),
         (np.full(TILT, TILT_ANGLE), trust.tilt),
     )
     return np.concatenate([scales.ravel() * factor for scales, factor in groups])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +24,14 @@ from panda_dynamics_ros.identification.columns import (
 )
 from panda_dynamics_ros.identification.cross_validation import (
     FREE,
+    Fold,
     choose_trust,
     folds_of,
     held_out_residual,
     torque_rms,
 )
-from panda_dynamics_ros.identification.data_checks import check_fit, check_recordings
+from panda_dynamics_ros.identification.data_checks import SATURATED, check_fit, check_recordings
+from panda_dynamics_ros.identification.error_covariance import error_covariance
 from panda_dynamics_ros.identification.feasible import feasible_minimum, links_of
 from panda_dynamics_ros.identification.identifiability import (
     IdentifiabilityWarning,
@@ -36,12 +39,13 @@ from panda_dynamics_ros.identification.identifiability import (
     base_gram,
     condition_number,
     not_identified,
+    too_slow_for,
 )
 from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
 from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
-from panda_dynamics_ros.identification.residual_model import residual_model
+from panda_dynamics_ros.identification.residual_model import residual_model, with_slow_part
 from panda_dynamics_ros.identification.result import Identification
-from panda_dynamics_ros.identification.weighted_fit import NormalEquations, quadratic
+from panda_dynamics_ros.identification.weighted_fit import NormalEquations, Quadratic, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot.limits import ResidualModel
 
@@ -53,7 +57,11 @@ _IDENTIFIED = " (identified)"
 
 
 def identify(
-    data: JointDataset | Sequence[JointDataset], robot: RobotModel | str | Path = "panda", *, trust: Trust | None = None
+    data: JointDataset | Sequence[JointDataset],
+    robot: RobotModel | str | Path = "panda",
+    *,
+    trust: Trust | None = None,
+    stribeck: bool = True,
 ) -> Identification:
     """A model of the arm that was recorded, unloaded, in one or several recordings.
 
@@ -62,6 +70,7 @@ def identify(
     data: recordings of exciting motion (`load_dataset`).
     robot: the arm to start from, or its name or file: what the motion does not show stays as it is there.
     trust: how far from it the result may be; by default what predicts held-out blocks best.
+    stribeck: whether Stribeck friction is tried, which is kept where it predicts held-out blocks better.
 
     Returns
     -------
@@ -86,16 +95,22 @@ def identify(
     check_recordings(recordings, prior)
     samples = prepare(*recordings)
     model = linear_model(prior, samples)
-    equations = NormalEquations.of(model)
+    share = np.where(np.abs(samples.tau) > SATURATED * prior.limits.effort, 0.0, 1.0)
+    equations = NormalEquations.of(model, share=share)
     base = prior.base_parameters()
     dark = not_identified(equations, base, prior.n)
+    dark += tuple(name for name in too_slow_for(prior, samples, base) if name not in dark)
     if dark:
         warnings.warn(IdentifiabilityWarning(advice(dark)), stacklevel=2)
-    chosen, residual, held_out, share = _weights(model, samples, trust)
-    cost = quadratic(NormalEquations.of(model, share=share), _weight(residual, samples), prior_std(prior, chosen))
+    folds, chosen, residual, share = _weights(model, samples, share, trust, stribeck)
+    weight, std = _weight(residual, samples), prior_std(prior, chosen)
+    cost = quadratic(NormalEquations.of(model, share=share), weight, std)
     x = feasible_minimum(prior, cost)
     check_fit(model, samples, x)
-    covariance = cost.covariance()
+    # Where the links had to be made possible, so have those of the fits that are tested.
+    solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
+    held_out = held_out_residual(model, folds, weight, chosen, solve)
+    covariance = error_covariance(cost, model, samples, residual, weight, share, std)
     bodies, friction = slice(0, 10 * prior.n), friction_slice(prior.n)
     found = replace(
         prior,
@@ -103,7 +118,7 @@ def identify(
         links=links_of(prior, x[bodies]),
         friction=friction_of(prior, x[friction]),
         gravity=tilted(prior, x[friction.stop :]),
-        residual=residual,
+        residual=with_slow_part(residual),
     )
     return Identification(
         robot=found,
@@ -115,7 +130,7 @@ def identify(
         friction_std=np.sqrt(np.diag(covariance)[friction]),
         torque_rms=_rms(samples.tau - _torques(found, samples)),
         prior_torque_rms=_rms(model.b),
-        cross_validated_rms=held_out,
+        cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
         condition_number=condition_number(base_gram(equations, base)),
         not_identified=dark,
         trust=chosen,
@@ -125,20 +140,18 @@ def identify(
 
 
 def _weights(
-    model: LinearModel, samples: MotionSamples, trust: Trust | None
-) -> tuple[Trust, ResidualModel, FloatArray, FloatArray]:
-    """Trust, residual model, held-out RMS (n,) and the share (N, n) of each row: iteratively reweighted."""
+    model: LinearModel, samples: MotionSamples, share: FloatArray, trust: Trust | None, stribeck: bool
+) -> tuple[list[Fold], Trust, ResidualModel, FloatArray]:
+    """Folds, trust, residual model and the share (N, n) of each row: iteratively reweighted."""
     residual = model.prior.residual
     floor = np.full(model.prior.n, _LEAST_STD)
-    share = np.where(np.abs(samples.dq) < _SLOW, _SLOW_SHARE, 1.0)
-    slow, chosen = share, trust or Trust()
-    held_out = np.full(model.prior.n, np.nan)
+    share = share * np.where(np.abs(samples.dq) < _SLOW, _SLOW_SHARE, 1.0)
+    slow, chosen = share, trust or (Trust() if stribeck else Trust(stribeck=0.0))
     for _ in range(PASSES):
         folds, weight = folds_of(model, samples, share), _weight(residual, samples)
         if folds:
-            chosen = trust or choose_trust(model, folds, weight, chosen)
-            outside = held_out_residual(model, folds, weight, chosen)
-            held_out, unexplained = torque_rms(outside), np.concatenate(outside)
+            chosen = trust or choose_trust(model, folds, weight, chosen, stribeck)
+            unexplained = np.concatenate(held_out_residual(model, folds, weight, chosen))
         else:
             std = prior_std(model.prior, chosen)
             x = quadratic(NormalEquations.of(model, share=share), weight, std).minimum()
@@ -149,12 +162,12 @@ def _weights(
         ).minimum()
         error = np.abs(model.b - model.A @ x) / residual.std
         share = slow * np.minimum(1.0, _HUBER / np.maximum(error, _HUBER))
-    return chosen, residual, held_out, share
+    return folds, chosen, residual, share
 
 
 def _weight(residual: ResidualModel, samples: MotionSamples) -> FloatArray:
     """1 / (sigma^2 kappa) (n,): kappa neighbouring rows share one error."""
-    kappa = np.maximum(1.0, 2.0 * residual.correlation_time / samples.period)
+    kappa = np.maximum(1.0, 2.0 * with_slow_part(residual).correlation_time / samples.period)
     return 1.0 / (residual.std**2 * kappa)
 
 
@@ -166,5 +179,5 @@ def _rms(residual: FloatArray) -> FloatArray:
     return np.sqrt((residual**2).mean(axis=0))
 
 
-PLAIN = Trust(FREE, FREE, 0.0)
+PLAIN = Trust(FREE, FREE, 0.0, 0.0)
 """Least squares over base parameters and friction: the prior decides only what the data leaves open."""

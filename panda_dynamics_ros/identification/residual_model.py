@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -10,9 +12,9 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot.limits import ResidualModel
 
 MEAN_OVER_S = 1.0
-SHORTEST, LONGEST = 0.4, 5.0
-"""s, of the correlation time. Vibration can hide the slow part, which is what biases an estimate: a real Panda's has
-0.4 to 0.9 s."""
+LONGEST = 5.0
+SLOW_PART_S = 0.4
+"""s: vibration can hide the slow part of a real arm's residual, which has 0.4 to 0.9 s and biases an estimate."""
 
 
 def residual_model(residual: FloatArray, period: float, floor: FloatArray) -> ResidualModel:
@@ -34,7 +36,12 @@ def residual_model(residual: FloatArray, period: float, floor: FloatArray) -> Re
     variance = np.maximum((residual**2).mean(axis=0), 1e-20)
     shares = (means**2).mean(axis=0) / variance
     times = [_time_of_share(float(share)) * length * period for share in shares]
-    return ResidualModel(std=np.maximum(np.sqrt(variance), floor), correlation_time=np.clip(times, SHORTEST, LONGEST))
+    return ResidualModel(std=np.maximum(np.sqrt(variance), floor), correlation_time=np.minimum(times, LONGEST))
+
+
+def with_slow_part(residual: ResidualModel) -> ResidualModel:
+    """The residual with correlation times of at least `SLOW_PART_S`: what an estimator should expect."""
+    return replace(residual, correlation_time=np.maximum(residual.correlation_time, SLOW_PART_S))
 
 
 def _time_of_share(share: float) -> float:

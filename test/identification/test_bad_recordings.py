@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from motion import sinusoids
 from simulated_arm import record
 
 import panda_dynamics_ros as pdr
@@ -38,6 +39,28 @@ def test_a_constant_torque(panda: pdr.RobotModel) -> None:
     tau[:, 2] = 1.0
     with pytest.raises(DataError, match=r"constant one at joints \[3\]"):
         pdr.identify(replace(data, tau=tau), robot=panda)
+
+
+def test_a_slow_motion_names_the_inertias(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """A tenth of the speed: a hundredth of the acceleration torques, which are then 0.03 N m at most."""
+    fast = sinusoids(6.0, 1000.0)
+    dq, ddq = 0.1 * fast.dq, 0.01 * fast.ddq
+    tau = panda.inverse_dynamics(fast.q, dq, ddq) + panda.friction_torques(dq)
+    data = pdr.JointDataset(10.0 * fast.stamp, fast.q, dq, tau, panda.joint_names, "slow")
+    with pytest.warns(IdentifiabilityWarning, match=r"ZZR1.*further and faster"):
+        fit = pdr.identify(data, robot=panda, trust=Trust())
+    assert {"ZZR1", "ZZR2", "XXR4"} <= set(fit.not_identified)
+    assert "mXR3" not in fit.not_identified
+
+
+def test_saturated_torques_do_not_count(panda: pdr.RobotModel) -> None:
+    data = record(panda, 10.0)
+    limits = replace(panda.limits, effort=np.where(np.arange(7) == 1, 25.0, panda.limits.effort))
+    clipped = np.clip(data.tau, -limits.effort, limits.effort)
+    with pytest.warns(IdentifiabilityWarning, match=r"joints \[2\] are at their limit.*move slower"):
+        fit = pdr.identify(replace(data, tau=clipped), robot=replace(panda, limits=limits), trust=Trust())
+    # The truth is the prior. Counted, the clipped samples (by up to 15 N m) would pull by 0.1 kg m and more.
+    assert np.abs(fit.base_values - panda.base_parameters().values).max() < 0.05
 
 
 def test_torques_of_something_else(panda: pdr.RobotModel) -> None:
@@ -79,8 +102,6 @@ def test_wild_samples_and_gaps_do_not_reach_the_rows(panda: pdr.RobotModel) -> N
 
 
 def test_rows_have_the_derivatives_of_the_motion(panda: pdr.RobotModel) -> None:
-    from motion import sinusoids
-
     rows = prepare(record(panda, 10.0))
     motion = sinusoids(10.0, 200.0)
     exact = np.column_stack([np.interp(rows.stamp, motion.stamp, column) for column in motion.ddq.T])

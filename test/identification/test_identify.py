@@ -14,10 +14,9 @@ from simulated_arm import other_arm, record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import MissingDependencyError
-from panda_dynamics_ros.identification.cross_validation import FREE
+from panda_dynamics_ros.identification.columns import STRIBECK_VELOCITY, TRANSITION
 from panda_dynamics_ros.identification.prior_scales import Trust
-
-PLAIN = Trust(FREE, FREE, 0.0)
+from panda_dynamics_ros.identification.procedure import PLAIN
 
 
 def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
@@ -31,13 +30,13 @@ def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng
 
 
 def test_sigmas_cover_the_truth(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
-    """Of the true base parameters, 90 to 99 % are within two sigmas, though the torque's error is coloured."""
+    """Of the true base parameters, 90 to 99 % are in the 95 % intervals, though the torque's error is coloured."""
     inside = []
     for _ in range(8):
         arm = other_arm(panda, rng)
         fit = pdr.identify(record(arm, 30.0, rng, scale=1.0), robot=panda)
         truth = panda.base_parameters().mapping @ arm.inertial_vector
-        inside.append(np.abs(fit.base_values - truth) < 2.0 * fit.base_std)
+        inside.append(np.abs(fit.base_values - truth) < 1.96 * fit.base_std)
     assert 0.90 <= np.mean(inside) <= 0.99
 
 
@@ -76,10 +75,22 @@ def test_several_recordings_are_one_identification(panda: pdr.RobotModel, rng: n
     assert both.samples == pytest.approx(2 * pdr.identify(data, robot=panda, trust=Trust()).samples, abs=2)
 
 
+def test_stribeck_friction_is_found_and_can_be_left_out(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    stribeck = 2.0 * panda.residual.std
+    sticky = replace(panda.friction, stribeck=stribeck, stribeck_velocity=np.full(7, STRIBECK_VELOCITY))
+    sticky = replace(sticky, transition=np.full(7, TRANSITION))
+    data = record(replace(panda, friction=sticky), 30.0, rng, scale=0.1)
+    fit = pdr.identify(data, robot=panda)
+    # The disturbance is a twentieth of it; slow rows, which show it, count for less, and the prior draws it to zero.
+    # Joint 7 is slow in one row of fourteen only.
+    assert fit.friction.stribeck[:6] == pytest.approx(stribeck[:6], rel=0.4)
+    assert not pdr.identify(data, robot=panda, stribeck=False).friction.stribeck.any()
+
+
 def test_a_real_arm_is_predicted_better_than_by_the_published_model(panda_1khz_log: Path) -> None:
     fit = pdr.identify(pdr.load_dataset(panda_1khz_log))
-    # 0.500 N m was measured; least squares without a prior leaves 1.02, the published model 0.85.
-    assert np.linalg.norm(fit.cross_validated_rms) < 0.52
-    assert np.linalg.norm(fit.torque_rms) < 0.5 < np.linalg.norm(fit.prior_torque_rms)
+    # 0.398 N m was measured; least squares without a prior leaves 0.97, the published model 0.80.
+    assert np.linalg.norm(fit.cross_validated_rms) < 0.42
+    assert np.linalg.norm(fit.torque_rms) < 0.37 < np.linalg.norm(fit.prior_torque_rms)
     assert all(link.is_physical() for link in fit.robot.links)
     assert fit.not_identified == ()
