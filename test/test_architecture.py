@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "identification": CORE | {"dataset", "joint_samples"},
     "simulation": CORE,
     "replay": CORE | {"estimation", "dataset", "joint_samples", "stream_monitor"},
-    "replay_bag": CORE | {"bags", "dataset", "estimation", "joint_samples", "replay"},
+    "replay_bag": CORE | {"bags", "dataset", "estimation", "joint_samples", "replay", "scene", "stamps"},
     "reporting": CORE | {"estimation", "identification", "dataset", "replay", "scene"},
 }
 BELOW_ROS = set(ARROWS)

@@ -14,9 +14,13 @@ from rosbags.interfaces import QosDurability
 from rosbags.rosbag2 import Reader
 from scipy.signal import lfilter
 
-from panda_dynamics_ros import JointDataset, RobotModel, load_dataset, pose, replay_bag
+from panda_dynamics_ros import JointDataset, RobotModel, load_dataset, pose
 from panda_dynamics_ros.replay import Replay, replay
-from panda_dynamics_ros.replay_bag import write_replay
+from panda_dynamics_ros.replay_bag import TOPICS, topics, write_replay
+from panda_dynamics_ros.replay_bag.markers import MARKER_ARRAY, SceneSerialiser
+from panda_dynamics_ros.scene import Scene
+from panda_dynamics_ros.scene.drawing import ADD, ARROW, CUBE, DELETE, SPHERE
+from panda_dynamics_ros.scene.shapes import Ellipsoid, Shape
 from panda_dynamics_ros.stamps import to_seconds
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
@@ -41,10 +45,10 @@ def result(data: JointDataset, panda: RobotModel) -> Replay:
 
 def read(folder: Path) -> tuple[dict[str, list[Any]], dict[str, list[int]], set[str]]:
     """Messages and times by topic, and which topics are latched."""
-    messages: dict[str, list[Any]] = {topic.name: [] for topic in replay_bag.TOPICS}
-    times: dict[str, list[int]] = {topic.name: [] for topic in replay_bag.TOPICS}
+    messages: dict[str, list[Any]] = {topic.name: [] for topic in TOPICS}
+    times: dict[str, list[int]] = {topic.name: [] for topic in TOPICS}
     with Reader(folder) as reader:
-        assert [(c.topic, c.msgtype) for c in reader.connections] == [(t.name, t.type) for t in replay_bag.TOPICS]
+        assert [(c.topic, c.msgtype) for c in reader.connections] == [(t.name, t.type) for t in TOPICS]
         offers = {c.topic: c.ext.offered_qos_profiles[0] for c in reader.connections}  # type: ignore[union-attr]
         for connection, time, data in reader.messages():
             messages[connection.topic].append(TYPES.deserialize_cdr(data, connection.msgtype))
@@ -58,10 +62,15 @@ def stamp(message: Any) -> int:
 
 @both_storages
 def test_the_bag_holds_what_was_computed(
-    storage: str, data: JointDataset, result: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    storage: str,
+    data: JointDataset,
+    panda: RobotModel,
+    result: Replay,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(replay_bag, "BLOCK", 400)  # three blocks and a rest
-    write_replay(tmp_path / "results", data, result, storage)
+    monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
+    write_replay(tmp_path / "results", data, panda, result, storage)
     messages, times, _ = read(tmp_path / "results")
     states = messages["/joint_states"]
     np.testing.assert_array_equal([message.effort for message in states], data.tau)
@@ -83,8 +92,10 @@ def test_the_bag_holds_what_was_computed(
     assert times["/panda_dynamics/o_t_ee"] == data.stamp_ns.tolist()
 
 
-def test_payloads_come_at_the_node_s_period(data: JointDataset, result: Replay, tmp_path: Path) -> None:
-    write_replay(tmp_path / "results", data, result)
+def test_payloads_come_at_the_node_s_period(
+    data: JointDataset, panda: RobotModel, result: Replay, tmp_path: Path
+) -> None:
+    write_replay(tmp_path / "results", data, panda, result)
     messages, times, latched = read(tmp_path / "results")
     payloads = messages["/payload_estimator/payload"]
     assert len(payloads) == len(messages["/payload_estimator/payload_covariance"]) == len(result.published)
@@ -102,9 +113,45 @@ def test_payloads_come_at_the_node_s_period(data: JointDataset, result: Replay, 
     assert latched == {"/payload_estimator/payload"}
 
 
+def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, result: Replay, tmp_path: Path) -> None:
+    """Ten times a second, in the base frame; the payload's once it is known to be there."""
+    write_replay(tmp_path / "results", data, panda, result)
+    messages, times, _ = read(tmp_path / "results")
+    arm, payload = messages["/panda_dynamics/robot_markers"], messages["/payload_estimator/payload_markers"]
+    assert times["/panda_dynamics/robot_markers"] == data.stamp_ns[::100].tolist()
+    assert len(payload) == len(arm) == 15
+    end_effector = [marker for marker in arm[7].markers if marker.ns == "ee" and marker.type == ARROW][2]
+    p, o = end_effector.pose.position, end_effector.pose.orientation
+    np.testing.assert_allclose([p.x, p.y, p.z], result.pose[700, :3, 3], rtol=0.0, atol=1e-12)
+    axis = pose.quaternion_to_matrix([o.x, o.y, o.z, o.w])[:, 2]
+    np.testing.assert_allclose(axis, result.pose[700, :3, 2], rtol=0.0, atol=1e-12)
+    assert payload[0].markers == []
+    assert {marker.type for marker in payload[-1].markers} >= {SPHERE, CUBE}
+    assert {(marker.header.frame_id, marker.action) for marker in payload[-1].markers} == {("fer_link0", ADD)}
+    estimate = result.estimates[np.searchsorted(result.published, 1400, side="right") - 1]
+    words = [marker.text for marker in payload[-1].markers if marker.text]
+    assert words == [f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"]
+
+
+def test_what_is_no_longer_shown_is_deleted() -> None:
+    serialiser = SceneSerialiser("base")
+    ball = Ellipsoid("payload/com", "flange", np.eye(4), (1.0, 0.0, 0.0, 1.0), np.full(3, 0.01))
+    frames = {"flange": np.eye(4)}
+
+    def markers(time: int, *shapes: Shape) -> Any:
+        array: Any = TYPES.deserialize_cdr(serialiser.message(time, Scene(frames, shapes)), MARKER_ARRAY)
+        return array.markers
+
+    shown, gone, nothing = markers(START, ball), markers(START + 1), markers(START + 2)
+    assert [(marker.ns, marker.action) for marker in shown] == [("payload", ADD)]
+    assert [(marker.ns, marker.id, marker.action) for marker in gone] == [("payload", shown[0].id, DELETE)]
+    assert stamp(gone[0]) == START + 1
+    assert nothing == []
+
+
 def test_the_bag_stands_alone(data: JointDataset, result: Replay, tmp_path: Path, panda: RobotModel) -> None:
     """Its joint states replayed once more give the same; nothing of a stamp is lost."""
-    file = write_replay(tmp_path / "results", data, result)
+    file = write_replay(tmp_path / "results", data, panda, result)
     again = load_dataset(file, panda)
     np.testing.assert_array_equal(again.stamp_ns, data.stamp_ns)
     np.testing.assert_array_equal(again.tau, data.tau)

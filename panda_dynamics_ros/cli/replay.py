@@ -23,17 +23,22 @@ from panda_dynamics_ros.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import floats, payload_entry, write_summary
 
+DESCRIPTION = """\
+Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1..,
+tau1..) through the dynamics and the payload estimator. Into DIR go
+  summary.json  samples, losses, residual, payload, changes
+  *.png         payload, torques and scene
+  results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`: joint states
+                and what the nodes publish over them
+"""
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the sub-command to the parser."""
     parser = subparsers.add_parser(
         "replay",
         help="torques, poses and payload of a recorded bag, offline",
-        description="Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1.., tau1..) through "
-        "the dynamics and the payload estimator. Into DIR go summary.json, pictures, and the folder `results`: a "
-        "rosbag2 with the joint states and what the nodes publish over them (panda_dynamics/gravity_torques, "
-        "coriolis_torques, external_torques, current_pose, o_t_ee; payload_estimator/payload, payload_covariance), "
-        "for PlotJuggler, RViz and `ros2 bag play DIR/results`.",
+        description=DESCRIPTION,
         epilog="example: panda-dynamics replay recording.mcap --output result",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -71,7 +76,7 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel) -> 
     args.output.mkdir(parents=True, exist_ok=True)
     summary = summarise(data, result)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, args.output)]
-    files += _write_bag(data, result, args.output / "results", args.bag_format)
+    files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
@@ -123,12 +128,12 @@ def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
     ]
 
 
-def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | None) -> list[Path]:
+def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:
     """The results as a rosbag2; a CSV is replayed without one where rosbags is missing and nobody asked for it."""
     if storage == "none":
         return []
     try:
-        write_replay(folder, data, result, storage or "mcap", overwrite=True)
+        write_replay(folder, data, robot, result, storage or "mcap", overwrite=True)
     except MissingDependencyError as error:
         if storage is not None:
             raise

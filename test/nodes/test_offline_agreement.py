@@ -149,7 +149,7 @@ def offline(bag: Path, panda: RobotModel, tmp_path_factory: pytest.TempPathFacto
     result = replay(data, panda)
     assert [event.kind for event in result.events] == ["pick"]
     folder = tmp_path_factory.mktemp("replayed") / "results"
-    write_replay(folder, data, result)
+    write_replay(folder, data, panda, result)
     read: dict[str, list[Any]] = {}
     with Reader(folder) as reader:
         for connection, _, content in reader.messages():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a replay as a rosbag2, on the topics and with the types of the nodes."""
+"""What the nodes would have published over a recording, topic by topic."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ from panda_dynamics_ros.bags.writing import Messages, OfferedTopic, write_topics
 from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.joint_samples import link_name
+from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.replay import Replay
+from panda_dynamics_ros.replay_bag.markers import MARKER_ARRAY, SceneSerialiser
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.scene import ArmScene, Scene
+from panda_dynamics_ros.scene.payload import payload_shapes
+from panda_dynamics_ros.scene.shapes import Shape
 
 TOPICS = (
     OfferedTopic("/joint_states", messages.JOINT_STATE),
@@ -27,16 +32,25 @@ TOPICS = (
     OfferedTopic("/panda_dynamics/o_t_ee", messages.MULTI_ARRAY),
     OfferedTopic("/payload_estimator/payload", messages.INERTIA, latched=True),
     OfferedTopic("/payload_estimator/payload_covariance", messages.MULTI_ARRAY),
+    OfferedTopic("/panda_dynamics/robot_markers", MARKER_ARRAY),
+    OfferedTopic("/payload_estimator/payload_markers", MARKER_ARRAY),
 )
 BLOCK = 10_000
 """Samples that are converted at once: some 15 MB of messages."""
 
+MARKER_PERIOD = 0.1  # s
 _O_T_EE = (("column", 4, 16), ("row", 4, 4))
 _COVARIANCE = (("row", 10, 100), ("column", 10, 10))
 
 
 def write_replay(
-    path: str | Path, data: JointDataset, result: Replay, storage: str = "mcap", *, overwrite: bool = False
+    path: str | Path,
+    data: JointDataset,
+    robot: RobotModel,
+    result: Replay,
+    storage: str = "mcap",
+    *,
+    overwrite: bool = False,
 ) -> Path:
     """Write what the nodes would have published over `data`, and the arm's joint states with it.
 
@@ -45,7 +59,7 @@ def write_replay(
     Parameters
     ----------
     path: the folder to make.
-    data, result: a recording and its replay.
+    data, robot, result: a recording, and its replay with this robot.
     storage: "mcap" or "sqlite3".
     overwrite: whether a recording that is at `path` may be replaced.
 
@@ -58,10 +72,11 @@ def write_replay(
     ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
     MissingDependencyError: rosbags is not installed.
     """
-    return write_topics(path, TOPICS, _blocks(data, data.stamp_ns, result), storage, overwrite=overwrite)
+    return write_topics(path, TOPICS, _blocks(data, robot, result), storage, overwrite=overwrite)
 
 
-def _blocks(data: JointDataset, stamp_ns: Nanoseconds, result: Replay) -> Iterator[list[Messages]]:
+def _blocks(data: JointDataset, robot: RobotModel, result: Replay) -> Iterator[list[Messages]]:
+    stamp_ns, markers = data.stamp_ns, _Markers(data, robot, result)
     for start in range(0, len(stamp_ns), BLOCK):
         part = slice(start, start + BLOCK)
         first, last = np.searchsorted(result.published, [part.start, part.stop])
@@ -69,6 +84,7 @@ def _blocks(data: JointDataset, stamp_ns: Nanoseconds, result: Replay) -> Iterat
         yield [
             *_dynamics(data, part, stamp_ns[part], result),
             *_payload(link_name(data.names, 8), stamp_ns[published], estimates),
+            *markers.within(part, stamp_ns),
         ]
 
 
@@ -98,3 +114,32 @@ def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstim
         messages.multi_arrays(_COVARIANCE, covariance),
     )
     return [Messages(stamp_ns, each) for each in rows]
+
+
+class _Markers:
+    """Arm and payload in RViz, ten times a second."""
+
+    def __init__(self, data: JointDataset, robot: RobotModel, result: Replay) -> None:
+        self._data, self._robot, self._result = data, robot, result
+        self._scene = ArmScene(robot)
+        base = link_name(data.names, 0)
+        self._arm, self._payload = SceneSerialiser(base), SceneSerialiser(base)
+        due = data.stamp[0] + np.arange(0.0, data.duration_s, MARKER_PERIOD)
+        self._samples = np.unique(np.searchsorted(data.stamp, due))
+
+    def within(self, part: slice, stamp_ns: Nanoseconds) -> list[Messages]:
+        """Both topics' messages for the samples of `part`."""
+        samples = self._samples[(self._samples >= part.start) & (self._samples < part.stop)]
+        times = stamp_ns[samples]
+        arm, payload = [], []
+        for k, time in zip(samples.tolist(), times.tolist(), strict=True):
+            q = self._data.q[k]
+            arm.append(self._arm.message(time, self._scene.at(q)))
+            flange = {"flange": self._robot.pose(q, "flange")}
+            payload.append(self._payload.message(time, Scene(flange, self._carried(k))))
+        return [Messages(times, arm), Messages(times, payload)]
+
+    def _carried(self, sample: int) -> tuple[Shape, ...]:
+        """The payload by the latest estimate."""
+        latest = int(np.searchsorted(self._result.published, sample, side="right")) - 1
+        return payload_shapes(self._result.estimates[latest]) if latest >= 0 else ()
