@@ -44,8 +44,8 @@ class NodeProcesses:
     ) -> None:
         self.stop()
 
-    def start(self, module: str, parameters: dict[str, object] | None = None) -> None:
-        """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters."""
+    def start(self, module: str, parameters: dict[str, object] | None = None) -> int:
+        """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
         arguments = [sys.executable, "-m", f"{PACKAGE}.{module}", "--ros-args"]
         for name, value in (parameters or {}).items():
             arguments += ["-p", f"{name}:={value}"]
@@ -54,6 +54,7 @@ class NodeProcesses:
             self._running[module] = subprocess.Popen(
                 arguments, stdout=log, stderr=subprocess.STDOUT, env=self._environment, start_new_session=True
             )
+        return self._running[module].pid
 
     def log(self, module: str) -> Path:
         """Where a node's output goes."""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m benchmarks.one_khz`: losses, latencies, CPU and memory of both nodes at 1 kHz; exit code 1 if too much."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.one_khz.resources import Usage
+from panda_dynamics_ros.nodes.processes import NodeProcesses, isolated_environment
+
+NODES = {"dynamics": "panda_dynamics", "payload_estimator": "payload_estimator"}
+DOMAIN = 43
+MEDIAN, P99 = 0.5, 2.0  # ms
+SHARES = {"dynamics": 0.4, "payload_estimator": 0.6}  # of a core
+GROWTH = 4 << 20  # bytes: flat, but for what the allocator keeps
+START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
+
+
+@dataclass(frozen=True)
+class Latency:
+    """From the moment a sample was sent to the moment its answer was published, ms."""
+
+    topic: str
+    count: int
+    median: float
+    p99: float
+    largest: float
+
+    @classmethod
+    def of(cls, topic: str, rows: Any, first: int, sent: Any) -> Latency:
+        """Of one topic's stamps and times of publication, ns."""
+        index = (rows[:, 0] - first) // 1_000_000
+        answered = (index >= 0) & (index < len(sent))
+        late = 1e-6 * (rows[answered, 1] - sent[index[answered]])
+        if not len(late):
+            return cls(topic, 0, np.nan, np.nan, np.nan)
+        return cls(topic, len(late), float(np.median(late)), float(np.percentile(late, 99)), float(late.max()))
+
+
+def run(minutes: float, folder: Path) -> tuple[Any, Any, dict[str, Usage]]:
+    """Let the four processes run; returns what publisher and listener wrote, and what the processes used."""
+    environment = isolated_environment(DOMAIN)
+    python = [sys.executable, "-m"]
+    listener = [*python, "benchmarks.one_khz.listener", str(folder / "heard.npz")]
+    publisher = [*python, "benchmarks.one_khz.publisher", str(60.0 * minutes), str(folder / "sent.npz")]
+    with NodeProcesses(folder, environment) as nodes:
+        usage = {name: Usage(nodes.start(name)) for name in NODES}
+        listening = subprocess.Popen(listener, env=environment)
+        sending = subprocess.Popen(publisher, env=environment, stdout=subprocess.PIPE, text=True)
+        usage |= {"listener": Usage(listening.pid), "publisher": Usage(sending.pid)}
+        try:
+            _watch(nodes, sending, usage, 60.0 * minutes)
+            time.sleep(2.5)  # diagnostics come each second
+        finally:
+            listening.send_signal(signal.SIGINT)
+            listening.wait(30.0)
+            sending.wait(30.0)
+    return np.load(folder / "sent.npz"), np.load(folder / "heard.npz"), usage
+
+
+def _watch(nodes: NodeProcesses, sending: subprocess.Popen[str], usage: dict[str, Usage], seconds: float) -> None:
+    """Look at the processes each second while samples are sent."""
+    output = sending.stdout
+    assert output is not None
+    end, state = time.monotonic() + START_PATIENCE + seconds, ""
+    while state != "sent":
+        if nodes.dead() or sending.poll() is not None or time.monotonic() > end:
+            sending.kill()
+            raise RuntimeError(f"the nodes do not answer or have ended: {nodes.dead()}")
+        if select.select([output], [], [], 1.0)[0]:
+            state = output.readline().strip()
+        if state:
+            now = time.monotonic()
+            for each in usage.values():
+                each.look(now)
+
+
+def received(heard: Any) -> dict[str, int]:
+    """Samples that each node says it took in."""
+    statuses = json.loads(str(heard["diagnostics"]))
+    return {name: int(statuses.get(f"{node}: input", {}).get("received", 0)) for name, node in NODES.items()}
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+    """A table of text, numbers to the right."""
+    made = Table(title=title, title_justify="left")
+    for k, column in enumerate(columns):
+        made.add_column(column, justify="right" if k else "left")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def main() -> int:
+    """Measure, print, judge; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.one_khz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long samples are sent (10)")
+    minutes = parser.parse_args().minutes
+    console = Console()
+    with tempfile.TemporaryDirectory() as folder, console.status(f"{minutes:g} minutes at 1 kHz"):
+        sent, heard, usage = run(minutes, Path(folder))
+    first, times = int(sent["first"]), sent["sent"]
+    taken = received(heard)
+    latencies = [Latency.of(topic, heard[topic], first, times) for topic in heard.files if topic != "diagnostics"]
+    late = 1e-6 * (times - first - 1_000_000 * np.arange(len(times)))
+    console.print(f"{len(times)} samples sent, on time within {np.percentile(late, 99):.2f} ms (99 %)")
+    rows = [[name, str(count), str(len(times) - count)] for name, count in taken.items()]
+    console.print(table("Samples", ["node", "received", "lost"], rows))
+    rows = [[x.topic, str(x.count), f"{x.median:.3f}", f"{x.p99:.3f}", f"{x.largest:.2f}"] for x in latencies]
+    console.print(table("From sample to answer, ms", ["topic", "answers", "median", "99 %", "largest"], rows))
+    rows = [
+        [name, f"{100.0 * x.share:.1f} %", *(f"{size / 2**20:.1f}" for size in (x.memory[0], x.memory[-1], x.growth))]
+        for name, x in usage.items()
+    ]
+    columns = ["process", "of a core", "MiB at the start", "at the end", "grown, last 3/4"]
+    console.print(table("CPU and memory", columns, rows))
+    verdicts = {
+        "no sample lost": all(count == len(times) for count in taken.values()),
+        f"median latency below {MEDIAN} ms": all(each.median < MEDIAN for each in latencies),
+        f"99 % of latencies below {P99} ms": all(each.p99 < P99 for each in latencies),
+        **{f"{name}: at most {100 * most:.0f} % of a core": usage[name].share <= most for name, most in SHARES.items()},
+        "memory is flat": all(usage[name].growth < GROWTH for name in NODES),
+    }
+    for verdict, met in verdicts.items():
+        console.print(f"{'met' if met else 'NOT MET':8}{verdict}")
+    return 0 if all(verdicts.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

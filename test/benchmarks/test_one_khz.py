@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The 1 kHz benchmark measures what it says."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from benchmarks.one_khz import publisher
+from benchmarks.one_khz.__main__ import Latency
+from benchmarks.one_khz.resources import Usage
+
+FIRST = 1_700_000_000_123_456_789  # ns
+
+
+def test_latency_is_from_a_sample_to_its_own_answer() -> None:
+    """Samples sent late, and answers to every second one and to none of them."""
+    stamps = FIRST + 1_000_000 * np.arange(100)
+    sent = stamps + 30_000 * np.arange(100)  # ns
+    rows = np.column_stack([stamps, sent + 250_000])[::2]
+    rows[-1, 1] += 750_000
+    foreign = [[FIRST - 1_000_000, FIRST], [FIRST + 100 * 1_000_000, FIRST]]
+    latency = Latency.of("topic", np.vstack([rows, foreign]), FIRST, sent)
+    assert (latency.count, latency.median, latency.largest) == (50, pytest.approx(0.25), pytest.approx(1.0))
+
+
+def test_messages_are_a_robots_with_any_stamp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publisher, "CYCLE", 3)
+    encoded = publisher.messages()[1]
+    publisher.STAMP.pack_into(encoded, publisher.STAMP_AT, 1_700_000_001, 999_999_999)
+    message = deserialize_message(bytes(encoded), JointState)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (1_700_000_001, 999_999_999)
+    assert message.header.frame_id == "panda_link0"
+    assert len(message.name) == len(message.position) == len(message.velocity) == len(message.effort) == 9
+    assert np.isfinite(message.effort).all()
+    assert np.ptp(message.effort[2:]) > 5.0  # a Panda's gravity torques
+
+
+def test_usage_is_that_of_the_process() -> None:
+    usage, begin = Usage(os.getpid()), time.process_time()
+    usage.look(0.0)
+    held = np.ones(4 << 20)  # 32 MiB
+    while time.process_time() - begin < 0.3:
+        held += 1.0
+    usage.look(1.0)
+    assert 0.25 < usage.share < 1.0  # two ticks of 10 ms may be missing; 1.0: other threads of the suite
+    assert usage.growth == usage.memory[1] - usage.memory[0]
+    assert usage.growth > 30 << 20
