@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,14 @@ class Page:
 
     def wait_for_text(self, words: str, patience: float = PATIENCE) -> None:
         """Until the words are there to read."""
+        self.wait_for(lambda: words in self.text(), repr(words), patience)
+
+    def wait_for(self, condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+        """Until the condition holds; fails with `what` was waited for, and what was there to read."""
         end = time.monotonic() + patience
-        while words not in self.text():
+        while not condition():
             if time.monotonic() > end:
-                raise TimeoutError(f"waited {patience:.0f} s in vain for {words!r} in: {self.text()!r}")
+                raise TimeoutError(f"waited {patience:.0f} s in vain for {what} in: {self.text()!r}")
             time.sleep(0.2)
 
     def screenshot(self, path: Path) -> Path:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,59 +14,16 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.reporting.web_history import History, com_is_known
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.payload import is_carried
 from panda_dynamics_ros.scene.torques import share_colour
 
-PERIOD = 0.2  # s between two points of a curve, at first
-MOST_POINTS = 800  # of a curve; beyond, every other one is dropped and the period doubled
-KNOWN_COM = 0.05  # m, one sigma, within which the centre of mass is shown
+PERIOD = 0.2  # s, between two texts
 BLUE, RED, GREEN, BAND = "#1f5fa8", "#c0392b", "#2e8b57", "rgba(31, 95, 168, 0.18)"
 LAST = 1e9  # in the order of the panel
 PADDING = (10, 24, 0, 0)  # px: the uppermost number of an axis needs room
+TEXT = "font-size:0.85em;padding:0 1.6em 0 0.9em"
 HEADING = "margin-top:0.5em;font-weight:600"
-COLUMNS = 8  # of a row: time, lower and upper edge of the mass's band, mass, true mass, CoM
-
-
-class History:
-    """What the curves show: a few hundred points however long a run takes."""
-
-    def __init__(self) -> None:
-        self._period = PERIOD
-        self._rows: list[tuple[float, ...]] = []
-
-    def add(self, time_s: float, estimate: PayloadEstimate, truth_mass: float | None) -> bool:
-        """Take a point in unless the last one is too recent; whether it was. Time that steps back starts anew."""
-        if self._rows and time_s < self._rows[-1][0]:
-            self.__init__()  # type: ignore[misc]
-        if self._rows and time_s - self._rows[-1][0] < self._period:
-            return False
-        truth = np.nan if truth_mass is None else truth_mass
-        known = is_carried(estimate) and estimate.com_std.max() < KNOWN_COM
-        com = 1e3 * estimate.com if known else np.full(3, np.nan)
-        band = 2.0 * estimate.std[0]
-        self._rows.append((time_s, estimate.mass - band, estimate.mass + band, estimate.mass, truth, *com))
-        if len(self._rows) > MOST_POINTS:
-            self._rows = self._rows[::2]
-            self._period *= 2.0
-        return True
-
-    def com_columns(self) -> tuple[FloatArray, ...]:
-        """Time, s, and the centre of mass, mm, where it is known."""
-        return tuple(
-            np.array([row for row in self._rows if np.isfinite(row[-1])]).reshape(-1, COLUMNS).T[[0, -3, -2, -1]]
-        )
-
-    def mass_columns(self) -> tuple[FloatArray, ...]:
-        """Time, s; both edges of the two-sigma band, the estimate and, where known, the truth, kg.
-
-        The band is cut off well beyond the heaviest mass: the prior's after a change is wider than any payload, and
-        the chart's scale follows what it is given.
-        """
-        time_s, lower, upper, mass, truth = np.array(self._rows).reshape(-1, COLUMNS).T[:5]
-        known = [mass] if np.isnan(truth).all() else [mass, truth]
-        top = 1.3 * max(0.5, float(np.nanmax(known, initial=0.0)))
-        return time_s, np.maximum(lower, -0.25 * top), np.minimum(upper, top), *known
 
 
 class WebPanel:
@@ -73,7 +31,7 @@ class WebPanel:
 
     def __init__(self, gui: Any, robot: RobotDescription, title: str) -> None:
         self._gui, self._robot = gui, robot
-        self._history = History()
+        self._history, self._told = History(), -math.inf
         gui.set_panel_label(title)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(430)
@@ -97,17 +55,17 @@ class WebPanel:
         remark: str,
     ) -> None:
         """Show what is known `time_s` seconds after the start (see `WebView.show`)."""
-        if not self._history.add(time_s, estimate, truth_mass):
-            return
-        torques = gravity_torques(self._robot, q)
-        parts = (
-            _headline(estimate, truth_mass),
-            _torque_bars(torques, self._robot.limits.effort),
-            _event_list(time_s, events, remark),
-        )
-        self._words.content = f'<div style="font-size:0.85em;padding:0 1.6em 0 0.9em">{"".join(parts)}</div>'
-        self._mass = self._drawn(self._mass, self._mass_chart, self._history.mass_columns())
-        self._com = self._drawn(self._com, self._com_chart, self._history.com_columns())
+        if not 0.0 <= time_s - self._told < PERIOD:
+            self._told = time_s
+            parts = (
+                _headline(estimate, truth_mass),
+                _torque_bars(gravity_torques(self._robot, q), self._robot.limits.effort),
+                _event_list(time_s, events, remark),
+            )
+            self._words.content = f'<div style="{TEXT}">{"".join(parts)}</div>'
+        if self._history.add(time_s, estimate, truth_mass):
+            self._mass = self._drawn(self._mass, self._mass_chart, self._history.mass_columns())
+            self._com = self._drawn(self._com, self._com_chart, self._history.com_columns())
 
     def _drawn(self, chart: Any, make: Callable[[tuple[FloatArray, ...]], Any], columns: tuple[FloatArray, ...]) -> Any:
         """The chart with these columns; made when there is something to draw: one that began with nan stays empty."""
@@ -145,7 +103,7 @@ class WebPanel:
 
 def _headline(estimate: PayloadEstimate, truth_mass: float | None) -> str:
     truth = "" if truth_mass is None else f' <span style="color:{RED}">truly {truth_mass:.3f} kg</span>'
-    if is_carried(estimate) and estimate.com_std.max() < KNOWN_COM:
+    if com_is_known(estimate):
         com = ", ".join(f"{1e3 * c:.0f} ± {2e3 * s:.0f}" for c, s in zip(estimate.com, estimate.com_std, strict=True))
         com = f"centre of mass {com} mm"
     else:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics replay --view`, as a user starts it, opens the page and ends it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import chromium, open_page
+from motion import PAYLOAD, sinusoids, torques
+
+import panda_dynamics_ros as pdr
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory, panda: pdr.RobotModel) -> Path:
+    """A CSV of four seconds at 200 Hz with a payload."""
+    motion = sinusoids(4.0, 200.0)
+    names = ["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))]
+    table = np.column_stack((motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)))
+    path = tmp_path_factory.mktemp("log") / "carried.csv"
+    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+def command(prologue: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-c", f"import sys; {prologue}; {COMMAND}", *map(str, arguments)]
+
+
+@pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
+def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("viser", reason="the live view needs viser")
+    # A shell's background job ignores Ctrl-C, and so would its children.
+    prologue = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    arguments = ("replay", log, "--view", "--rate", "4", "--json", "--output", tmp_path, "--port", "18330")
+    with subprocess.Popen(
+        command(prologue, *arguments), cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            url = re.fullmatch(r"live view: (http://localhost:\d+)\n", process.stderr.readline())
+            assert url is not None
+            summary = json.loads(process.stdout.readline())
+            assert "stays open" in process.stderr.readline()
+            with open_page(url[1]) as page:
+                page.wait_for_text("of 4.0 s, 4 times real time")
+                page.wait_for_text(f"{summary['payload']['mass']:.3f}")  # the last estimate
+                assert "panda-dynamics replay: carried.csv" in page.text()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30.0) == 0
+            assert process.stdout.read() == ""
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
+    assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("arguments", [("demo",), ("replay", "LOG")])
+def test_without_viser_one_line_says_what_is_missing(arguments: tuple[str, ...], log: Path, tmp_path: Path) -> None:
+    if arguments == ("demo",):
+        pytest.importorskip("rclpy", reason="demo needs ROS 2")
+        pytest.importorskip("mujoco", reason="demo needs MuJoCo")
+    words = [str(log) if word == "LOG" else word for word in arguments]
+    without = command("sys.modules['viser'] = None", *words, "--view", "--output", tmp_path)
+    done = subprocess.run(without, cwd=ROOT, capture_output=True, text=True, timeout=120.0)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("panda-dynamics: error: the live view needs viser (pip install viser): ")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [(("--rate", "0"), "--rate: expected"), (("--view", "--port", "80"), "port: expected 1024")]
+)
+def test_bad_options_are_refused(
+    option: tuple[str, ...], message: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from panda_dynamics_ros.cli import main
+
+    assert main(["replay", str(log), "--output", str(tmp_path), *option]) == 2
+    assert capsys.readouterr().err.startswith(f"panda-dynamics: error: {message}")

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live page: what its server holds, and what a person sees of it in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import chromium, open_page
+from matplotlib.image import imread
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.reporting.web_scene import WebScene
+from panda_dynamics_ros.reporting.web_view import WebView
+from panda_dynamics_ros.scene import ArmScene
+
+viser = pytest.importorskip("viser", reason="the live view needs viser")
+
+Q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
+PORT = 18230  # the next free one is taken
+
+
+def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
+    body = pdr.InertialParameters(mass, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
+    covariance = np.diag([mass_std**2, *[1e-6] * 9])
+    return PayloadEstimate(0.0, body, covariance, np.ones(10, dtype=bool), "estimating")
+
+
+@pytest.fixture
+def view(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> Iterator[WebView]:
+    with WebView(panda, "a run", PORT) as view:
+        yield view
+    assert capsys.readouterr().out == ""  # what is printed belongs to the command
+
+
+def nodes_of(view: WebView) -> dict[str, Any]:
+    """Everything in the server's scene, by path."""
+    return dict(view._server.scene._handle_from_node_name)
+
+
+def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel) -> None:
+    for q in (Q, Q + 0.2):
+        view.show(0.0, q, estimate_of(1.0))
+        nodes = nodes_of(view)
+        for frame in panda.frames:
+            T, node = panda.pose(q, frame), nodes[f"/{frame}"]
+            np.testing.assert_allclose(node.position, T[:3, 3], atol=1e-6)
+            w, x, y, z = node.wxyz
+            # viser leaves an update out that is within 1e-5 and 1e-8 of what it has (numpy.allclose).
+            np.testing.assert_allclose(pdr.pose.quaternion_to_matrix([x, y, z, w]), T[:3, :3], atol=1e-4)
+    for name in ("/joint3/arm/joint3", "/joint3/com/link3", "/joint2/gravity/joint2", "/flange/payload/box"):
+        assert name in nodes
+
+
+def test_what_is_put_down_is_gone(view: WebView) -> None:
+    view.show(0.0, Q, estimate_of(1.0))
+    assert "/flange/payload/box" in nodes_of(view)
+    view.show(1.0, Q, estimate_of(0.0))
+    assert "/flange/payload/box" not in nodes_of(view)
+    assert "/joint3/arm/joint3" in nodes_of(view)
+
+
+def test_a_hidden_layer_stays_hidden(view: WebView, panda: pdr.RobotModel) -> None:
+    scene, maker = WebScene(view._server), ArmScene(panda)
+    scene.show(maker.at(Q))
+    scene.set_visible("com", False)
+    scene.set_visible("payload", False)
+    scene.show(maker.at(Q + 0.1, estimate_of(1.0)))
+    visible = {path: node.visible for path, node in nodes_of(view).items() if path.count("/") == 3}
+    assert {path.split("/")[2] for path, seen in visible.items() if not seen} == {"com", "payload"}
+    scene.set_visible("payload", True)
+    assert nodes_of(view)["/flange/payload/box"].visible
+
+
+def test_two_views_have_two_addresses(view: WebView, panda: pdr.RobotModel) -> None:
+    with WebView(panda, "another run", int(view.url.rpartition(":")[2])) as other:
+        assert other.url != view.url
+
+
+def test_ports_of_the_system_are_refused(panda: pdr.RobotModel) -> None:
+    with pytest.raises(ArgumentError, match=r"port: expected 1024\.\.65535, got 80"):
+        WebView(panda, "a run", 80)
+
+
+@pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
+def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -> None:
+    for k in range(50):
+        converged = 1.0 + 0.5 * np.exp(-0.1 * k)
+        view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], 1.0, remark="1000 Hz")
+    with open_page(view.url) as page:
+        page.wait_for_text("1.004")
+        page.wait_for_text("payload mass, kg (± 2 σ; truth dashed)")
+        page.wait_for_text("centre of mass, mm")
+        text = page.text()
+        for words in ("a run", "± 0.040 kg", "20 ± 2, -15 ± 2, 60 ± 3 mm", "estimating", "truly 1.000 kg", "J7"):
+            assert words in text
+        for words in ("24.5 s", "1000 Hz", "0.10 s", "detected pick"):
+            assert words in text
+
+        def arm_is_drawn() -> bool:
+            """The links' teal balls, in the part of the page that is the scene."""
+            red, green, blue = np.moveaxis(imread(page.screenshot(tmp_path / "page.png"))[:, :950, :3], -1, 0)
+            return int(((green > 1.3 * red) & (blue > 1.3 * red)).sum()) > 1000
+
+        page.wait_for(arm_is_drawn, "the arm")
+        assert page.complaints == []
+        # Another state reaches a page that is open.
+        view.show(30.0, Q, estimate_of(0.0))
+        page.wait_for_text("centre of mass not identifiable")
