@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import panda_dynamics_ros
@@ -17,18 +18,22 @@ PATIENCE = 15.0  # s, for a node to end; a loaded machine needs a few
 class Nodes:
     """Starts nodes in one namespace, keeps their logs, and ends them as Ctrl-C would."""
 
-    def __init__(self, namespace: str, folder: Path) -> None:
-        self.namespace, self._folder = f"/{namespace}", folder
+    def __init__(
+        self, namespace: str, folder: Path, prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
+        """`prefix` is what runs the command (on another host), `environment` is added to this process's own."""
+        self.namespace, self._folder, self._prefix = f"/{namespace}", folder, prefix
+        folder.mkdir(exist_ok=True)
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         # The package under test, wherever this test found it.
         source = str(Path(panda_dynamics_ros.__file__).parents[1])
         path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
-        self.environment = {**os.environ, "PYTHONPATH": path, "ROS_LOG_DIR": str(folder / "ros")}
+        self.environment = {**os.environ, "PYTHONPATH": path, "ROS_LOG_DIR": str(folder / "ros"), **(environment or {})}
 
     def start(self, module: str, *arguments: str, **parameters: object) -> subprocess.Popen[bytes]:
         """Start `panda_dynamics_ros.nodes.<module>` with ROS arguments and parameters."""
         assert module not in self._running or self._running[module].poll() is not None, f"{module} runs already"
-        command = [sys.executable, "-m", f"panda_dynamics_ros.nodes.{module}"]
+        command = [*self._prefix, sys.executable, "-m", f"panda_dynamics_ros.nodes.{module}"]
         command += ["--ros-args", "-r", f"__ns:={self.namespace}", *arguments]
         for name, value in parameters.items():
             command += ["-p", f"{name}:={value}"]
