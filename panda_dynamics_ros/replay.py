@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import JointDataset
-from panda_dynamics_ros.estimation import ChangeEvent, MomentumObserver, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation import (
+    ChangeEvent,
+    MomentumObserver,
+    PayloadEstimate,
+    PayloadEstimator,
+    WrenchEstimator,
+)
 from panda_dynamics_ros.estimation.publication import PublicationSchedule
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.model import RobotModel
@@ -26,6 +32,7 @@ class Replay:
     stamp: (N,), s.
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
     external_torques: (N, n), N m, of the momentum observer; a payload counts as external.
+    contact_wrench: (N, 6), N and N m, force first, in base axes: what at the flange explains the external torques.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed measured torque that neither the arm's model nor the payload explains;
         nan while the filters settle.
@@ -41,6 +48,7 @@ class Replay:
     gravity_torques: FloatArray
     coriolis_torques: FloatArray
     external_torques: FloatArray
+    contact_wrench: FloatArray
     pose: FloatArray
     residual: FloatArray
     mass: FloatArray
@@ -70,10 +78,11 @@ def replay(
     progress: called now and then with (samples done, samples in all, estimate).
     """
     estimator, regression = PayloadEstimator(robot), MomentumRegression(robot, "flange", 3.0)
-    observer, schedule = MomentumObserver(robot), PublicationSchedule()
+    observer, schedule, wrenches = MomentumObserver(robot), PublicationSchedule(), WrenchEstimator(robot)
     count = len(data.stamp)
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
     residual, external = np.full((count, robot.n), np.nan), np.empty((count, robot.n))
+    wrench = np.empty((count, 6))
     published: dict[int, PayloadEstimate] = {}
     events: list[ChangeEvent] = []
     carried: PayloadEstimate | None = None
@@ -88,6 +97,7 @@ def replay(
         if schedule.due(estimate, data.stamp[k]):
             published[k] = estimate
         external[k] = observer.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
+        wrench[k] = wrenches.estimate(data.q[k], external[k]).wrench
         dt = data.stamp[k] - previous
         previous = data.stamp[k]
         if dt > estimator.options.max_gap_s:
@@ -106,6 +116,7 @@ def replay(
         gravity_torques=robot.gravity_torques(data.q),
         coriolis_torques=robot.coriolis_torques(data.q, data.dq),
         external_torques=external,
+        contact_wrench=wrench,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
         mass=mass,

@@ -25,6 +25,7 @@ Rows = NDArray[np.uint8]  # (N, bytes of a message)
 JOINT_STATE = rosbags_library.JOINT_STATE
 POSE = "geometry_msgs/msg/PoseStamped"
 INERTIA = "geometry_msgs/msg/InertiaStamped"
+WRENCH = "geometry_msgs/msg/WrenchStamped"
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
 
 # What stands in the message that is repeated: numbers by which their places are found.
@@ -63,6 +64,14 @@ def inertias(frame: str, stamp_ns: Nanoseconds, mass: FloatArray, com: FloatArra
     (m,), place, six = _marks([1, 3, 6])
     body = make["geometry_msgs/msg/Inertia"](m, make["geometry_msgs/msg/Vector3"](*place), *six)
     return _repeated(INERTIA, _stamped(frame, inertia=body), stamp_ns, [mass[:, None], com, inertia])
+
+
+def wrenches(frame: str, stamp_ns: Nanoseconds, wrench: FloatArray) -> Rows:
+    """geometry_msgs/WrenchStamped in `frame`: (N, 6), N and N m, force first."""
+    make = rosbags_library.typestore().types
+    vector, (force, torque) = make["geometry_msgs/msg/Vector3"], _marks([3, 3])
+    both = make["geometry_msgs/msg/Wrench"](force=vector(*force), torque=vector(*torque))
+    return _repeated(WRENCH, _stamped(frame, wrench=both), stamp_ns, [wrench])
 
 
 def multi_arrays(dimensions: Sequence[tuple[str, int, int]], values: FloatArray) -> Rows:

@@ -30,6 +30,7 @@ TOPICS = (
     OfferedTopic("/panda_dynamics/external_torques", messages.JOINT_STATE),
     OfferedTopic("/panda_dynamics/current_pose", messages.POSE),
     OfferedTopic("/panda_dynamics/o_t_ee", messages.MULTI_ARRAY),
+    OfferedTopic("/panda_dynamics/contact_wrench", messages.WRENCH),
     OfferedTopic("/payload_estimator/payload", messages.INERTIA, latched=True),
     OfferedTopic("/payload_estimator/payload_covariance", messages.MULTI_ARRAY),
     OfferedTopic("/panda_dynamics/robot_markers", MARKER_ARRAY),
@@ -97,6 +98,7 @@ def _dynamics(data: JointDataset, part: slice, stamp_ns: Nanoseconds, result: Re
         *(messages.joint_states(names, stamp_ns, effort=effort) for effort in torques),
         messages.poses(link_name(names, 0), stamp_ns, T[:, :3, 3], matrix_to_quaternion(T[:, :3, :3])),
         messages.multi_arrays(_O_T_EE, np.swapaxes(T, -1, -2)),  # column by column
+        messages.wrenches(link_name(names, 0), stamp_ns, result.contact_wrench[part]),
     ]
     return [Messages(stamp_ns, each) for each in rows]
 

@@ -68,6 +68,14 @@ def test_inertias(rng: np.random.Generator) -> None:
     assert [i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz] == six[9].tolist()
 
 
+def test_wrenches(rng: np.random.Generator) -> None:
+    wrench = rng.normal(size=(COUNT, 6))
+    read = decoded(messages.wrenches("panda_link0", STAMPS, wrench), messages.WRENCH)
+    assert stamps(read) == STAMPS.tolist()
+    f, t = read[3].wrench.force, read[3].wrench.torque
+    assert [f.x, f.y, f.z, t.x, t.y, t.z] == wrench[3].tolist()
+
+
 def test_multi_arrays(rng: np.random.Generator) -> None:
     values = rng.normal(size=(COUNT, 4, 4))
     rows = messages.multi_arrays((("column", 4, 16), ("row", 4, 4)), np.swapaxes(values, 1, 2))

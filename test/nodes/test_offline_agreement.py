@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from bag_files import TYPES
-from geometry_msgs.msg import InertiaStamped, PoseStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from motion import PAYLOAD, coloured, sinusoids, torques
 from rclpy.qos import QoSProfile
 from rosbags.rosbag2 import Reader
@@ -32,6 +32,7 @@ STAMPED = {
     "panda_dynamics/coriolis_torques": JointState,
     "panda_dynamics/external_torques": JointState,
     "panda_dynamics/current_pose": PoseStamped,
+    "panda_dynamics/contact_wrench": WrenchStamped,
     "payload_estimator/payload": InertiaStamped,
 }
 # Without a stamp of their own; each comes right after the one that has it.
@@ -60,6 +61,9 @@ def numbers_of(message: Any) -> list[float]:
     if hasattr(message, "pose"):
         p, o = message.pose.position, message.pose.orientation
         return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
+    if hasattr(message, "wrench"):
+        f, t = message.wrench.force, message.wrench.torque
+        return [f.x, f.y, f.z, t.x, t.y, t.z]
     i = message.inertia
     return [i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz]
 
