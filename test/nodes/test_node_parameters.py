@@ -24,8 +24,8 @@ from panda_dynamics_ros.bags import write_joint_states
 READ_ONLY = {"robot", "arm_prefix", "joint_names", "F_T_EE", "base_frame", "flange_frame"}
 CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}
 NUMBERS = (ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER)
-UNIT = re.compile(r"_(s|hz|kg|m|kgm2|nm|n|rad|deg)$")
-RATIOS = {"rate"}
+UNIT = re.compile(r"_(s|hz|kg|m|kgm2|nm|n|rad|deg|sigma)$")
+RATIOS = {"rate", "contact_threshold"}
 
 
 @pytest.fixture(scope="module")

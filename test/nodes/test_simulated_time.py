@@ -16,7 +16,7 @@ from nodes.robot_stream import BURST, EPOCH, Script, greet, joint_state, stamp_o
 from panda_dynamics_ros import RobotModel
 
 START = 7_000_000_000 - EPOCH * 1_000_000_000  # ns since EPOCH: seven seconds after the simulation began
-ROUND = 4000  # samples, at 1 kHz
+ROUND = 3000  # samples, at 1 kHz
 
 
 class Bench:
@@ -64,9 +64,9 @@ def bench(probe: Probe, nodes: Nodes, panda: RobotModel) -> Bench:
     return Bench(probe, nodes, panda)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("number", [1, 2])
 def test_simulated_time_passes_and_starts_again(number: int, bench: Bench) -> None:
-    """The second and third round begin with a jump of clock and stamps by four seconds back."""
+    """The second round begins with a jump of clock and stamps by three seconds back."""
     before = bench.stream.body
     arrays = bench.play()
     # Answers carry the stamps of their samples, and go on after the jump.
@@ -76,15 +76,15 @@ def test_simulated_time_passes_and_starts_again(number: int, bench: Bench) -> No
     # Diagnostics go by the simulated clock: once a second, for each node.
     for node in ("panda_dynamics", "payload_estimator"):
         own = [each for each in arrays if each.status[0].name == f"{bench.nodes.namespace[1:]}/{node}: input"]
-        assert 3 <= len(own) <= 5, [each.header.stamp for each in own]
-        assert {each.header.stamp.sec for each in own} <= set(range(7, 12))
+        assert 2 <= len(own) <= 4, [each.header.stamp for each in own]
+        assert {each.header.stamp.sec for each in own} <= set(range(7, 11))
     # The estimate survives, and knows more and more.
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
     values = values_of(own[-1].status[1])
     assert (values["changes"], values["backward"]) == ("0", "0")
     if number > 1:
         assert abs(before.mass - PAYLOAD.mass) < 0.03
-        assert int(values["gaps"]) >= number - 1
+        assert int(values["gaps"]) >= 1
 
 
 def test_a_clock_that_nobody_publishes_is_missed(bench: Bench) -> None:
