@@ -104,11 +104,14 @@ class ContactDetector:
         self._regression = MomentumRegression(robot, "flange", self.options.bandwidth_hz)
         self._sudden = SuddenTorque(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
         self._payload = self._payload_before = np.zeros(10)
+        self._carries = False
         self._regressor = np.zeros((robot.n, 10))
         self._stamp, self._last_loud = -math.inf, -math.inf
         self._settled = False
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
+        self.ratio = 0.0
+        """Of the last sample: the largest sudden torque, in standard deviations; what `threshold` is compared with."""
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is part of the arm; one of zero mass for none.
@@ -116,7 +119,7 @@ class ContactDetector:
         That is no contact. A contact that ends with it was this payload being picked up or put down.
         """
         change = payload.vector - self._payload
-        self._payload = payload.vector
+        self._payload, self._carries = payload.vector, payload.mass > 0.0
         if self._lasting is None:
             self._sudden.shift(self._regressor @ change)
 
@@ -134,14 +137,14 @@ class ContactDetector:
             self._settled = False
         self._stamp = stamp
         self._regressor, y = self._regression.step(dt, q, dq, tau)
-        external = self._regressor @ self._payload - y
+        external = self._regressor @ self._payload - y if self._carries else -y
         if not self._settled:
             self._settle(stamp, external)
             return None
-        largest = self._sudden.update(stamp, external, dq)
+        self.ratio = self._sudden.update(stamp, external, dq)
         if self._lasting is not None:
-            self._follow(stamp, largest)
-        elif largest > self.options.threshold:
+            self._follow(stamp)
+        elif self.ratio > self.options.threshold:
             self._begin(stamp)
         return self._lasting
 
@@ -161,14 +164,14 @@ class ContactDetector:
         self._last_loud, self._payload_before = stamp, self._payload
         self.contact = Contact(stamp, self._loaded_link(), self._sudden.jump.copy())
 
-    def _follow(self, stamp: float, largest: float) -> None:
+    def _follow(self, stamp: float) -> None:
         contact = self._lasting
         assert contact is not None
         if stamp - contact.start <= self.options.link_time_s:
             link = self._loaded_link()
             if link > contact.link:
                 self.contact = replace(contact, link=link, torques=self._sudden.jump.copy())
-        if largest > self.options.end_threshold:
+        if self.ratio > self.options.end_threshold:
             self._last_loud = stamp
         if stamp - self._last_loud > self.options.quiet_s:
             self._end(stamp, PAYLOAD if self._payload_explains() else RELEASED)

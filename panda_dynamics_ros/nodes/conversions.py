@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import InertiaStamped, PoseStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
@@ -61,6 +61,14 @@ def pose_message(stamp: Time, frame: str, T: FloatArray) -> PoseStamped:
     orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
     position.x, position.y, position.z = T[:3, 3].tolist()
     return message
+
+
+def fill_wrench(message: WrenchStamped, stamp: Time, frame: str, wrench: FloatArray) -> None:
+    """Write a wrench (6,), force first, in the axes of `frame`, N and N m, into a message that is used again."""
+    message.header.stamp = stamp
+    message.header.frame_id = frame
+    force, torque = message.wrench.force, message.wrench.torque
+    force.x, force.y, force.z, torque.x, torque.y, torque.z = wrench.tolist()
 
 
 def empty_o_t_ee() -> Float64MultiArray:

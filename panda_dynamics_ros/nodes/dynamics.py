@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node `dynamics`: gravity, Coriolis and external torques and the end-effector pose of every joint state."""
+"""Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import MomentumObserver
 from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.contact_output import ContactOutput, rehearse_contacts
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
 from panda_dynamics_ros.nodes.robot_markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -38,6 +39,7 @@ class DynamicsNode(Node):
         self._pose = self._publisher(PoseStamped, "~/current_pose")
         self._o_t_ee = self._publisher(Float64MultiArray, "~/o_t_ee")
         self._o_t_ee_message = conversions.empty_o_t_ee()
+        self._contact = ContactOutput(self, self._input, self._observer)
         self._markers = RobotMarkers(self, self._input)
         self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics")
         self.create_timer(1.0, self._publish_diagnostics)
@@ -55,12 +57,14 @@ class DynamicsNode(Node):
         self._pose.publish(conversions.pose_message(header_stamp, self._input.base_frame, state.T_base_ee))
         self._o_t_ee_message.data = conversions.doubles(state.T_base_ee.T)
         self._o_t_ee.publish(self._o_t_ee_message)
-        self._markers.remember(header_stamp, q)
+        if self._contact.take(header_stamp, stamp, q, dq, tau, external):
+            self._publish_diagnostics()
+        self._markers.remember(header_stamp, q, self._contact.felt)
 
     def _publish_diagnostics(self) -> None:
         message = DiagnosticArray()
         message.header.stamp = self.get_clock().now().to_msg()
-        message.status = [self._input.diagnostic()]
+        message.status = [self._input.diagnostic(), self._contact.diagnostic()]
         self._diagnostics.publish(message)
 
 
@@ -70,6 +74,7 @@ def _warm_up() -> None:
     middle = 0.5 * (robot.limits.lower + robot.limits.upper)
     robot_state(robot, middle, 0.0 * middle)
     MomentumObserver(robot).update(0.0, middle, 0.0 * middle, 0.0 * middle)
+    rehearse_contacts(robot, middle)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `dynamics`: the wrench on the flange, contacts in words and for programs, and a payload that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from motion import PAYLOAD
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+
+from nodes.probe import Probe, values_of
+from nodes.processes import Nodes
+from nodes.robot_stream import EPOCH, Script, feed, greet, nanoseconds_of
+from panda_dynamics_ros import InertialParameters, RobotModel
+
+LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+WRENCH = np.array([25.0, -15.0, 20.0, 0.5, -1.0, 0.5])  # N, N m: on the flange, base axes
+BEGIN, END, SAMPLES = 700, 1000, 1600
+
+
+class Stream:
+    """A node `dynamics`, what it is fed and what it says."""
+
+    def __init__(self, probe: Probe, nodes: Nodes, **parameters: object) -> None:
+        nodes.start("dynamics", **parameters)
+        self._probe, self.node = probe, f"{nodes.namespace}/panda_dynamics"
+        self.publisher: Publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
+        self.wrenches: list[WrenchStamped] = probe.listen(WrenchStamped, f"{self.node}/contact_wrench")
+        self.external: list[JointState] = probe.listen(JointState, f"{self.node}/external_torques")
+        self.contacts: list[DiagnosticStatus] = probe.listen(DiagnosticStatus, f"{self.node}/contact", LATCHED)
+
+    def feed(self, script: Script, start: int = 0, stop: int | None = None) -> None:
+        """The script's samples, each answered."""
+        messages = [script.message(k) for k in range(start, len(script) if stop is None else stop)]
+        if start == 0:
+            greet(self._probe, self.publisher, script.message(0), lambda: self.wrenches and self.external)
+            self._probe.spin(0.3)
+            self.wrenches.clear()
+            self.external.clear()
+        feed(self._probe, self.publisher, messages, self._answered)
+
+    def _answered(self, sample: JointState) -> bool:
+        topics: tuple[list[Any], ...] = (self.wrenches, self.external)
+        return all(got and got[-1].header.stamp == sample.header.stamp for got in topics)
+
+    def diagnostic(self, ready: Callable[[dict[str, str]], object] = bool) -> DiagnosticStatus:
+        return self._probe.diagnostic(f"{self.node[1:]}: contact", ready)
+
+
+def pushed(panda: RobotModel, script: Script) -> Script:
+    """The script with WRENCH on the flange from BEGIN to END."""
+    J = panda.jacobian(script.motion.q[BEGIN:END])
+    script.tau[BEGIN:END] -= np.einsum("kij,i->kj", J, WRENCH)
+    return script
+
+
+@pytest.fixture(scope="module")
+def stream(probe: Probe, nodes: Nodes, panda: RobotModel) -> Stream:
+    """The node after a push."""
+    stream = Stream(probe, nodes)
+    stream.feed(pushed(panda, Script(panda, 0.001 * SAMPLES)))
+    return stream
+
+
+def test_the_wrench_on_the_flange_is_found(stream: Stream) -> None:
+    """.15 s are nine time constants of the filter of 10 Hz, which is 16 ms late for joint torques that move with q."""
+    assert {message.header.frame_id for message in stream.wrenches} == {"panda_link0"}
+    assert [nanoseconds_of(m.header.stamp) for m in stream.wrenches] == [1_000_000 * k for k in range(SAMPLES)]
+    found = np.array(
+        [[getattr(part, axis) for part in (m.wrench.force, m.wrench.torque) for axis in "xyz"] for m in stream.wrenches]
+    )
+    np.testing.assert_allclose(found[BEGIN + 150 : END], np.tile(WRENCH, (END - BEGIN - 150, 1)), rtol=0.02, atol=0.15)
+    np.testing.assert_allclose(found[600:BEGIN], 0.0, atol=0.05)
+
+
+def test_a_contact_is_said_when_it_begins_and_when_it_ends(stream: Stream) -> None:
+    said = [(status.level, values_of(status)) for status in stream.contacts]
+    assert said[0][0] == DiagnosticStatus.OK
+    assert said[0][1]["since"] == ""
+    (first, *_), (*_, last) = (
+        [each for each in said if each[0] == level] for level in (DiagnosticStatus.WARN, DiagnosticStatus.OK)
+    )
+    assert 0.0 < float(first[1]["since"]) - EPOCH - 0.001 * BEGIN < 0.05
+    assert last[1]["link"] == "7"
+    assert last[1]["joint"] == "panda_joint7"
+    assert last[1]["ended_by"] == "released"
+    assert 0.0 < float(last[1]["until"]) - EPOCH - 0.001 * END < 0.4
+    assert stream.contacts[-1].message.startswith("no contact; the last, on link 7, ended at")
+
+
+def test_diagnostics_say_it_in_words(stream: Stream) -> None:
+    status = stream.diagnostic(lambda values: values["contacts"] == "1")
+    assert status.level == DiagnosticStatus.OK
+    assert "on link 7" in status.message
+    assert any(each.message.startswith("contact on link") for each in stream.contacts)
+
+
+def inertia(payload: InertialParameters, frame: str) -> InertiaStamped:
+    message = InertiaStamped()
+    message.header.frame_id = frame
+    i = message.inertia
+    i.m = payload.mass
+    i.com.x, i.com.y, i.com.z = payload.com.tolist()
+    (i.ixx, i.ixy, i.ixz), (_, i.iyy, i.iyz), (_, _, i.izz) = payload.inertia.tolist()
+    return message
+
+
+def test_a_payload_counts_as_external_until_it_is_known(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:
+    """It is neither a contact when told of, nor an external torque from then on; another frame's is refused."""
+    topic = f"{fresh.namespace}/payload"
+    stream = Stream(probe, fresh, payload_topic=topic)
+    payloads = probe.publisher(InertiaStamped, topic, qos=LATCHED)
+    script = Script(panda, 1.2, PAYLOAD)
+    stream.feed(script, 0, 600)
+    assert np.abs(stream.external[-1].effort).max() > 2.0
+    payloads.publish(inertia(PAYLOAD, "panda_hand"))
+    assert "panda_link8" in values_of(stream.diagnostic(lambda values: values["payload_problem"]))["payload_problem"]
+    payloads.publish(inertia(PAYLOAD, "panda_link8"))
+    stream.diagnostic(lambda values: values["payload_kg"] == "1.000" and not values["payload_problem"])
+    stream.feed(script, 600)
+    external = np.array([message.effort for message in stream.external[600:]])
+    # What the filter's integration over 1 ms leaves.
+    np.testing.assert_allclose(external, 0.0, atol=2e-3)
+    assert values_of(stream.diagnostic())["contacts"] == "0"
