@@ -25,6 +25,7 @@ COMMANDS = {
     "replay": "torques, poses and payload of a recorded bag, offline",
     "identify": "a model of your own arm from recordings",
     "excite": "an exciting trajectory within the arm's limits",
+    "simulate": "a simulated Panda runs an exciting motion, and is recorded",
     "base-parameters": "the minimum inertial parameters, with their closed forms",
     "inertia": "the table of inertial parameters, also mapped to another frame",
     "export": "stand-alone C or Python source of an arm's dynamics",

@@ -18,6 +18,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.excitation import ExcitingMotion, find_exciting_motion, motion_condition
+from panda_dynamics_ros.identification.motion_file import write_motion
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.reporting.console import print_table
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     args.output.parent.mkdir(parents=True, exist_ok=True)
     times = np.arange(0.0, args.duration + 0.5 * CSV_STEP, CSV_STEP)
     states = found.motion(times)
-    files = [_write_csv(times, states, args.output), _write_yaml(robot, found, args)]
+    files = [write_motion(times, states, args.output), _write_yaml(robot, found, args)]
     files.append(plot_motion(times, states, robot.limits, args.output.with_suffix(".png")))
     summary = _summary(robot, found, states, recorded, files)
     if args.json:
@@ -104,14 +105,6 @@ def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
             seed=args.seed,
             progress=lambda done, best: bar.update(task, completed=done, best=best),
         )
-
-
-def _write_csv(times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
-    n = states[0].shape[1]
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "ddq") for j in range(1, n + 1))]
-    table = np.column_stack([times, *states])
-    np.savetxt(path, table, fmt="%.9g", delimiter=",", header=",".join(names), comments="")
-    return path
 
 
 def _write_yaml(robot: RobotModel, found: ExcitingMotion, args: argparse.Namespace) -> Path:

@@ -13,15 +13,17 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification import Identification, Validation, identify, validate
+from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.reporting.console import print_table
 from panda_dynamics_ros.reporting.summary import floats
 
+WELL_KNOWN = 0.1
 EXAMPLES = """\
 examples:
   panda-dynamics identify excitation.csv
+  panda-dynamics identify poses.csv --gravity-only
   panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
   panda-dynamics replay recording.mcap --robot my_panda.yaml
 """
@@ -42,6 +44,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
     )
+    parser.add_argument(
+        "--gravity-only",
+        action="store_true",
+        help="masses and centres of mass, from poses in which the arm rests",
+    )
+    parser.add_argument("--no-stribeck", action="store_true", help="friction without a Stribeck term")
     parser.add_argument("--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict, not to fit")
     parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
     parser.add_argument("--urdf", type=Path, metavar="FILE", help="where <inertial> elements for a URDF go")
@@ -56,7 +64,11 @@ def run(args: argparse.Namespace) -> int:
     prior = load_robot(args.robot)
     recordings = [load_dataset(path, prior) for path in args.data]
     others = [load_dataset(path, prior) for path in args.validate]
-    fit = identify(recordings, prior)
+    fit = (
+        identify_gravity(recordings, prior)
+        if args.gravity_only
+        else identify(recordings, prior, stribeck=not args.no_stribeck)
+    )
     models = {prior.name: prior, "identified": fit.robot}
     validations = [("Validation", validate(data, models)) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
     if args.report is not None:
-        shown = validations or [("Fit", validate(recordings[0], models))]
+        shown = validations or ([] if args.gravity_only else [("Fit", validate(recordings[0], models))])
         files += _write_report(fit, shown, args.report)
     if args.json:
         print(json.dumps(summarise(fit, [validation for _, validation in validations], files)))
@@ -110,10 +122,7 @@ def _per_joint(rms: FloatArray) -> str:
 
 
 def _rows(fit: Identification) -> list[tuple[str, str]]:
-    parameters = "  ".join(
-        f"{name} {value:.3f} ± {2.0 * std:.3f}"
-        for name, value, std in zip(fit.base_names, fit.base_values, fit.base_std, strict=True)
-    )
+    known = int((fit.relative_sigma < WELL_KNOWN).sum())
     return [
         ("rows", f"{fit.samples}; {fit.outliers} samples were wild and are replaced"),
         ("condition number", f"{fit.condition_number:.1f}"),
@@ -122,7 +131,10 @@ def _rows(fit: Identification) -> list[tuple[str, str]]:
         (f"{fit.prior.name}", _per_joint(fit.prior_torque_rms) + " N m"),
         ("tilt of the base", f"{1e3 * fit.tilt[0]:.1f}, {1e3 * fit.tilt[1]:.1f} mrad"),
         ("not identified", ", ".join(fit.not_identified) or "none"),
-        ("base parameters", parameters),
+        (
+            "base parameters",
+            f"{len(fit.base_names)}, {known} with a sigma below {WELL_KNOWN:.0%}; see --report, --json",
+        ),
     ]
 
 

@@ -83,9 +83,9 @@ def friction_of(prior: RobotModel, change: FloatArray) -> Friction:
         viscous=old.viscous + terms[:, 0],
         coulomb=old.coulomb + terms[:, 1],
         offset=old.offset + terms[:, 2],
-        transition=np.full(prior.n, TRANSITION),
+        transition=np.where(terms[:, [1, 3]].any(axis=1), TRANSITION, old.transition),
         stribeck=old.stribeck + terms[:, 3],
-        stribeck_velocity=np.full(prior.n, STRIBECK_VELOCITY),
+        stribeck_velocity=np.where(terms[:, 3] != 0.0, STRIBECK_VELOCITY, old.stribeck_velocity),
     )
 
 

@@ -31,9 +31,7 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
     DataError: the number of joints is not the robot's, the recording is too short, nothing moves, or a joint's
         torque is constant.
     """
-    for data in recordings:
-        if len(data.names) != robot.n:
-            raise DataError(f"{data.source}: expected the {robot.n} joints of {robot.name}, got {len(data.names)}")
+    check_joints(recordings, robot)
     total = sum(data.duration_s for data in recordings)
     sources = ", ".join(data.source for data in recordings)
     if total < LEAST_DURATION_S:
@@ -61,6 +59,18 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
             "do not count, and friction and base parameters of these joints are the less certain for it; move slower"
         )
         warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+
+
+def check_joints(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
+    """Refuse recordings of another number of joints.
+
+    Raises
+    ------
+    DataError: the number of joints is not the robot's.
+    """
+    for data in recordings:
+        if len(data.names) != robot.n:
+            raise DataError(f"{data.source}: expected the {robot.n} joints of {robot.name}, got {len(data.names)}")
 
 
 def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:

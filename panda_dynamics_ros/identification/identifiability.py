@@ -17,7 +17,7 @@ from panda_dynamics_ros.model import RobotModel
 LEAST_SINGULAR_VALUE = 1e-3
 """Of the regressor with columns of unit length: an error of the model of one per mille would be blown up to the size
 of the parameter itself."""
-_INVOLVED = 0.3  # share of a direction that is not seen, from which on a parameter is named
+_INVOLVED = 0.3  # share of a parameter's axis in the directions that are not seen, from which on it is named
 
 
 FIRST_SECOND_MOMENT = 4  # place among a link's ten inertial parameters
@@ -56,7 +56,7 @@ def not_identified(equations: NormalEquations, base: BaseParameters, n: int) -> 
     scaled = gram[np.ix_(seen, seen)] / np.outer(length[seen], length[seen])
     values, directions = np.linalg.eigh(scaled)
     dark = directions[:, values < LEAST_SINGULAR_VALUE**2]
-    involved = (np.abs(dark) > _INVOLVED).any(axis=1)
+    involved = np.linalg.norm(dark, axis=1) > _INVOLVED
     unseen |= {name for name, there in zip(np.array(names)[seen].tolist(), involved, strict=True) if there}
     return tuple(name for name in names if name in unseen)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,14 +13,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.columns import (
-    FRICTION_TERMS,
-    LinearModel,
-    friction_of,
-    friction_slice,
-    linear_model,
-    tilted,
-)
+from panda_dynamics_ros.identification.columns import LinearModel, linear_model
 from panda_dynamics_ros.identification.cross_validation import (
     FREE,
     Fold,
@@ -32,7 +24,7 @@ from panda_dynamics_ros.identification.cross_validation import (
 )
 from panda_dynamics_ros.identification.data_checks import SATURATED, check_fit, check_recordings
 from panda_dynamics_ros.identification.error_covariance import error_covariance
-from panda_dynamics_ros.identification.feasible import feasible_minimum, links_of
+from panda_dynamics_ros.identification.feasible import feasible_minimum
 from panda_dynamics_ros.identification.identifiability import (
     IdentifiabilityWarning,
     advice,
@@ -44,7 +36,7 @@ from panda_dynamics_ros.identification.identifiability import (
 from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
 from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
 from panda_dynamics_ros.identification.residual_model import residual_model, with_slow_part
-from panda_dynamics_ros.identification.result import Identification
+from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, Quadratic, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot.limits import ResidualModel
@@ -53,7 +45,6 @@ PASSES = 2
 _HUBER = 3.0  # sigmas beyond which a row counts less (iteratively reweighted least squares)
 _SLOW, _SLOW_SHARE = 0.03, 0.1  # rad/s: below it, presliding makes friction something else than a function of velocity
 _LEAST_STD = 1e-3  # N m
-_IDENTIFIED = " (identified)"
 
 
 def identify(
@@ -111,23 +102,11 @@ def identify(
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
     held_out = held_out_residual(model, folds, weight, chosen, solve)
     covariance = error_covariance(cost, model, samples, residual, weight, share, std)
-    bodies, friction = slice(0, 10 * prior.n), friction_slice(prior.n)
-    found = replace(
+    found = identified_robot(prior, x, with_slow_part(residual))
+    return Identification.of(
+        found,
         prior,
-        name=f"{prior.name.removesuffix(_IDENTIFIED)}{_IDENTIFIED}",
-        links=links_of(prior, x[bodies]),
-        friction=friction_of(prior, x[friction]),
-        gravity=tilted(prior, x[friction.stop :]),
-        residual=with_slow_part(residual),
-    )
-    return Identification(
-        robot=found,
-        prior=prior,
-        base_names=base.names,
-        base_values=base.mapping @ found.inertial_vector,
-        base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance[bodies, bodies], base.mapping)),
-        friction_names=tuple(f"{term}{j}" for j in range(1, prior.n + 1) for term in FRICTION_TERMS),
-        friction_std=np.sqrt(np.diag(covariance)[friction]),
+        covariance,
         torque_rms=_rms(samples.tau - _torques(found, samples)),
         prior_torque_rms=_rms(model.b),
         cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),

@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.identification.columns import FRICTION_TERMS, friction_of, friction_slice, tilted
+from panda_dynamics_ros.identification.feasible import links_of
 from panda_dynamics_ros.identification.prior_scales import Trust
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.limits import ResidualModel
+
+_IDENTIFIED = " (identified)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +31,7 @@ class Identification:
     prior: the arm it started from.
     base_names: p names of base parameters, as `robot.base_parameters()` of an upright arm has them.
     base_values, base_std: (p,), of the identified arm; kg, kg m or kg m^2.
-    friction_names, friction_std: 3 n terms beside the prior's friction, and their standard deviations.
+    friction_names, friction_std: 4 n terms beside the prior's friction, and their standard deviations.
     torque_rms, prior_torque_rms: (n,), N m, of measured minus modelled torque on the fitted rows.
     cross_validated_rms: (n,), N m, on blocks that were held out; nan where the recording is too short for that.
     condition_number: of the stacked base regressor.
@@ -49,6 +55,22 @@ class Identification:
     trust: Trust
     samples: int
     outliers: int
+
+    @classmethod
+    def of(cls, robot: RobotModel, prior: RobotModel, covariance: FloatArray, **others: Any) -> Identification:
+        """With names, values and deviations by the covariance (p, p) of all columns of the linear model."""
+        base, n = prior.base_parameters(), prior.n
+        bodies = covariance[: 10 * n, : 10 * n]
+        return cls(
+            robot=robot,
+            prior=prior,
+            base_names=base.names,
+            base_values=base.mapping @ robot.inertial_vector,
+            base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, bodies, base.mapping)),
+            friction_names=tuple(f"{term}{j}" for j in range(1, n + 1) for term in FRICTION_TERMS),
+            friction_std=np.sqrt(np.diag(covariance)[friction_slice(n)]),
+            **others,
+        )
 
     @property
     def friction(self) -> Friction:
@@ -82,3 +104,16 @@ class Identification:
             f"Identified from {self.samples} rows, starting from {self.prior.name}.\n"
             f"Torque RMS in N m: {rms}; cross-validated: {held_out}.",
         )
+
+
+def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) -> RobotModel:
+    """The prior with the changes x (p,) of the linear model: links, friction, direction of gravity."""
+    friction = friction_slice(prior.n)
+    return replace(
+        prior,
+        name=f"{prior.name.removesuffix(_IDENTIFIED)}{_IDENTIFIED}",
+        links=links_of(prior, x[: friction.start]),
+        friction=friction_of(prior, x[friction]),
+        gravity=tilted(prior, x[friction.stop :]),
+        residual=residual,
+    )

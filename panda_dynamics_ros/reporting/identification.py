@@ -12,6 +12,9 @@ from matplotlib.figure import Figure
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
+from panda_dynamics_ros.identification.columns import FRICTION_TERMS
+from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.validation import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED
 from panda_dynamics_ros.robot.limits import JointLimits
 
@@ -20,6 +23,7 @@ COLOURS = (GREY, RED, BLUE, GREEN)
 STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}"
     "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
+    "table.small{font-size:12px;line-height:1.2}table.small td:nth-child(odd){text-align:left}"
     "td:first-child,th:first-child{text-align:left}img{max-width:100%}"
 )
 
@@ -27,11 +31,15 @@ STYLE = (
 def plot_prediction(validation: Validation, path: Path) -> Path:
     """Measured minus predicted torque of each model, per joint."""
     n = validation.measured.shape[1]
+    errors = {name: validation.measured - predicted for name, predicted in validation.predicted.items()}
     figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
     for joint, axes in enumerate(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]):
-        for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False):
-            error = validation.measured[:, joint] - predicted[:, joint]
-            axes.plot(validation.time, error, color=colour, linewidth=0.9, label=name)
+        for (name, error), colour in zip(errors.items(), COLOURS, strict=False):
+            width = 0.5 if name == GRAVITY_ONLY else 0.9
+            axes.plot(validation.time, error[:, joint], color=colour, linewidth=width, label=name)
+        # Gravity alone is wrong by so much more that it may leave the picture.
+        largest = max(np.abs(errors[name][:, joint]).max() for name in errors if name != GRAVITY_ONLY)
+        axes.set_ylim(-1.15 * largest, 1.15 * largest)
         axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
         axes.grid(alpha=0.25)
         if joint == 0:
@@ -44,18 +52,20 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
 
 
 def plot_sigmas(fit: Identification, path: Path) -> Path:
-    """Base parameters: how far from the prior, with two sigmas."""
-    prior = fit.prior.base_parameters().values
-    figure = Figure(figsize=(10.0, 0.2 * len(prior) + 1.2), layout="constrained")
-    axes = figure.subplots()
-    rows = np.arange(len(prior))[::-1]
-    axes.errorbar(
-        fit.base_values - prior, rows, xerr=2.0 * fit.base_std, fmt="o", color=BLUE, markersize=4, linewidth=1.2
-    )
-    axes.axvline(0.0, color=GREY, linewidth=0.8)
-    axes.set_yticks(rows, fit.base_names, fontsize=7)
-    axes.set_xlabel(f"identified minus {fit.prior.name}, ± 2 σ (kg, kg m, kg m²)")
-    axes.grid(alpha=0.25)
+    """Base parameters: how far from the prior, with 95 % intervals; first and second moments apart."""
+    base = fit.prior.base_parameters()
+    change, wide = fit.base_values - base.values, 1.96 * fit.base_std
+    second = np.array([column % 10 >= FIRST_SECOND_MOMENT for column in base.columns])
+    figure = Figure(figsize=(10.0, 0.17 * int(max(second.sum(), (~second).sum())) + 1.6), layout="constrained")
+    for axes, chosen, unit in zip(figure.subplots(1, 2), (~second, second), ("kg m", "kg m²"), strict=True):
+        rows = np.arange(int(chosen.sum()))[::-1]
+        axes.errorbar(change[chosen], rows, xerr=wide[chosen], fmt="o", color=BLUE, markersize=4, linewidth=1.2)
+        axes.axvline(0.0, color=GREY, linewidth=0.8)
+        axes.set_yticks(rows, np.array(fit.base_names)[chosen], fontsize=8)
+        axes.set_ylim(-0.7, len(rows) - 0.3)
+        axes.set_xlabel(unit)
+        axes.grid(alpha=0.25)
+    figure.suptitle(f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals", fontsize=11)
     figure.savefig(path, dpi=110)
     return path
 
@@ -71,7 +81,9 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
         axes.set_ylim(-1.05, 1.05)
         axes.set_ylabel(f"{name} / limit")
         axes.grid(alpha=0.25)
-    figure.axes[0].legend(title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    figure.axes[0].legend(
+        title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False
+    )
     figure.axes[-1].set_xlabel("time (s)")
     figure.savefig(path, dpi=110)
     return path
@@ -82,14 +94,14 @@ def write_report(
 ) -> Path:
     """One HTML page with the pictures inside, to show to others."""
     parts = [
-        f"<h1>Identification of {html.escape(fit.robot.name)}</h1>",
+        f"<h1>{html.escape(fit.robot.name)}</h1>",
         f"<p>{fit.samples} rows; condition number of the base regressor {fit.condition_number:.0f}; "
         f"{len(fit.base_names)} base parameters. Gravity leans by {1e3 * fit.tilt[0]:.1f} and {1e3 * fit.tilt[1]:.1f} "
         "mrad to the base's x and y.</p>",
     ]
     if fit.not_identified:
         parts.append(f"<p>Not identified by this motion: {html.escape(', '.join(fit.not_identified))}.</p>")
-    rows = [("fitted rows", fit.torque_rms), ("held-out blocks", fit.cross_validated_rms)]
+    rows = [("fitted rows", fit.torque_rms), ("held-out blocks, by fits of the others", fit.cross_validated_rms)]
     rows.append((f"{fit.prior.name}, the same rows", fit.prior_torque_rms))
     parts.append(_table("Torque RMS, fit (N m)", rows))
     for title, validation in validations:
@@ -98,12 +110,31 @@ def write_report(
     for picture in pictures:
         data = base64.b64encode(picture.read_bytes()).decode("ascii")
         parts.append(f'<p><img alt="{html.escape(picture.stem)}" src="data:image/png;base64,{data}"></p>')
+    parts.append(_parameters(fit))
     page = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Identification of {html.escape(fit.robot.name)}'
         f"</title><style>{STYLE}</style>{''.join(parts)}</html>\n"
     )
     path.write_text(page, encoding="utf-8")
     return path
+
+
+def _parameters(fit: Identification) -> str:
+    """Base parameters and friction with 95 % intervals, three columns of each."""
+    friction = np.stack([getattr(fit.friction, term) for term in FRICTION_TERMS], axis=-1).ravel()
+    listed = [
+        *zip(fit.base_names, fit.base_values, 1.96 * fit.base_std, strict=True),
+        *zip(fit.friction_names, friction, 1.96 * fit.friction_std, strict=True),
+    ]
+    cells = [
+        f"<td>{html.escape(name)}</td><td>{value:.4f} ± {wide:.4f}</td>" if wide > 0.0 else f"<td>{name}</td><td>0</td>"
+        for name, value, wide in listed
+    ]
+    third = -(-len(cells) // 3)
+    lines = ("".join(cells[i::third]) for i in range(third))
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    title = "Base parameters (kg m, kg m²) and friction beside its sigmoid (N m, N m s/rad), with 95 % intervals"
+    return f'<h2>{title}</h2><table class="small">{body}</table>'
 
 
 def _table(title: str, rows: list[tuple[str, FloatArray]]) -> str:

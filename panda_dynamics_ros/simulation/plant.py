@@ -53,6 +53,12 @@ class Measurement(NamedTuple):
     tau: FloatArray
 
 
+def _streams(seed: int, name: str) -> list[np.random.Generator]:
+    """Random numbers of the arm, the disturbance and the sensors."""
+    streams = np.random.SeedSequence(int(checks.number(seed, name, minimum=0))).spawn(3)
+    return [np.random.default_rng(stream) for stream in streams]
+
+
 class SimulatedPanda:
     """An arm of the Panda's build on an exciting motion, sampled at 1 kHz. The same seed gives the same samples.
 
@@ -63,6 +69,9 @@ class SimulatedPanda:
     payload: what the flange carries at the start, in flange axes.
     realism: how far the arm departs from `robot`; at the real level by default.
     excitation: the motion; `exciting_motion(robot, seed)` by default.
+    arm_excitation: the motion on which the true arm departs as far as `realism` says; by default `excitation`. One
+        arm on several motions has one `seed` and one of these.
+    noise_seed: >= 0, of disturbance and noise; `seed` by default.
 
     Raises
     ------
@@ -80,6 +89,8 @@ class SimulatedPanda:
         payload: InertialParameters | None = None,
         realism: Realism | None = None,
         excitation: Excitation | None = None,
+        arm_excitation: Excitation | None = None,
+        noise_seed: int | None = None,
     ) -> None:
         n = robot.n
         if n != len(ARMATURE):
@@ -88,9 +99,9 @@ class SimulatedPanda:
         self.excitation = excitation or exciting_motion(robot, seed)
         if self.excitation.rest.shape != (n,):
             raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.rest.size}")
-        streams = np.random.SeedSequence(int(checks.number(seed, "seed", minimum=0))).spawn(3)
-        arm_rng, disturbance_rng, sensor_rng = (np.random.default_rng(stream) for stream in streams)
-        self.true_arm = perturbed_arm(robot, self.excitation, self.realism, arm_rng)
+        arm_rng, *noise = _streams(seed, "seed")
+        disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
+        self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
         self._disturbance = OrnsteinUhlenbeck(
             self.realism.residual * self.realism.disturbance_share * robot.residual.std,
             robot.residual.correlation_time,

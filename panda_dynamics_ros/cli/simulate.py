@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics simulate`: a simulated Panda runs an exciting motion, and is recorded."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.bags import JointStateSample
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification.motion_file import read_motion
+from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.reporting.console import print_table
+from panda_dynamics_ros.robot import InertialParameters
+
+EXAMPLES = """\
+The arm is that of `panda-dynamics demo` with the same seed: it differs from the model as a real arm does, by its
+inertias, friction and offsets, and has noise and a coloured disturbance, which --take makes others.
+
+examples:
+  panda-dynamics excite --output motion.csv
+  panda-dynamics simulate motion.csv --repeat 3 --output recording
+  panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying
+"""
+START = 1.0  # s at rest before the motion
+BOX = 0.1  # m, side of the cube that a payload of given mass is
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command to the parser."""
+    parser = subparsers.add_parser(
+        "simulate",
+        help="a simulated Panda runs an exciting motion, and is recorded",
+        description="Runs the motion of `panda-dynamics excite` on the simulated Panda, faster than real time, and "
+        "writes what its sensors say at 1 kHz as a rosbag2 (mcap).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("motion", metavar="MOTION", help="the CSV of `panda-dynamics excite`")
+    parser.add_argument("--repeat", type=int, default=2, metavar="N", help="periods of the motion (default: 2)")
+    parser.add_argument("--payload-mass", type=float, default=0.0, metavar="KG", help="a cube of 10 cm (default: none)")
+    parser.add_argument(
+        "--payload-com", type=float, nargs=3, default=[0.02, -0.015, 0.06], metavar=("X", "Y", "Z"),
+        help="centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="which arm (default: 0, the demo's)")
+    parser.add_argument("--take", type=int, default=1, metavar="N", help="which noise (default: 1)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("recording"), metavar="DIR", help="the rosbag2 folder (default: recording)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, write the recording."""
+    from panda_dynamics_ros.bags.writing import write_joint_states
+    from panda_dynamics_ros.simulation import Excitation, SimulatedPanda, exciting_motion
+
+    checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
+    checks.number(args.take, "--take", minimum=0)
+    if not 0.0 <= args.payload_mass <= 10.0:
+        raise ArgumentError(f"--payload-mass: expected kg in [0, 10], got {args.payload_mass:g}")
+    robot = load_robot("panda")
+    motion = read_motion(args.motion, robot.n)
+    rest = motion(np.zeros(1))[0][0]
+    # Begins at rest where the motion does, so that there is nothing to blend.
+    excitation = Excitation(rest, motion.centre, motion.cosine, motion.sine, motion.period, 0.1, START)
+    plant = SimulatedPanda(
+        robot,
+        seed=args.seed,
+        excitation=excitation,
+        arm_excitation=exciting_motion(robot, args.seed),
+        noise_seed=args.take,
+    )
+    if args.payload_mass > 0.0:
+        inertia = args.payload_mass * BOX**2 / 6.0 * np.eye(3)
+        plant.attach(InertialParameters(args.payload_mass, np.array(args.payload_com), inertia))
+    count = round((START + args.repeat * motion.period) / plant.timestep)
+    watched = not args.json and sys.stderr.isatty()
+    steps = track(range(count), "simulating", console=Console(stderr=True), disable=not watched)
+    samples = (plant.step() for _ in steps)
+    file = write_joint_states(
+        args.output,
+        (JointStateSample(each.stamp, robot.joint_names, each.q, each.dq, each.tau) for each in samples),
+        topic="/franka/joint_states",
+        overwrite=True,
+    )
+    if args.json:
+        print(json.dumps({"samples": count, "duration_s": count * plant.timestep, "files": [str(file)]}))
+        return 0
+    rows = [
+        ("motion", f"{args.repeat} times {motion.period:g} s of {args.motion}"),
+        ("samples", f"{count} at {1.0 / plant.timestep:g} Hz"),
+        ("payload", f"{args.payload_mass:g} kg"),
+    ]
+    print_table("simulated Panda", rows)
+    print(f"written: {file}")
+    return 0

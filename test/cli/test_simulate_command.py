@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics simulate`, from the file of a motion to a recording."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
+pytest.importorskip("rosbags", reason="recordings are written with rosbags")
+
+from panda_dynamics_ros import load_dataset
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.identification.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.identification.motion_file import read_motion, write_motion
+
+
+@pytest.fixture
+def motion(rng: np.random.Generator) -> FourierMotion:
+    centre = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
+    return FourierMotion(centre, *at_rest(*(0.15 * rng.normal(size=(2, 7, 4)))), 4.0)
+
+
+@pytest.fixture
+def file(motion: FourierMotion, tmp_path: Path) -> Path:
+    times = np.arange(0.0, 4.005, 0.01)
+    return write_motion(times, motion(times), tmp_path / "motion.csv")
+
+
+def test_a_motion_comes_back_from_its_file(motion: FourierMotion, file: Path) -> None:
+    t = np.linspace(0.0, 4.0, 777)  # between the rows too
+    # Nine digits are written; the acceleration multiplies their rounding by (8 pi / 4)^2.
+    for written, read in zip(motion(t), read_motion(file)(t), strict=True):
+        assert np.abs(written - read).max() < 1e-6
+
+
+def test_the_arm_follows_the_motion_and_another_take_has_other_noise(
+    motion: FourierMotion, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    takes = []
+    for take in ("1", "2", "1"):
+        words = ["simulate", str(file), "--repeat", "1", "--take", take, "--output", str(tmp_path / "bag"), "--json"]
+        assert main(words) == 0
+        assert json.loads(capsys.readouterr().out)["samples"] == 5000
+        takes.append(load_dataset(tmp_path / "bag"))
+    first, other, again = takes
+    # At rest for a second; the controller follows within 3 mrad, the encoders are off by as much.
+    assert np.abs(first.q[1000:] - motion(first.stamp[1000:] - 1.0)[0]).max() < 0.02
+    assert np.array_equal(first.tau, again.tau)
+    assert not np.array_equal(first.tau, other.tau)
+    # One arm: what differs is noise and disturbance, 0.3 N m at most; another arm's bodies would change more.
+    assert np.sqrt(np.mean((first.tau - other.tau) ** 2)) < 0.5
+
+
+def test_what_is_no_motion_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.csv"
+    np.savetxt(path, np.zeros((20, 5)), delimiter=",", header="t,a,b,c,d", comments="")
+    assert main(["simulate", str(path), "--output", str(tmp_path / "bag")]) == 2
+    assert "expected one period of a motion of 7 joints" in capsys.readouterr().err
+    assert main(["simulate", str(tmp_path / "none.csv"), "--output", str(tmp_path / "bag")]) == 2
+    assert "expected an existing file" in capsys.readouterr().err
+    assert not (tmp_path / "bag").exists()
