@@ -20,7 +20,7 @@ from panda_dynamics_ros.scene.tessellation import tessellate
 
 WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
 LOOKING = np.array([-0.62, 0.70, -0.36])  # the eye's direction
-MARGIN = 1.12  # of the distance from which the scene just fits
+MARGIN = 0.97  # of the distance from which the scene just fits
 LIGHT = np.array([0.30, -0.50, 0.81])  # towards the lamp
 AMBIENT, GLOSS = 0.58, 0.25  # shares of the light that comes from everywhere, and that mirrors
 SKY = np.array([1.0, 1.0, 1.0])

@@ -17,7 +17,8 @@ from panda_dynamics_ros.scene.tessellation import tessellate
 class WebScene:
     """Keeps a viser server's scene equal to the one shown last; sends only what has changed.
 
-    Each of the arm's frames is a node that moves, each shape a child of its frame, which stays.
+    Each of the arm's frames is a node that moves, each shape a child of its frame, which stays. Only labels stand in
+    base: viser 1.1 leaves a text where it is when its parent moves.
     """
 
     def __init__(self, server: Any) -> None:
@@ -35,11 +36,12 @@ class WebScene:
             moved.append((self._frames[name], T))
         for shape in scene.shapes:
             before, handle = self._nodes.get(shape.name, (None, None))
-            if before is shape:
-                continue
-            handle = self._redraw(handle, shape) if handle is not None else self._add(shape)
-            self._nodes[shape.name] = shape, handle
-            if before is None or not np.array_equal(before.T, shape.T):
+            if before is not shape:
+                handle = self._redraw(handle, shape) if handle is not None else self._add(shape)
+                self._nodes[shape.name] = shape, handle
+            if isinstance(shape, Label):
+                moved.append((handle, scene.place(shape)))
+            elif before is None or (before is not shape and not np.array_equal(before.T, shape.T)):
                 moved.append((handle, shape.T))
         for name in self._nodes.keys() - {shape.name for shape in scene.shapes}:
             self._nodes.pop(name)[1].remove()
@@ -64,7 +66,7 @@ class WebScene:
     def _add(self, shape: Shape) -> Any:
         path, visible = f"/{shape.frame}/{shape.name}", shape.layer not in self._hidden
         if isinstance(shape, Label):
-            return self._scene.add_label(path, shape.text, anchor="center-center", visible=visible)
+            return self._scene.add_label(f"/labels/{shape.name}", shape.text, anchor="center-center", visible=visible)
         mesh = tessellate(shape)
         return self._scene.add_mesh_simple(
             path,
