@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from panda_dynamics_ros.model import RobotModel
 
 LEAST_DURATION_S = 2.0
 LEAST_MOTION = 0.05  # rad
-SATURATED = 0.99  # share of the effort limit
+_SATURATED = 0.99  # share of the effort limit
 _OFTEN = 0.01  # share of the samples
 _FOREIGN = 0.5  # share of the torque that stays unexplained
 
@@ -51,7 +52,7 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
             f"{sources}: expected measured torques, got a constant one at joints {constant}; neither their friction "
             "nor the base parameters of their links can be identified; record link-side torques of a moving arm"
         )
-    often = (np.abs(tau) > SATURATED * robot.limits.effort).mean(axis=0) > _OFTEN
+    often = (np.abs(tau) > _SATURATED * robot.limits.effort).mean(axis=0) > _OFTEN
     if often.any():
         joints = [int(j) + 1 for j in np.flatnonzero(often)]
         text = (
@@ -71,6 +72,23 @@ def check_joints(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
     for data in recordings:
         if len(data.names) != robot.n:
             raise DataError(f"{data.source}: expected the {robot.n} joints of {robot.name}, got {len(data.names)}")
+
+
+def without_saturated(samples: MotionSamples, robot: RobotModel) -> MotionSamples:
+    """The rows in which no torque is at its limit.
+
+    Raises
+    ------
+    DataError: there is none.
+    """
+    free = (np.abs(samples.tau) <= _SATURATED * robot.limits.effort).all(axis=1)
+    if not free.any():
+        raise DataError(
+            f"data: expected torques within the limits of {robot.name}, got none; no base parameter can be identified; "
+            "move slower, or is it another arm?"
+        )
+    rows = {name: getattr(samples, name)[free] for name in ("stamp", "q", "dq", "ddq", "tau", "block")}
+    return replace(samples, **rows)
 
 
 def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:

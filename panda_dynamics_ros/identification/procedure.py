@@ -22,7 +22,7 @@ from panda_dynamics_ros.identification.cross_validation import (
     held_out_residual,
     torque_rms,
 )
-from panda_dynamics_ros.identification.data_checks import SATURATED, check_fit, check_recordings
+from panda_dynamics_ros.identification.data_checks import check_fit, check_recordings, without_saturated
 from panda_dynamics_ros.identification.error_covariance import error_covariance
 from panda_dynamics_ros.identification.feasible import feasible_minimum
 from panda_dynamics_ros.identification.identifiability import (
@@ -84,16 +84,15 @@ def identify(
         raise ArgumentError("data: expected at least one recording, got none")
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
     check_recordings(recordings, prior)
-    samples = prepare(*recordings)
+    samples = without_saturated(prepare(*recordings), prior)
     model = linear_model(prior, samples)
-    share = np.where(np.abs(samples.tau) > SATURATED * prior.limits.effort, 0.0, 1.0)
-    equations = NormalEquations.of(model, share=share)
+    equations = NormalEquations.of(model)
     base = prior.base_parameters()
     dark = not_identified(equations, base, prior.n)
     dark += tuple(name for name in too_slow_for(prior, samples, base) if name not in dark)
     if dark:
         warnings.warn(IdentifiabilityWarning(advice(dark)), stacklevel=2)
-    folds, chosen, residual, share = _weights(model, samples, share, trust, stribeck)
+    folds, chosen, residual, share = _weights(model, samples, trust, stribeck)
     weight, std = _weight(residual, samples), prior_std(prior, chosen)
     cost = quadratic(NormalEquations.of(model, share=share), weight, std)
     x = feasible_minimum(prior, cost)
@@ -119,12 +118,12 @@ def identify(
 
 
 def _weights(
-    model: LinearModel, samples: MotionSamples, share: FloatArray, trust: Trust | None, stribeck: bool
+    model: LinearModel, samples: MotionSamples, trust: Trust | None, stribeck: bool
 ) -> tuple[list[Fold], Trust, ResidualModel, FloatArray]:
     """Folds, trust, residual model and the share (N, n) of each row: iteratively reweighted."""
     residual = model.prior.residual
     floor = np.full(model.prior.n, _LEAST_STD)
-    share = share * np.where(np.abs(samples.dq) < _SLOW, _SLOW_SHARE, 1.0)
+    share = np.where(np.abs(samples.dq) < _SLOW, _SLOW_SHARE, 1.0)
     slow, chosen = share, trust or (Trust() if stribeck else Trust(stribeck=0.0))
     for _ in range(PASSES):
         folds, weight = folds_of(model, samples, share), _weight(residual, samples)

@@ -14,7 +14,9 @@ from simulated_arm import other_arm, record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import MissingDependencyError
-from panda_dynamics_ros.identification.columns import STRIBECK_VELOCITY, TRANSITION
+from panda_dynamics_ros.identification.columns import STRIBECK_VELOCITY, TRANSITION, linear_model
+from panda_dynamics_ros.identification.cross_validation import folds_of, held_out_residual, torque_rms
+from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.identification.prior_scales import Trust
 from panda_dynamics_ros.identification.procedure import PLAIN
 
@@ -55,6 +57,19 @@ def test_the_result_is_an_arm_that_can_exist_and_be_saved(
     loaded = pdr.load_robot(fit.save(tmp_path / "mine.yaml"))
     assert np.array_equal(loaded.table, fit.robot.table)
     assert np.array_equal(loaded.friction.table, fit.robot.friction.table)
+
+
+def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """Least squares finds links that cannot exist, above all from parts of a recording."""
+    data = record(other_arm(panda, rng), 15.0, rng, scale=1.0)
+    fit = pdr.identify(data, robot=panda, trust=PLAIN)
+    rows = prepare(data)
+    model = linear_model(panda, rows)
+    folds = folds_of(model, rows, np.ones_like(rows.dq))
+    weight = 1.0 / fit.robot.residual.std**2
+    free = torque_rms(held_out_residual(model, folds, weight, PLAIN))
+    # What can exist is nearer to the truth: 0.9 of the held-out error and less.
+    assert np.linalg.norm(fit.cross_validated_rms) < 0.95 * np.linalg.norm(free)
 
 
 def test_without_the_solver_it_says_what_to_install(
