@@ -52,7 +52,8 @@ class JointStateInput:
         self.joint_names: tuple[str, ...] = ()
         self._mapping: JointMapping | None = None
         self._last_arrival = node.get_clock().now()
-        self._unreported = 0
+        self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
+        self._lost_before = self._disorder_before = 0
         node.add_post_set_parameters_callback(self._on_parameters)
         node.create_subscription(
             JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE
@@ -130,9 +131,17 @@ class JointStateInput:
         elif 0.0 < monitor.rate < 100.0:
             level = DiagnosticStatus.WARN
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
+        elif lost := monitor.lost - self._lost_before:
+            level = DiagnosticStatus.WARN
+            summary = f"{lost} samples lost ({monitor.latest_problem}): is the network, or this machine, too busy?"
+        elif disorder := monitor.out_of_order - self._disorder_before:
+            level = DiagnosticStatus.WARN
+            summary = (
+                f"{disorder} stamps out of order ({monitor.latest_problem}): two publishers, or a clock that was set?"
+            )
         else:
             level, summary = DiagnosticStatus.OK, f"{monitor.rate:.0f} Hz"
-        self._unreported = 0
+        self._unreported, self._lost_before, self._disorder_before = 0, monitor.lost, monitor.out_of_order
         values = {
             "received": monitor.received,
             "rate_hz": f"{monitor.rate:.1f}",

@@ -46,7 +46,7 @@ class PayloadStream:
         if not self.payloads:
             return False
         behind = nanoseconds_of(sample.header.stamp) - nanoseconds_of(self.payloads[-1].header.stamp)
-        return behind < self.fresh and self.others_answered(sample)
+        return abs(behind) < self.fresh and self.others_answered(sample)
 
     def send(self, messages: Sequence[JointState]) -> None:
         """Samples that are not expected to be answered, at most a queue's worth."""

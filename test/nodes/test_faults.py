@@ -3,26 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from motion import PAYLOAD
 from sensor_msgs.msg import JointState
 
 import panda_dynamics_ros as pdr
-from nodes.payload_stream import PayloadStream, shifted
-from nodes.probe import Probe, Ready, values_of
+from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, Bench, Fault, emptied
+from nodes.payload_stream import shifted
+from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
-from nodes.robot_stream import ARM, SHUFFLED, Script, greet, joint_state
-
-INPUTS = ("payload_estimator: input", "panda_dynamics: input")
-ESTIMATE = "payload_estimator: estimate"
-FAULTY = 30  # samples of a fault: less than the nodes' queues hold
-GOOD = 300
-LEARNT = 3000
-
-Fault = Callable[[JointState], None]
+from nodes.robot_stream import ARM, SHUFFLED, joint_state
 
 
 def renamed(message: JointState) -> None:
@@ -33,12 +25,6 @@ def shortened(message: JointState) -> None:
     message.name = list(ARM[:6])
     for field in ("position", "velocity", "effort"):
         setattr(message, field, list(getattr(message, field))[:6])
-
-
-def emptied(message: JointState) -> None:
-    message.name = []
-    for field in ("position", "velocity", "effort"):
-        setattr(message, field, [])
 
 
 def repeated(message: JointState) -> None:
@@ -75,80 +61,17 @@ REJECTED: dict[str, tuple[Fault, str, str]] = {
 }
 
 
-class Bench:
-    """Both nodes on one stream of a robot that carries a payload; the script goes on from test to test."""
-
-    def __init__(self, probe: Probe, nodes: Nodes, robot: pdr.RobotModel) -> None:
-        self.script = Script(robot, 25.0, PAYLOAD)
-        self.probe, self.nodes, self.next = probe, nodes, 0
-        self.unseen = 0  # good samples since the diagnostics were looked at
-        nodes.start("dynamics")
-        self.stream = PayloadStream(probe, nodes)
-        self.gravity = probe.listen(JointState, f"{nodes.namespace}/panda_dynamics/gravity_torques")
-        self.stream.others_answered = lambda sample: self.gravity[-1].header.stamp == sample.header.stamp
-        self.known: dict[str, dict[str, str]] = {}
-        self.begin_badly()
-        greet(probe, self.stream.publisher, self.script.message(0), lambda: self.gravity and self.stream.payloads)
-        self.advance(LEARNT)
-        self.look()
-
-    def begin_badly(self) -> None:
-        """The very first message that the nodes see is an empty one."""
-        message = self.script.message(0)
-        emptied(message)
-
-        def heard() -> bool:
-            self.stream.send([message])
-            self.look()
-            return all(self.count("rejected: missing joints", part) for part in INPUTS)
-
-        self.probe.until(heard, "both nodes to see an empty message")
-
-    def advance(self, count: int, names: tuple[str, ...] = ARM) -> None:
-        """Good samples."""
-        self.stream.feed(self.script, self.next, self.next + count, names)
-        self.next += count
-        self.unseen += count
-
-    def look(self) -> None:
-        """Bring `known` up to date: the values of both inputs and of the estimate."""
-        self._look(dict.fromkeys((*INPUTS, ESTIMATE), bool))
-
-    def _look(self, ready: Mapping[str, Ready]) -> None:
-        space = self.nodes.namespace[1:]
-        found = self.probe.diagnostics({f"{space}/{part}": fits for part, fits in ready.items()})
-        self.unseen = 0
-        self.known = {name.removeprefix(f"{space}/"): values_of(status) for name, status in found.items()}
-
-    def count(self, key: str, part: str = "payload_estimator: input") -> int:
-        """One of the counts that were known when last looked at."""
-        return int(self.known[part].get(key, "0"))
-
-    def expect(self, key: str, more: int, words: str) -> None:
-        """Both nodes have counted so many more under `key`, and say why in one line."""
-        ready: dict[str, Ready] = {ESTIMATE: bool}
-        for part in INPUTS:
-            expected = str(self.count(key, part) + more)
-            ready[part] = lambda got, expected=expected: got.get(key) == expected  # type: ignore[misc]
-        self._look(ready)
-        for part in INPUTS:
-            assert words in self.known[part]["latest_problem"]
-            assert "\n" not in self.known[part]["latest_problem"]
-
-    def assert_unharmed(self, before: pdr.InertialParameters) -> None:
-        """Nodes alive, estimate as before within what a third of a second of good samples teaches (1/5 sigma)."""
-        self.advance(GOOD)
-        assert sorted(self.nodes.running()) == ["dynamics", "payload_estimator"]
-        sigma = float(self.known["payload_estimator: estimate"]["mass_std_kg"])
-        assert abs(self.stream.body.mass - before.mass) < 0.2 * sigma
-        np.testing.assert_allclose(self.stream.body.com, before.com, atol=1e-3)
-        # And it is right: the torques are exact.
-        assert self.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
-
-
 @pytest.fixture(scope="module")
 def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
     return Bench(probe, nodes, panda)
+
+
+@pytest.fixture(autouse=True)
+def said(bench: Bench, record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """What the diagnostics said of the fault goes into the report."""
+    bench.said = ""
+    yield
+    record_property("diagnostics", bench.said)
 
 
 @pytest.mark.parametrize("name", REJECTED)

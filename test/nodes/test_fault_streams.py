@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole streams that go wrong: jumping clocks, bursts, trickles, storms, fuzz, other publishers, killed nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from motion import PAYLOAD
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+
+import panda_dynamics_ros as pdr
+from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, INPUTS, ROUNDS, Bench
+from nodes.payload_stream import shifted
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from nodes.robot_stream import ARM, SHUFFLED, greet
+from panda_dynamics_ros import joint_samples
+
+SECOND = 1_000_000_000  # ns
+STORM = 8  # bad messages in one go: with those of two bursts, and the good ones, less than the queues hold (50)
+JUMPS = {"hours ahead": 7200 * SECOND, "hours back": -7200 * SECOND, "two seconds ahead": 2 * SECOND}
+
+
+@pytest.fixture(scope="module")
+def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
+    return Bench(probe, nodes, panda)
+
+
+@pytest.fixture(autouse=True)
+def said(bench: Bench, record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """What the diagnostics said of the fault goes into the report."""
+    bench.said = ""
+    yield
+    record_property("diagnostics", bench.said)
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_single_stamps_that_jump(name: str, bench: Bench) -> None:
+    before, lost = bench.stream.body, bench.count("lost")
+    for _ in range(5 * ROUNDS):
+        bench.stream.send([shifted(bench.script, bench.next, bench.script.stamp(bench.next) + JUMPS[name])])
+        bench.advance(100)
+    bench.expect("out_of_order", 5 * ROUNDS, "stamp jumped ahead" if JUMPS[name] > 0 else "stamp stepped by -7199.99")
+    assert bench.count("lost") == lost
+    bench.assert_unharmed(before)
+
+
+def test_a_clock_that_is_set_back(bench: Bench) -> None:
+    """All later stamps lie a minute back, as a bag's do that is played again."""
+    before = bench.stream.body
+    script = bench.script
+    messages = [shifted(script, bench.next + k, script.stamp(bench.next + k) - 60 * SECOND) for k in range(GOOD)]
+    bench.stream.send(messages[:FAULTY])
+    bench.stream.send(messages[-5:])
+    bench.next += GOOD
+    bench.expect("out_of_order", 1, "")
+    bench.assert_unharmed(before)
+
+
+def test_bursts_at_10_khz(bench: Bench) -> None:
+    """Ten times as fast as a robot: what overflows the queues is counted as lost, and nothing else."""
+    bench.look()
+    before, count = bench.stream.body, 500 * ROUNDS
+    known = {part: bench.count("received", part) + bench.count("lost", part) for part in INPUTS}
+    for k in range(count):
+        due = time.monotonic() + 1e-4
+        bench.stream.publisher.publish(bench.script.message(bench.next + k))
+        while time.monotonic() < due:
+            pass
+    bench.next += count
+    bench.advance(10)
+    bench.look()
+    for part in INPUTS:
+        assert bench.count("received", part) + bench.count("lost", part) == known[part] + count + 10
+    bench.said = f"{bench.count('lost')} lost in all: {bench.known[INPUTS[0]]['latest_problem']}"
+    bench.assert_unharmed(before)
+
+
+def test_a_trickle_of_one_sample_a_second(bench: Bench) -> None:
+    before = bench.stream.body
+    for _ in range(3 * ROUNDS):
+        bench.next += 999
+        bench.advance(1)
+    bench.advance(20)  # the last step is judged with the sample after it
+    bench.expect("lost", 999 * 3 * ROUNDS, "gap of 1.0000 s")
+    bench.assert_unharmed(before)
+
+
+def spoil_one_joint(message: JointState, rng: np.random.Generator) -> None:
+    getattr(message, rng.choice(["position", "velocity", "effort"]))[int(rng.integers(7))] = float("nan")
+
+
+STRANGE = [float("nan"), float("inf"), -float("inf"), 1e308, -1e308, 5e-324, 0.0, -0.0, 1.0, 1e9]
+NAMES = [
+    "",
+    " ",
+    "panda_joint0",
+    "panda_joint8",
+    "panda_joint1\n",
+    "PANDA_JOINT1",
+    "Gelenk äöü 関節",
+    "x" * 300,
+    *SHUFFLED,
+]
+
+
+def fuzz(message: JointState, rng: np.random.Generator) -> None:
+    """Wrong names, wrong lengths, strange values, any stamp and frame; never all of it right."""
+    if rng.random() < 0.5:
+        message.name = [str(name) for name in rng.choice(NAMES, size=rng.integers(0, 40))]
+    else:
+        message.name = [str(name) for name in rng.permutation([*ARM, *SHUFFLED[: rng.integers(0, 9)]])]
+    for field in ("position", "velocity", "effort"):
+        size = len(message.name) if rng.random() < 0.7 else int(rng.integers(0, 60))
+        setattr(message, field, rng.choice(STRANGE, size=size).tolist())
+    message.velocity = [*message.velocity, *([float("nan")] * rng.integers(1, 3))]  # one more than anything else has
+    message.header.frame_id = str(rng.choice(NAMES))
+    message.header.stamp.sec = int(rng.integers(-(2**31), 2**31))
+    message.header.stamp.nanosec = int(rng.integers(0, 2**32))
+
+
+@pytest.mark.parametrize(("spoil", "words"), [(spoil_one_joint, "got nan for panda_joint"), (fuzz, "expected")])
+def test_storms_of_bad_messages_among_good_ones(
+    spoil: Callable[[JointState, np.random.Generator], None], words: str, bench: Bench, rng: np.random.Generator
+) -> None:
+    """Every one is counted, under a reason that there is."""
+    before, bursts = bench.stream.body, 40 * ROUNDS
+    for _ in range(bursts):
+        messages = [bench.script.message(bench.next) for _ in range(STORM)]
+        for message in messages:
+            spoil(message, rng)
+        bench.stream.send(messages)
+        bench.advance(10)
+    bench.expect("rejected", bursts * STORM, words)
+    constants = {value for name, value in vars(joint_samples).items() if name.isupper() and isinstance(value, str)}
+    for part in INPUTS:
+        reasons = {key.removeprefix("rejected: ") for key in bench.known[part] if key.startswith("rejected: ")}
+        assert reasons <= constants
+    bench.assert_unharmed(before)
+
+
+@pytest.mark.parametrize("reliability", [ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE])
+def test_publishers_of_either_reliability(reliability: ReliabilityPolicy, bench: Bench) -> None:
+    before, own = bench.stream.body, bench.stream.publisher
+    qos = QoSProfile(depth=50, reliability=reliability)
+    bench.stream.publisher = bench.probe.publisher(JointState, own.topic_name, len(INPUTS), qos)
+    bench.introduce()
+    bench.advance(GOOD)
+    bench.expect("received", GOOD, "")
+    bench.probe.node.destroy_publisher(bench.stream.publisher)
+    bench.stream.publisher = own
+    bench.assert_unharmed(before)
+
+
+@pytest.mark.parametrize("module", ["dynamics", "payload_estimator"])
+def test_a_node_that_is_killed_and_started_again(module: str, bench: Bench) -> None:
+    """It discovers a publisher that was there before it, and says that it begins anew; the other goes on."""
+    part = INPUTS[module == "dynamics"]
+    other = INPUTS[module != "dynamics"]
+    received = bench.count("received", other) + bench.unseen
+    bench.nodes.kill(module)
+    bench.nodes.start(module, **({} if module == "dynamics" else {"publish_period_s": 0.001}))
+    bench.introduce(part)
+    answers: list[Any] = bench.gravity if module == "dynamics" else bench.stream.payloads
+    answers.clear()
+    greet(bench.probe, bench.stream.publisher, bench.script.message(bench.next), lambda: answers)
+    bench.advance(GOOD if module == "dynamics" else 3000)
+    bench.look()
+    assert bench.count("received", part) < bench.count("received", other)
+    assert bench.count("received", other) > received
+    bench.said = f"received since its start: {bench.count('received', part)}, {bench.known[ESTIMATE]['used']} used"
+    assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)  # the torques are exact
+    assert sorted(bench.nodes.running()) == ["dynamics", "payload_estimator"]
