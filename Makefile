@@ -15,7 +15,7 @@ DEMO_ARGS ?=
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 export FASTDDS_BUILTIN_TRANSPORTS ?= UDPv4
 
-.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz clean
+.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults clean
 
 help:
 	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact   how soon contacts are detected, false alarms, links named (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-1khz   both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
+	@echo "make bench-faults   both nodes under faults for minutes, and what the diagnostics say of each"
 	@echo "make clean   remove the virtual environments"
 
 $(VENV)/.run: setup.py Makefile
@@ -60,6 +61,9 @@ bench-contact: $(VENV)/.test
 
 bench-1khz: $(VENV)/.run
 	$(BIN)/python -m benchmarks.one_khz $(BENCH_ARGS)
+
+bench-faults: $(VENV)/.test
+	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
 
 clean:
 	rm -rf .venv-* build install log *.egg-info
