@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replay in the live view: at each time the sample and the estimate of then, nothing of what comes later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, sinusoids, torques
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.replay import replay
+from panda_dynamics_ros.reporting.playback import show_at
+from panda_dynamics_ros.reporting.web_view import WebView
+
+viser = pytest.importorskip("viser", reason="the live view needs viser")
+
+
+def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    motion = sinusoids(3.0, 200.0, start=1000.0)
+    # Picked up in the middle: an event of which nothing is to be seen before it.
+    tau = torques(panda, motion)
+    tau[300:] = torques(panda, motion, PAYLOAD)[300:]
+    names = ["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))]
+    table = np.column_stack((motion.stamp, motion.q, motion.dq, tau))
+    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    data = pdr.load_dataset(tmp_path / "log.csv", panda)
+    result = replay(data, panda)
+    (pick,) = result.events
+    with WebView(panda, "a replay", 18530) as view:
+        show_at(data.stamp[0] - 1.0, data, result, view)
+        nodes = view._server.scene._handle_from_node_name
+        assert "/flange" not in nodes  # before the first sample
+        for sample in (250, 599):
+            stamp = data.stamp[sample] + 0.002  # between two samples the earlier one holds
+            show_at(stamp, data, result, view, "a remark")
+            np.testing.assert_allclose(nodes["/flange"].position, panda.pose(data.q[sample])[:3, 3], atol=1e-6)
+            words = view._panel._words.content
+            known = max(k for k, published in enumerate(result.published) if published <= sample)
+            assert f"{result.estimates[known].mass:.3f}" in words
+            assert f"{stamp - data.stamp[0]:.1f} s" in words
+            assert ("detected pick" in words) == (pick.stamp <= stamp)
