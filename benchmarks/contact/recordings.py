@@ -73,7 +73,7 @@ def sigmas_per_newton(robot: RobotModel, q: FloatArray, link: int) -> FloatArray
 def pushed(seed: int, mass: float, count: int) -> tuple[Samples, list[Push]]:
     """The arm in motion and `count` pushes on it, the payload being carried from the start."""
     robot, rng = identified(seed), np.random.default_rng([seed, round(1e3 * mass), 11])
-    plan = [(int(rng.choice(LINKS)), rng.uniform(WEAKEST, STRONGEST), rng.integers(2**31)) for _ in range(count)]
+    plan = [(int(rng.choice(LINKS)), rng.uniform(WEAKEST, STRONGEST), int(rng.integers(2**31))) for _ in range(count)]
 
     def make() -> Samples:
         plant = recordings.arm(seed, 0)
