@@ -90,7 +90,9 @@ def test_parameter_files_reach_nodes_in_every_namespace() -> None:
         pattern, _, name = key.rpartition("/")
         assert pattern == "/**"
         nodes = ROOT / "panda_dynamics_ros" / "nodes"
-        source = "".join((nodes / f"{file}.py").read_text() for file in (modules.get(name, name), "joint_state_input"))
+        source = (nodes / f"{modules.get(name, name)}.py").read_text()
+        shared = re.findall(r"from panda_dynamics_ros\.nodes\.(\w+) import", source)
+        source += "".join((nodes / f"{file}.py").read_text() for file in shared)
         for parameter in value["ros__parameters"]:
             assert f'"{parameter}"' in source, f"{name} has no parameter {parameter}"
 
