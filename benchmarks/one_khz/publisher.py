@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from panda_dynamics_ros import InertialParameters, load_robot
 
 PERIOD = 1_000_000  # ns
+TOO_LATE = 5 * PERIOD
 CYCLE = 10_000  # samples, after which the motion repeats without a seam
 LISTENERS = 2  # the nodes
 STAMP = struct.Struct("<iI")
@@ -55,10 +56,10 @@ def messages() -> list[bytearray]:
 
 
 def publish(node: Node, count: int) -> tuple[int, NDArray[np.int64]]:
-    """Send `count` samples; returns the first stamp and when each was handed to DDS, ns.
+    """Send samples for `count` ms; returns the first stamp and when each was handed to DDS, ns (0: was not sent).
 
-    Stamps lie on the exact grid of 1 ms, as those of a control loop; after a pause of the machine the samples that
-    are due follow at once.
+    Stamps lie on the exact grid of 1 ms, as those of a control loop. Like a control loop it leaves out the cycles
+    for which it was too late: after a pause of the machine it does not send them all at once.
     """
     cycle, sent = messages(), np.zeros(count, dtype=np.int64)
     publisher = node.create_publisher(JointState, "joint_states", 50)
@@ -69,6 +70,8 @@ def publish(node: Node, count: int) -> tuple[int, NDArray[np.int64]]:
     first, begin = time.time_ns(), time.monotonic_ns()
     for k in range(count):
         wait = begin + k * PERIOD - time.monotonic_ns()
+        if wait < -TOO_LATE:
+            continue
         if wait > 0:
             time.sleep(1e-9 * wait)
         message = cycle[k % CYCLE]
