@@ -3,9 +3,11 @@
 
 from panda_dynamics_ros.estimation.contact_detector import Contact, ContactDetector, ContactOptions
 from panda_dynamics_ros.estimation.contact_wrench import ContactWrench, WrenchEstimator, contact_wrench
+from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
-from panda_dynamics_ros.estimation.payload_estimator import EstimatorOptions, PayloadEstimator
+from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.prior_knowledge import Shape
 
 __all__ = [
     "ChangeEvent",
@@ -17,6 +19,7 @@ __all__ = [
     "MomentumObserver",
     "PayloadEstimate",
     "PayloadEstimator",
+    "Shape",
     "WrenchEstimator",
     "contact_wrench",
 ]

@@ -43,19 +43,31 @@ class Belief:
         """Another belief of the same content, to change in place."""
         return Belief(self.mean.copy(), self.covariance.copy())
 
-    def with_new_payload(self, prior_mean: FloatArray, prior_covariance: FloatArray) -> Belief:
-        """Another payload: theta back to the prior, while what was learnt about the arm (d) stays."""
-        changed = self.copy()
-        changed.mean[:PARAMETERS] = prior_mean
-        changed.covariance[:PARAMETERS, :] = changed.covariance[:, :PARAMETERS] = 0.0
-        changed.covariance[:PARAMETERS, :PARAMETERS] = prior_covariance
-        return changed
+    def moved(self, effect: FloatArray, jump: FloatArray, covariance: FloatArray) -> Belief:
+        """Another belief, moved by effect (10 + n, k) times a jump (k,) that is known to `covariance` (k, k)."""
+        return Belief(self.mean + effect @ jump, self.covariance + effect @ covariance @ effect.T)
 
-    def with_new_disturbance(self, sigma: FloatArray) -> Belief:
-        """A contact: d may have jumped by `sigma` (n,), while the payload stays."""
-        changed = self.copy()
-        changed.covariance[PARAMETERS:, PARAMETERS:] += np.diag(sigma**2)
-        return changed
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """One prediction and correction, joint after joint, for those who follow the filter (`jump_signatures`).
+
+    Attributes
+    ----------
+    decay: (n,), factor of the disturbance in the prediction.
+    Y: (n, 10). gain: (n, 10 + n), per innovation. innovation, spread: (n,), N m and its variance.
+    """
+
+    decay: FloatArray
+    Y: FloatArray
+    gain: FloatArray
+    innovation: FloatArray
+    spread: FloatArray
+
+    @classmethod
+    def blank(cls, n: int) -> Lesson:
+        """For `correct` to fill."""
+        return cls(np.ones(n), np.zeros((n, PARAMETERS)), np.zeros((n, PARAMETERS + n)), np.zeros(n), np.ones(n))
 
 
 @compiled
@@ -71,30 +83,33 @@ def predict(mean, covariance, motion_time, sigma, correlation_time):
 
 
 @compiled
-def correct(mean, covariance, Y, y, variance):
+def correct(mean, covariance, Y, y, variance, gain, innovation, spread):
     """Take in y = Y theta + d + e, e of `variance` (n,), in place; returns log p(y | past).
 
-    The n rows are taken one after the other, which needs no matrix inverse since e is independent by joint.
+    The n rows are taken one after the other, which needs no matrix inverse since e is independent by joint. Each
+    leaves its gain (n, 10 + n), innovation and the innovation's variance `spread` (n,).
     """
     n, size = y.shape[0], mean.shape[0]
-    gain, log_likelihood = np.empty(size), 0.0
+    along, log_likelihood = np.empty(size), 0.0
     for i in range(n):
         disturbance = PARAMETERS + i
         for r in range(size):
             total = covariance[r, disturbance]
             for c in range(PARAMETERS):
                 total += covariance[r, c] * Y[i, c]
-            gain[r] = total
-        innovation, spread = y[i] - mean[disturbance], variance[i] + gain[disturbance]
+            along[r] = total
+        surprise, doubt = y[i] - mean[disturbance], variance[i] + along[disturbance]
         for c in range(PARAMETERS):
-            innovation -= Y[i, c] * mean[c]
-            spread += Y[i, c] * gain[c]
-        log_likelihood -= 0.5 * (innovation * innovation / spread + math.log(2.0 * math.pi * spread))
+            surprise -= Y[i, c] * mean[c]
+            doubt += Y[i, c] * along[c]
+        log_likelihood -= 0.5 * (surprise * surprise / doubt + math.log(2.0 * math.pi * doubt))
         for r in range(size):
-            mean[r] += gain[r] / spread * innovation
+            gain[i, r] = along[r] / doubt
+            mean[r] += gain[i, r] * surprise
             for c in range(r + 1):
-                covariance[r, c] -= gain[r] * gain[c] / spread
+                covariance[r, c] -= gain[i, r] * along[c]
                 covariance[c, r] = covariance[r, c]
+        innovation[i], spread[i] = surprise, doubt
     return log_likelihood
 
 

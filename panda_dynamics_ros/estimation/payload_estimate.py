@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from panda_dynamics_ros.robot import InertialParameters
 
 WAITING = "waiting for samples"
 SETTLING = "filters settling"
-CHANGED = "payload changed, waiting for the filters"
+CHANGED = "something changed"
 ESTIMATING = "estimating"
 STANDSTILL = "standing still, holding"
 
@@ -27,10 +28,12 @@ class ChangeEvent:
     ----------
     stamp: s, when it was detected.
     kind: "pick", "release" or "contact" (a torque that no payload explains).
+    onset: s, when it happened, as far as the samples tell; long ago for what was there when they began.
     """
 
     stamp: float
     kind: str
+    onset: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ regressors that share the noise of the measurement bias the mass (errors in vari
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -67,6 +68,15 @@ def filter_step(derivative, direct, w, dt, first, previous_direct, second, previ
             previous_middle[i, k] = middle
 
 
+@dataclass(frozen=True, eq=False)
+class FilterState:
+    """Both filters of some columns: outputs of the first and the second, and the second's last input."""
+
+    first: FloatArray
+    second: FloatArray
+    old_middle: FloatArray
+
+
 class MomentumRegression:
     """The filtered regression of one robot, sample by sample.
 
@@ -81,8 +91,8 @@ class MomentumRegression:
         self._table = robot.table
         self._friction = robot.friction.table
         self._frame = robot.frame_index(frame)
-        self._pole = 2.0 * math.pi * bandwidth
-        self._derivative, self._direct, self._first, self._old_direct, self._second, self._old_middle = np.zeros(
+        self.pole = 2.0 * math.pi * bandwidth  # rad/s, of both filters
+        self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle = np.zeros(
             (6, robot.n, PARAMETERS + 1)
         )
         self._age = math.nan
@@ -90,12 +100,41 @@ class MomentumRegression:
     @property
     def settling_time(self) -> float:
         """s, after which a step has passed both filters to within 2 %: six time constants for two poles."""
-        return 6.0 / self._pole
+        return 6.0 / self.pole
 
     @property
     def settled(self) -> bool:
         """Whether the start of the filters has died out."""
         return self._age > self.settling_time
+
+    @property
+    def payload_state(self) -> FilterState:
+        """Of the regressor's columns (views, not copies)."""
+        columns = slice(0, PARAMETERS)
+        return FilterState(self._first[:, columns], self._second[:, columns], self._old_middle[:, columns])
+
+    def split(self, since: FilterState, before: FloatArray) -> None:
+        """The payload has changed: Y is of the new one from its first moment on, and y without the old one.
+
+        Parameters
+        ----------
+        since: filters of the regressor (n, 10) that started when the payload changed.
+        before: (10,), the inertial vector until then; what is left of its torque in the filters leaves y.
+        """
+        for field in fields(FilterState):
+            whole, new = getattr(self, f"_{field.name}"), getattr(since, field.name)
+            whole[:, ARM] -= (whole[:, :PARAMETERS] - new) @ before
+            whole[:, :PARAMETERS] = new
+
+    def settle(self, torque: FloatArray, age: float) -> None:
+        """Let a torque (n,) that came on `age` s ago pass for one that was always there: y shows it whole at once.
+
+        It rises through the first pole as 1 - e^(-w t), and through both as 1 - (1 + w t) e^(-w t).
+        """
+        left = math.exp(-self.pole * age)
+        self._first[:, ARM] -= left * torque
+        self._old_middle[:, ARM] += left * torque
+        self._second[:, ARM] += (1.0 + self.pole * age) * left * torque
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
@@ -103,19 +142,17 @@ class MomentumRegression:
 
     def step(self, dt: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Y (n, 10) and y (n,) after a sample that came `dt` seconds after the last one (views, not copies)."""
-        regression_terms(
-            self._table, self._friction, self._frame, q, dq, tau, self._pole, self._derivative, self._direct
-        )
+        regression_terms(self._table, self._friction, self._frame, q, dq, tau, self.pole, self.derivative, self.direct)
         if math.isnan(self._age):
             # Start as if the arm had been in this state, at this momentum, for ever.
-            self._first[:] = self._old_direct[:] = self._direct
-            self._second[:] = self._old_middle[:] = self._derivative - self._direct
+            self._first[:] = self._old_direct[:] = self.direct
+            self._second[:] = self._old_middle[:] = self.derivative - self.direct
             self._age = 0.0
         else:
             filter_step(
-                self._derivative,
-                self._direct,
-                self._pole,
+                self.derivative,
+                self.direct,
+                self.pole,
                 dt,
                 self._first,
                 self._old_direct,

@@ -43,7 +43,7 @@ class PayloadEstimatorNode(Node):
         )
         self._schedule = PublicationSchedule(period)
         self._enabled = parameters.switch(self, "enabled", True, "Whether samples are taken in (see ~/set_enabled).")
-        self._estimator = PayloadEstimator(self._input.robot, **self._declare_options())
+        self._estimator = PayloadEstimator(self._input.robot, shape=self._declare_shape(), **self._declare_options())
         self._declare_saving()
         load_service = parameters.fixed(
             self, "set_load_service", "service_server/set_load", "Franka's service that ~/apply_load calls."
@@ -66,6 +66,11 @@ class PayloadEstimatorNode(Node):
     def _publisher(self, message_type: type, topic: str, qos: QoSProfile | int) -> Publisher:
         return self.create_publisher(message_type, topic, qos, qos_overriding_options=OVERRIDABLE)
 
+    def _declare_shape(self) -> str | None:
+        """The shape of the payloads, if the user knows it."""
+        words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
+        return parameters.fixed(self, "shape", "", words) or None
+
     def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
 
@@ -79,7 +84,11 @@ class PayloadEstimatorNode(Node):
         inertia = "Their inertia about the flange, kg m^2, at one sigma."
         bandwidth = "Bandwidth of the estimator's low-pass filters, Hz."
         memory = "Time in motion after which information has leaked to 1/e, s."
+        most = "The most that is carried, kg: torques that ask for more are no payload's."
+        known = "Mass of whatever is carried, kg, where it has been weighed; 0: unknown."
         return {
+            "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
+            "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),
             "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
             "com_std": option("com_std_m", defaults.com_std, com, 1e-3, 10.0),
             "inertia_std": option("inertia_std_kgm2", defaults.inertia_std, inertia, 1e-5, 10.0),
