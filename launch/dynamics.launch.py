@@ -26,6 +26,11 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         "robot", default_value="panda", description="The arm: panda, panda_ledezma, fr3 or the path of a YAML file."
     ),
+    DeclareLaunchArgument(
+        "end_effector",
+        default_value="none",
+        description="What is mounted for good, and no payload: none, hand or the path of a YAML file.",
+    ),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of all nodes (one per arm)."),
     DeclareLaunchArgument(
         "arm_prefix", default_value="", description="Prefix of the joint names where several arms share one topic."
@@ -64,6 +69,7 @@ def node(executable, name):
             LaunchConfiguration("params_file"),
             {
                 "robot": ParameterValue(LaunchConfiguration("robot"), value_type=str),
+                "end_effector": ParameterValue(LaunchConfiguration("end_effector"), value_type=str),
                 "arm_prefix": ParameterValue(LaunchConfiguration("arm_prefix"), value_type=str),
                 "use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),
             },

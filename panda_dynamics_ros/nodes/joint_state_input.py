@@ -64,6 +64,9 @@ class JointStateInput:
         source = parameters.fixed(
             node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file."
         )
+        end_effector = parameters.fixed(
+            node, "end_effector", "none", "What is mounted for good, and no payload: none, hand, or a YAML file's path."
+        )
         self._arm_prefix = parameters.fixed(
             node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
         )
@@ -71,11 +74,15 @@ class JointStateInput:
             node, "joint_names", [""], "The arm's joint names from base to flange; empty: found by the robot's scheme."
         )
         F_T_EE = parameters.fixed(
-            node, "F_T_EE", IDENTITY, "End effector in the flange frame: 16 floats, column-major, m (as Franka has it)."
+            node,
+            "F_T_EE",
+            IDENTITY,
+            "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); identity: end_effector's.",
         )
         self._base_frame = parameters.fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
         self._flange_frame = parameters.fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")
-        return load_robot(source).with_end_effector(from_column_major(F_T_EE))
+        robot = load_robot(source, end_effector=end_effector)
+        return robot if list(F_T_EE) == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
     @property
     def base_frame(self) -> str:
