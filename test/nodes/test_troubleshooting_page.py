@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/troubleshooting.md: the words that it quotes are those that a user sees. Each mistake is made here."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from motion import sinusoids, torques
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+import panda_dynamics_ros as pdr
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from nodes.robot_stream import ARM, joint_state
+from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
+REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
+
+
+def quotes() -> dict[int, list[str]]:
+    """Quoted lines by the number of their section."""
+    sections = re.split(r"^## (\d+)\. .*$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {
+        int(number): [line[2:] for line in text.splitlines() if line.startswith("> ")]
+        for number, text in zip(sections[1::2], sections[2::2], strict=True)
+    }
+
+
+def sample(milliseconds: int, names: Sequence[str] = ARM, effort: bool = True) -> JointState:
+    message = joint_state(milliseconds * 1_000_000, REST, np.zeros(7), np.ones(7))
+    message.name = list(names)
+    if len(names) != len(ARM):
+        message.position = message.velocity = message.effort = [0.5] * len(names)
+    if not effort:
+        message.effort = []
+    return message
+
+
+@pytest.fixture
+def node(probe: Probe) -> Iterator[DynamicsNode]:
+    """A node in this process, whose callbacks are called by hand."""
+    node = DynamicsNode()
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
+    node = PayloadEstimatorNode()
+    yield node
+    node.destroy_node()
+
+
+def said_of(node: DynamicsNode, messages: Sequence[JointState]) -> str:
+    for message in messages:
+        node._input._on_message(message)
+    return str(node._input.diagnostic().message)
+
+
+def two_arms() -> list[str]:
+    return [f"{side}_panda_joint{j}" for side in ("left", "right") for j in range(1, 8)]
+
+
+def zero_effort() -> JointState:
+    message = sample(0)
+    message.effort = [0.0] * 7
+    return message
+
+
+STREAMS: dict[int, list[Callable[[], list[JointState]]]] = {
+    1: [list],
+    2: [lambda: [sample(round(k * 100.0 / 3.0)) for k in range(30)]],
+    3: [lambda: [sample(0, effort=False)], lambda: [zero_effort()]],
+    4: [lambda: [sample(0, ["shoulder_pan", "shoulder_lift"])]],
+    5: [lambda: [sample(0, two_arms())]],
+    6: [lambda: [sample(k) for k in (*range(50), *range(55, 60))]],
+    7: [lambda: [sample(k) for k in (*range(50), 47)]],
+}
+
+
+@pytest.mark.parametrize(("number", "k"), [(number, k) for number, cases in STREAMS.items() for k in range(len(cases))])
+def test_what_the_diagnostics_say_of_the_input(number: int, k: int, node: DynamicsNode) -> None:
+    assert said_of(node, STREAMS[number][k]()) == quotes()[number][k]
+
+
+def test_every_quote_of_a_stream_is_made() -> None:
+    assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}
+
+
+def test_the_log_of_a_node_without_a_clock(probe: Probe, nodes: Nodes) -> None:
+    nodes.start("dynamics", use_sim_time=True)
+    publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
+    (quote,) = quotes()[8]
+
+    def said() -> bool:
+        publisher.publish(sample(0))
+        return quote in nodes.log("dynamics")
+
+    probe.until(said, quote)
+
+
+def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode, panda: pdr.RobotModel) -> None:
+    motion = sinusoids(2.0)
+    motion.q[:] = REST
+    motion.dq[:] = motion.ddq[:] = 0.0
+    for k, tau in enumerate(torques(panda, motion)):
+        estimator._input._on_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau))
+    assert [estimator._diagnostic().message] == quotes()[9]
+
+
+def test_a_matrix_the_wrong_way_round_ends_the_node(nodes: Nodes) -> None:
+    T = np.eye(4)
+    T[2, 3] = 0.1034
+    nodes.start("payload_estimator", F_T_EE=T.ravel().tolist())
+    assert nodes.wait("payload_estimator") == 1
+    assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[10]
+
+
+def test_a_parameter_that_does_not_change(node: DynamicsNode) -> None:
+    refused, unknown = quotes()[11]
+    assert node.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
+    with pytest.raises(pdr.PandaDynamicsError) as caught:
+        pdr.load_robot("franka")
+    assert str(caught.value) == unknown
+
+
+def test_a_load_that_is_not_taken_over(estimator: PayloadEstimatorNode) -> None:
+    """Which of the two is said depends on whether franka_msgs is installed."""
+    missing, nobody = quotes()[12]
+    answer = estimator._on_apply_load(Trigger.Request(), Trigger.Response())
+    assert not answer.success
+    if importlib.util.find_spec("franka_msgs"):
+        assert answer.message == nobody
+    else:
+        assert answer.message.startswith(f"{missing} {{")
+        source = Path(importlib.import_module("panda_dynamics_ros.nodes.franka_load").__file__ or "").read_text()
+        assert nobody.replace("service_server/set_load", "{self._service}") in source
+
+
+def test_there_are_twelve() -> None:
+    assert list(quotes()) == list(range(1, 13))
+    assert all(quotes().values())
