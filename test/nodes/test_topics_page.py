@@ -19,7 +19,7 @@ from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "topics.md"
 # What rclpy gives to every node.
-ROS_OWN = re.compile(r"/rosout|/parameter_events|/clock|.*_parameters(_atomically)?|.*/get_(parameter_types|type_description)")
+ROS_OWN = re.compile(
     r"/rosout|/parameter_events|/clock|.*_parameters(_atomically)?|.*/get_parameter_types|.*/get_type_description"
 )
 
