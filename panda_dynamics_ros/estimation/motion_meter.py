@@ -26,6 +26,17 @@ def follow_motion(slowness, dq, slow_speed, keep):
     return math.sqrt(square)
 
 
+@compiled
+def same_motion(last, q, dq, tau):
+    """Whether a sample in motion is the same as the last one, to the last bit; `last` (3, n) becomes the sample."""
+    same, moving = True, False
+    for i in range(dq.shape[0]):
+        same = same and last[0, i] == q[i] and last[1, i] == dq[i] and last[2, i] == tau[i]
+        moving = moving or dq[i] != 0.0
+        last[0, i], last[1, i], last[2, i] = q[i], dq[i], tau[i]
+    return same and moving
+
+
 class MotionMeter:
     """Follows the velocities of one arm, sample by sample.
 

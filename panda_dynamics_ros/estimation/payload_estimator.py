@@ -15,7 +15,7 @@ from panda_dynamics_ros.estimation.change_detector import ChangeDetector, Detect
 from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.disturbance_filter import PARAMETERS, Belief, Lesson, correct, forget, predict
 from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
-from panda_dynamics_ros.estimation.motion_meter import MotionMeter
+from panda_dynamics_ros.estimation.motion_meter import MotionMeter, same_motion
 from panda_dynamics_ros.estimation.payload_estimate import (
     CHANGED,
     ESTIMATING,
@@ -39,11 +39,15 @@ ONE_CHANGE = 0.5
 
 @dataclass
 class SampleCounts:
-    """What became of the samples, for diagnostics."""
+    """What became of the samples, for diagnostics.
+
+    `frozen`: the same measurement again under a new stamp, while it says that the arm moves.
+    """
 
     used: int = 0
     duplicate: int = 0
     backward: int = 0
+    frozen: int = 0
     gaps: int = 0
 
 
@@ -83,6 +87,7 @@ class PayloadEstimator:
         self._detector.restart()
         self._stamp = self._updated = self._last_change = -math.inf
         self._last_kind = ""
+        self._sample = np.full((3, self.robot.n), math.nan)
         self._motion, self._unforgotten = MotionMeter(self.robot.n, self.options), 0.0
         self._estimate = self._published(WAITING)
 
@@ -125,8 +130,9 @@ class PayloadEstimator:
 
         Parameters
         ----------
-        stamp: s, of the sample. A stamp that repeats or steps back a little is left out and counted; one that
-            jumps back by more than `max_gap_s` (a bag in a loop) restarts the filters, as a gap does.
+        stamp: s, of the sample. A stamp that repeats or steps back a little is left out and counted, as is the same
+            measurement again of an arm in motion; a stamp that jumps back by more than `max_gap_s` (a bag in a loop)
+            restarts the filters, as a gap does.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
 
         Raises
@@ -137,7 +143,7 @@ class PayloadEstimator:
         shape = (self.robot.n,)
         q, dq, tau = checks.exactly(q, shape, "q"), checks.exactly(dq, shape, "dq"), checks.exactly(tau, shape, "tau")
         dt = stamp - self._stamp
-        if self._out_of_order(dt):
+        if self._out_of_order(dt) or self._frozen(q, dq, tau):
             return self._estimate
         if not -self.options.max_gap_s <= dt <= self.options.max_gap_s:
             self._resume(dt)
@@ -159,6 +165,12 @@ class PayloadEstimator:
             self.counts.backward += dt < 0.0
             return True
         return False
+
+    def _frozen(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> bool:
+        """Count and refuse what a driver that hangs sends again: measurements of a moving arm never repeat."""
+        frozen = bool(same_motion(self._sample, q, dq, tau))
+        self.counts.frozen += frozen
+        return frozen
 
     def _resume(self, dt: float) -> None:
         """After silence the payload is what it was; what was learnt about the disturbance has faded."""

@@ -179,3 +179,23 @@ def test_options_are_checked():
         PayloadEstimator(load_robot("panda"), mass_std=-1.0)
     with pytest.raises(PandaDynamicsError, match=r"expected any of .*mass_std.* got massstd"):
         PayloadEstimator(load_robot("panda"), massstd=1.0)
+
+
+def test_an_hour_of_stale_data_changes_nothing(robot):
+    """A driver that hangs: the last sample again and again, with the same stamp, a late one, or a new one."""
+    motion = sinusoids(4.0, rate=200.0)
+    tau = torques(robot, motion, PAYLOAD) + coloured(robot, motion.stamp, np.random.default_rng(3))
+    estimator = PayloadEstimator(robot)
+    before, _ = feed(estimator, motion, tau)
+    last, sample = motion.stamp[-1], (motion.q[-1], motion.dq[-1], tau[-1])
+    for k in range(100_000):
+        estimator.update(last - (0.01 if k % 2 else 0.0), *sample)
+    assert estimator.estimate is before
+    assert estimator.counts.duplicate + estimator.counts.backward == 100_000
+    for k in range(1, 36_000):
+        estimator.update(last + 0.1 * k, *sample)
+    assert estimator.estimate is before
+    assert estimator.counts.frozen == 35_999
+    again = sinusoids(4.0, rate=200.0, start=last + 3_600.0)
+    after, _ = feed(estimator, again, torques(robot, again, PAYLOAD))
+    assert abs(after.mass - PAYLOAD.mass) < 2.0 * after.std[0]
