@@ -15,7 +15,7 @@ DEMO_ARGS ?=
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 export FASTDDS_BUILTIN_TRANSPORTS ?= UDPv4
 
-.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults clean
+.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults docs clean
 
 help:
 	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-contact   how soon contacts are detected, false alarms, links named (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-1khz   both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
 	@echo "make bench-faults   both nodes under faults for minutes, and what the diagnostics say of each"
+	@echo "make docs    the pages and the API reference as HTML, in docs/_build"
 	@echo "make clean   remove the virtual environments"
 
 $(VENV)/.run: setup.py Makefile
@@ -36,7 +37,7 @@ $(VENV)/.run: setup.py Makefile
 	touch $@
 
 $(VENV)/.test: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --editable .[test,lint]
+	$(BIN)/python -m pip install --quiet --editable .[test,lint,docs]
 	touch $@
 
 demo: $(VENV)/.run
@@ -65,5 +66,8 @@ bench-1khz: $(VENV)/.run
 bench-faults: $(VENV)/.test
 	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
 
+docs: $(VENV)/.test
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
 clean:
-	rm -rf .venv-* build install log *.egg-info
+	rm -rf .venv-* docs/_build build install log *.egg-info

@@ -35,6 +35,7 @@ setup(
     ],
     extras_require={
         "bags": ["rosbags>=0.11"],
+        "docs": ["sphinx>=8.1", "myst-parser>=4", "furo", "sympy>=1.12"],
         "identification": ["clarabel>=0.9"],
         "simulation": ["mujoco>=3.2"],
         "symbolic": ["sympy>=1.12"],
