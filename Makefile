@@ -6,7 +6,6 @@ VENV ?= .venv-$(ROS_DISTRO)
 BIN := $(VENV)/bin
 ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs geometry-msgs std-msgs std-srvs \
 	visualization-msgs diagnostic-msgs)
-PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 
@@ -48,8 +47,15 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy panda_dynamics_ros test
 
+# Nodes want the machine for themselves; all other tests share it by two processes. With PYTEST_ARGS, just those.
+PYTEST := PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest
 test: $(VENV)/.test lint
-	PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+ifdef PYTEST_ARGS
+	$(PYTEST) $(PYTEST_ARGS)
+else
+	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
+	$(PYTEST) test/nodes
+endif
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

@@ -43,6 +43,7 @@ setup(
         "test": [
             "pytest>=7,<9",
             "hypothesis",
+            "pytest-xdist",
             "pin>=3",
             "mujoco>=3.2",
             "rosbags>=0.11",
