@@ -46,8 +46,8 @@ def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -
 
 def show_until_interrupted(view: WebView, show: Callable[[], None] = lambda: None) -> None:
     """Call `show`, then leave the page as it is; Ctrl-C ends either."""
-    print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt):  # from the moment on that it is announced
+        print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
         show()
         while True:
             time.sleep(1.0)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command of README.md is executed here, or is on a list with the reason why it is not.
+
+A command is an indented line, a line of a Python block, or code in the text that begins with a program's name. One
+that is new has no rule, and its test fails until it gets one.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, sinusoids, torques
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.bags import JointStateSample, write_joint_states
+from panda_dynamics_ros.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROGRAMS = re.compile(r"(make|panda-dynamics|ros2|colcon|rosdep|pip|python3?) .+")
+# What a reader puts in place of capitals, and what makes a command as quick as a test has to be.
+COMPLETED = {
+    "panda-dynamics replay BAG": "panda-dynamics replay my_recording.mcap --output replayed",
+    "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
+    "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
+    "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
+    "panda-dynamics identify DATA...": "panda-dynamics identify simulated --no-stribeck --output my_panda.yaml",
+    "panda-dynamics export": "panda-dynamics export --functions gravity_torques --output panda.c",
+}
+NEEDS = {"panda-dynamics simulate MOTION": "panda-dynamics excite"}
+NEEDS["panda-dynamics identify DATA..."] = "panda-dynamics simulate MOTION"
+WRITES = {
+    "panda-dynamics replay BAG": "replayed/results/results.mcap",
+    "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
+    "panda-dynamics excite": "motion.csv",
+    "panda-dynamics simulate MOTION": "simulated",
+    "panda-dynamics identify DATA...": "my_panda.yaml",
+    "panda-dynamics export": "panda.c",
+}
+SKIPPED = {
+    r"cd ~/ws/src && git clone .*": "a clone of the repository that this is",
+    r"rosdep install --from-paths \. --ignore-src -y": "installs Debian packages; test_package.py checks their names",
+    r"cd \.\. && colcon build .*": "test_colcon_build.py builds, installs and runs in a workspace of its own",
+    r"ros2 bag play": "a program of rosbag2; bags/ and test_replay_bag.py read the results with rosbags",
+}
+
+
+def commands() -> list[str]:
+    """Without comments, once each, in the order of the page."""
+    text = re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL)
+    lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    inline = [code for code in re.findall(r"`([^`]+)`", text) if PROGRAMS.fullmatch(code)]
+    plain = [re.split(r"\s+#", line)[0].removeprefix(".venv-jazzy/bin/") for line in (*lines, *inline)]
+    return list(dict.fromkeys(plain))
+
+
+class Workshop:
+    """A folder in which commands run, each once, after those whose files it reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._done: dict[str, int] = {}
+
+    def run(self, command: str) -> int:
+        """The exit code of a `panda-dynamics` command of the README."""
+        if command not in self._done:
+            if command in NEEDS:
+                assert self.run(NEEDS[command]) == 0
+            self._done[command] = main(shlex.split(COMPLETED.get(command, command))[1:])
+        return self._done[command]
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    pytest.importorskip("rosbags", reason="recordings are written with rosbags")
+    folder = tmp_path_factory.mktemp("readme")
+    robot, motion = pdr.load_robot("panda"), sinusoids(3.0, 200.0)
+    tau = torques(robot, motion, PAYLOAD)
+    samples = [
+        JointStateSample(1.7e9 + t, robot.joint_names, q, dq, effort)
+        for t, q, dq, effort in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
+    ]
+    write_joint_states(folder / "written", samples)
+    next((folder / "written").glob("*.mcap")).rename(folder / "my_recording.mcap")
+    return Workshop(folder)
+
+
+def check_command(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """`panda-dynamics ...`, in this process."""
+    if command.split()[1] == "simulate" or NEEDS.get(command, "").endswith("MOTION"):
+        pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
+    if command.split()[1] == "identify":
+        pytest.importorskip("clarabel", reason="identification needs clarabel")
+    patch.chdir(workshop.folder)
+    assert workshop.run(command) == 0
+    assert command not in WRITES or (workshop.folder / WRITES[command]).exists()
+
+
+def check_demo(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """As short as it may be; one with `--view` is left by Ctrl-C, as its last line says."""
+    for library in ("rclpy", "mujoco", *(["viser"] if "--view" in command else [])):
+        pytest.importorskip(library, reason=f"the demo needs {library}")
+    if "--view" not in command:
+        pytest.skip("the same command without `--view`, which runs here, and in nodes/test_demo.py")
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    program += "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = [*command.split()[1:], "--duration", "10", "--output", str(workshop.folder / "demo"), "--port", "18430"]
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if "stays open" in line:
+                process.send_signal(signal.SIGINT)
+        assert process.wait(60.0) == 0, "".join(said)
+    assert "stays open" in said[-1], said
+    assert (workshop.folder / "demo" / "summary.json").exists()
+
+
+def check_pip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """Offline: pip knows the names, and that they are there."""
+    names = command.split()[2:]
+    for name in names:
+        pytest.importorskip(name, reason=f"pip would have to fetch {name}")
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("no pip in this environment")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", *names],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert all(re.search(rf"already satisfied: {name}\b", done.stdout) for name in names)
+
+
+def check_make(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """`make test` would call itself, others take minutes: what make would do is asked for."""
+    if shutil.which("make") is None:
+        pytest.skip("no make on this machine")
+    done = subprocess.run(["make", "-n", *command.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    target = command.split()[1]
+    program = {"demo": "panda-dynamics demo", "test": "-m pytest", "docs": "-m sphinx", "help": "make bench"}
+    assert program.get(target, "-m benchmarks.") in done.stdout
+
+
+def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """File and arguments are there; test_launch_files.py executes all three where launch_ros is installed."""
+    _, _, package, file, *given = command.split()
+    assert package == "panda_dynamics_ros"
+    names = {argument.partition(":=")[0] for argument in given}
+    declared = set()
+    for source in {file, "dynamics.launch.py"}:
+        for node in ast.walk(ast.parse((ROOT / "launch" / source).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeclareLaunchArgument":
+                assert isinstance(node.args[0], ast.Constant)
+                declared.add(node.args[0].value)
+    assert names <= declared
+    if shutil.which("ros2") is None:
+        pytest.skip("no `ros2` on this machine: only file and arguments were checked")
+    done = subprocess.run(
+        ["ros2", "launch", str(ROOT / "launch" / file), *given, "--show-args"], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def skip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """Not to be executed here."""
+    pytest.skip(next(reason for pattern, reason in SKIPPED.items() if re.fullmatch(pattern, command)))
+
+
+Check = Callable[[str, Workshop, pytest.MonkeyPatch], None]
+RULES: dict[str, Check] = {
+    r"make \S+": check_make,
+    r"pip install .*": check_pip,
+    r"ros2 launch .*": check_launch,
+    r"panda-dynamics demo.*": check_demo,
+    r"panda-dynamics .*": check_command,
+    **dict.fromkeys(SKIPPED, skip),
+}
+
+
+def rule_of(command: str) -> Check | None:
+    """The first rule that fits."""
+    return next((check for pattern, check in RULES.items() if re.fullmatch(pattern, command)), None)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command(command: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = rule_of(command)
+    assert check is not None, f"{command!r} is new: say in this file how it is executed, or why not"
+    check(command, workshop, monkeypatch)
+
+
+def test_no_rule_is_left_over() -> None:
+    found = commands()
+    assert len(found) > 15
+    assert set(COMPLETED) <= set(found)
+    for pattern in (pattern for pattern in SKIPPED if not pattern.startswith("make")):
+        assert any(re.fullmatch(pattern, command) for command in found), pattern
+
+
+def test_a_command_without_a_rule_is_found() -> None:
+    assert rule_of("rm -rf /") is None
+    assert rule_of("panda-dynamics replay x") is check_command
+
+
+def test_the_python_block_runs() -> None:
+    """With the arrays that it takes for granted."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    q = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
+    given = {"q": q, "dq": 0.1 * q, "ddq": 0.0 * q, "stamp": 0.0, "tau_measured": np.ones(7)}
+    exec(blocks[0], given)
+    assert given["tau"].shape == (7,)  # type: ignore[attr-defined]
+    assert given["estimate"].mass >= 0.0  # type: ignore[attr-defined]
