@@ -99,7 +99,7 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     """
     R = checks.rotation_matrix(R, "R")
     if R.ndim == 2:
-        return _one_quaternion(R)
+        return quaternion_of_rotation(R)
     outer = np.stack([np.stack(row, axis=-1) for row in _outer_product(np.moveaxis(R, (-2, -1), (0, 1)))], axis=-2)
     largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
@@ -117,8 +117,8 @@ def _outer_product(R: Any) -> tuple[tuple[Any, ...], ...]:
     )
 
 
-def _one_quaternion(R: FloatArray) -> FloatArray:
-    """As `matrix_to_quaternion`, of one matrix (3, 3), without an array per step: a node needs it at 1 kHz."""
+def quaternion_of_rotation(R: FloatArray) -> FloatArray:
+    """As `matrix_to_quaternion`, of one rotation matrix (3, 3), which is not checked: for kernels' own, at 1 kHz."""
     outer = _outer_product(R.tolist())
     x, y, z, w = outer[max(range(4), key=lambda k: outer[k][k])]
     length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), w or x or y or z)

@@ -15,6 +15,7 @@ from panda_dynamics_ros.estimation import Contact, ContactDetector, ContactOptio
 from panda_dynamics_ros.estimation.contact_wrench import ContactWrench
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
 from panda_dynamics_ros.robot import InertialParameters
 
@@ -66,7 +67,7 @@ class ContactOutput:
         self._payload = InertialParameters.zero()
         self._count, self._largest = 0, 0.0
         self._payload_problem = ""
-        self._message = WrenchStamped()
+        self._encoded: EncodedMessage | None = None
         self.wrench: ContactWrench | None = None
         self._wrenches = node.create_publisher(
             WrenchStamped, "~/contact_wrench", 10, qos_overriding_options=OVERRIDABLE
@@ -97,9 +98,8 @@ class ContactOutput:
     ) -> bool:
         """Publish what a sample says; whether a contact has begun, moved or ended with it."""
         self.wrench = self._estimator.estimate(q, external)
-        if self._wrenches.get_subscription_count():  # a message takes as long as all the rest
-            conversions.fill_wrench(self._message, header_stamp, self._input.base_frame, self.wrench.wrench)
-            self._wrenches.publish(self._message)
+        self._encoded = self._encoded or self._encode()
+        self._wrenches.publish(self._encoded.at(header_stamp, self.wrench.wrench))
         before = self._detector.contact
         self._detector.update(stamp, q, dq, tau)
         now = self._detector.contact
@@ -111,6 +111,10 @@ class ContactOutput:
         self._contacts.publish(self.diagnostic())
         self._node.get_logger().info(self._summary())
         return True
+
+    def _encode(self) -> EncodedMessage:
+        frame = self._input.base_frame
+        return EncodedMessage(lambda stamp, wrench: conversions.wrench_message(stamp, frame, wrench), 6)
 
     def diagnostic(self) -> DiagnosticStatus:
         """The contact in words, as in /diagnostics and on ~/contact; WARN while it lasts."""

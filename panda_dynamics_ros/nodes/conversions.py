@@ -51,58 +51,73 @@ def torque_message(stamp: Time, names: Sequence[str], torques: FloatArray) -> Jo
     return message
 
 
-def pose_message(stamp: Time, frame: str, T: FloatArray) -> PoseStamped:
-    """T_base_ee (4, 4) as a PoseStamped in `frame`."""
+def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
+    """The `pose_numbers` (7,) of an end effector as a PoseStamped in `frame`."""
     message = PoseStamped()
     message.header.stamp = stamp
     message.header.frame_id = frame
-    x, y, z, w = pose.matrix_to_quaternion(T[:3, :3]).tolist()
-    orientation, position = message.pose.orientation, message.pose.position
-    orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
-    position.x, position.y, position.z = T[:3, 3].tolist()
+    position, turned = message.pose.position, message.pose.orientation
+    position.x, position.y, position.z, turned.x, turned.y, turned.z, turned.w = numbers.tolist()
     return message
 
 
-def fill_wrench(message: WrenchStamped, stamp: Time, frame: str, wrench: FloatArray) -> None:
-    """Write a wrench (6,), force first, in the axes of `frame`, N and N m, into a message that is used again."""
+def pose_numbers(T: FloatArray) -> FloatArray:
+    """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
+    numbers = np.empty(7)
+    numbers[:3], numbers[3:] = T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])
+    return numbers
+
+
+def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:
+    """A wrench (6,), force first, in the axes of `frame`, N and N m."""
+    message = WrenchStamped()
     message.header.stamp = stamp
     message.header.frame_id = frame
     force, torque = message.wrench.force, message.wrench.torque
     force.x, force.y, force.z, torque.x, torque.y, torque.z = wrench.tolist()
-
-
-def empty_o_t_ee() -> Float64MultiArray:
-    """A Float64MultiArray laid out as Franka's O_T_EE: 16 floats, column-major."""
-    message = Float64MultiArray()
-    message.layout.dim = [
-        MultiArrayDimension(label="column", size=4, stride=16),
-        MultiArrayDimension(label="row", size=4, stride=4),
-    ]
     return message
+
+
+def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
+    """Franka's O_T_EE: 16 floats, column-major."""
+    return _array_message(("column", 4), ("row", 4), columns)
 
 
 def matrix_message(matrix: FloatArray) -> Float64MultiArray:
     """A matrix as a Float64MultiArray, row by row."""
     rows, columns = matrix.shape
+    return _array_message(("row", rows), ("column", columns), matrix)
+
+
+def _array_message(outer: tuple[str, int], inner: tuple[str, int], values: FloatArray) -> Float64MultiArray:
     message = Float64MultiArray()
     message.layout.dim = [
-        MultiArrayDimension(label="row", size=rows, stride=rows * columns),
-        MultiArrayDimension(label="column", size=columns, stride=columns),
+        MultiArrayDimension(label=outer[0], size=outer[1], stride=outer[1] * inner[1]),
+        MultiArrayDimension(label=inner[0], size=inner[1], stride=inner[1]),
     ]
-    message.data = doubles(matrix)
+    message.data = doubles(values)
     return message
 
 
 def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:
     """A body as InertiaStamped: mass, CoM in `frame`, inertia about the CoM along the axes of `frame`."""
+    return inertia_message_of(stamp, frame, inertia_numbers(body))
+
+
+def inertia_message_of(stamp: Time, frame: str, numbers: FloatArray) -> InertiaStamped:
+    """The `inertia_numbers` (10,) of a body as InertiaStamped in `frame`."""
     message = InertiaStamped()
     message.header.stamp = stamp
     message.header.frame_id = frame
-    inertia = message.inertia
-    inertia.m = float(body.mass)
-    inertia.com.x, inertia.com.y, inertia.com.z = body.com.tolist()
-    (inertia.ixx, inertia.ixy, inertia.ixz), (_, inertia.iyy, inertia.iyz), (_, _, inertia.izz) = body.inertia.tolist()
+    i = message.inertia
+    i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz = numbers.tolist()
     return message
+
+
+def inertia_numbers(body: InertialParameters) -> FloatArray:
+    """Mass (kg), CoM (m), and inertia about the CoM (xx, xy, xz, yy, yz, zz) of a body, as ROS has them."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia.tolist()
+    return np.array([body.mass, *body.com.tolist(), xx, xy, xz, yy, yz, zz])
 
 
 def body_from_message(message: InertiaStamped) -> InertialParameters:

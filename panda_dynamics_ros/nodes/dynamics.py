@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
@@ -18,9 +20,28 @@ from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import MomentumObserver
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, rehearse_contacts
+from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
 from panda_dynamics_ros.nodes.robot_markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
+
+
+class Answers(NamedTuple):
+    """What the node publishes with every sample, but for stamps and numbers."""
+
+    torques: EncodedMessage
+    pose: EncodedMessage
+    o_t_ee: EncodedMessage
+
+    @classmethod
+    def of(cls, samples: JointStateInput) -> Answers:
+        """With the names that the input has found."""
+        names, frame = samples.joint_names, samples.base_frame
+        return cls(
+            EncodedMessage(lambda stamp, torques: conversions.torque_message(stamp, names, torques), len(names)),
+            EncodedMessage(lambda stamp, numbers: conversions.pose_message(stamp, frame, numbers), 7),
+            EncodedMessage(lambda stamp, columns: conversions.o_t_ee_message(columns), 16),
+        )
 
 
 class DynamicsNode(Node):
@@ -38,7 +59,7 @@ class DynamicsNode(Node):
         self._external = self._publisher(JointState, "~/external_torques")
         self._pose = self._publisher(PoseStamped, "~/current_pose")
         self._o_t_ee = self._publisher(Float64MultiArray, "~/o_t_ee")
-        self._o_t_ee_message = conversions.empty_o_t_ee()
+        self._encoded: Answers | None = None
         self._contact = ContactOutput(self, self._input, self._observer)
         self._markers = RobotMarkers(self, self._input)
         self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics")
@@ -47,16 +68,16 @@ class DynamicsNode(Node):
     def _publisher(self, message_type: type, topic: str) -> Publisher:
         return self.create_publisher(message_type, topic, 10, qos_overriding_options=OVERRIDABLE)
 
-    def _on_sample(self, message: JointState, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        header_stamp, names = message.header.stamp, self._input.joint_names
+    def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         state = robot_state(self._input.robot, q, dq)
         external = self._observer.update(stamp, q, dq, tau)
-        self._gravity.publish(conversions.torque_message(header_stamp, names, state.gravity_torques))
-        self._coriolis.publish(conversions.torque_message(header_stamp, names, state.coriolis_torques))
-        self._external.publish(conversions.torque_message(header_stamp, names, external))
-        self._pose.publish(conversions.pose_message(header_stamp, self._input.base_frame, state.T_base_ee))
-        self._o_t_ee_message.data = conversions.doubles(state.T_base_ee.T)
-        self._o_t_ee.publish(self._o_t_ee_message)
+        pose = conversions.pose_numbers(state.T_base_ee)
+        torques, poses, o_t_ee = self._encoded = self._encoded or Answers.of(self._input)
+        self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
+        self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
+        self._external.publish(torques.at(header_stamp, external))
+        self._pose.publish(poses.at(header_stamp, pose))
+        self._o_t_ee.publish(o_t_ee.at(header_stamp, state.T_base_ee.T))
         if self._contact.take(header_stamp, stamp, q, dq, tau, external):
             self._publish_diagnostics()
         self._markers.remember(header_stamp, q, self._contact.felt)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -19,6 +20,7 @@ from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.joint_samples import JointMapping, link_name, resolve_joint_names
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.joint_state_decoder import JointStateDecoder
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.stream_monitor import StreamMonitor
 
@@ -27,7 +29,7 @@ INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=50, reliability=Re
 OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
-Handler = Callable[[JointState, float, FloatArray, FloatArray, FloatArray], None]
+Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
 
 
 def diagnostic_name(node: Node) -> str:
@@ -36,7 +38,7 @@ def diagnostic_name(node: Node) -> str:
 
 
 class JointStateInput:
-    """Subscribes a node to `joint_states` and calls `handle(message, stamp, q, dq, tau)` for each usable sample.
+    """Subscribes a node to `joint_states` and calls `handle(header_stamp, stamp, q, dq, tau)` for each usable one.
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
@@ -51,12 +53,13 @@ class JointStateInput:
         self.monitor = StreamMonitor()
         self.joint_names: tuple[str, ...] = ()
         self._mapping: JointMapping | None = None
+        self._decoder = JointStateDecoder()
         self._last_arrival = node.get_clock().now()
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
         node.add_post_set_parameters_callback(self._on_parameters)
         node.create_subscription(
-            JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE
+            JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE, raw=True
         )
 
     def _declare_robot(self) -> RobotModel:
@@ -94,7 +97,7 @@ class JointStateInput:
         """Frame id of the flange, known once a message came."""
         return self._flange_frame or link_name(self.joint_names or self.robot.joint_names, 8)
 
-    def _on_message(self, message: JointState) -> None:
+    def _on_message(self, encoded: bytes) -> None:
         self._last_arrival = self._node.get_clock().now()
         if self._last_arrival.nanoseconds == 0:  # timers stand still, so that diagnostics could not say it
             self._node.get_logger().warning(
@@ -102,19 +105,20 @@ class JointStateInput:
                 throttle_duration_sec=5.0,
             )
         try:
-            mapping = self._mapping or self._resolve(message.name)
-            q, dq, tau = mapping.extract(message.name, message.position, message.velocity, message.effort)
-            stamp = conversions.seconds(message.header.stamp)
+            header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
+            mapping = self._mapping or self._resolve(names)
+            q, dq, tau = mapping.extract(names, position, velocity, effort)
+            stamp = conversions.seconds(header_stamp)
             self.monitor.accept(stamp)
-            self._handle(message, stamp, q, dq, tau)
+            self._handle(header_stamp, stamp, q, dq, tau)
         except PandaDynamicsError as error:
             self.monitor.reject(getattr(error, "reason", type(error).__name__), str(error))
             self._unreported += 1
             self._node.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
 
-    def _resolve(self, available: list[str]) -> JointMapping:
+    def _resolve(self, available: tuple[str, ...]) -> JointMapping:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
-        self.joint_names = resolve_joint_names(tuple(available), wanted, self._arm_prefix)
+        self.joint_names = resolve_joint_names(available, wanted, self._arm_prefix)
         self._mapping = JointMapping(self.joint_names)
         self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}")
         return self._mapping

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -24,6 +24,7 @@ from panda_dynamics_ros.estimation import ChangeEvent, EstimatorOptions, Payload
 from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
 from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
 from panda_dynamics_ros.nodes.payload_markers import PayloadMarkers
@@ -51,8 +52,13 @@ class PayloadEstimatorNode(Node):
         self._load_client = FrankaLoadClient(self, load_service)
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
+        self._frozen_before = 0
         self._payload = self._publisher(InertiaStamped, "~/payload", LATCHED)
         self._covariance = self._publisher(Float64MultiArray, "~/payload_covariance", 10)
+        self._encoded_payload: EncodedMessage | None = None
+        self._encoded_covariance = EncodedMessage(
+            lambda stamp, numbers: conversions.matrix_message(numbers.reshape(10, 10)), 100
+        )
         self._markers = PayloadMarkers(self, self._input, lambda: self._estimator.estimate)
         self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics", 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
@@ -121,18 +127,22 @@ class PayloadEstimatorNode(Node):
         mass = self._estimator.estimate.mass
         self.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(self._save_path).expanduser()}")
 
-    def _on_sample(self, message: JointState, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        self._markers.remember(message.header.stamp, q)
+    def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        self._markers.remember(header_stamp, q)
         if not self._enabled:
             return
         estimate = self._estimator.update(stamp, q, dq, tau)
         if not self._schedule.due(estimate, stamp):
             return
-        frame = self._input.flange_frame
-        self._payload.publish(conversions.inertia_message(message.header.stamp, frame, estimate.payload))
-        self._covariance.publish(conversions.matrix_message(estimate.covariance))
+        body = self._encoded_payload = self._encoded_payload or self._encode_payload()
+        self._payload.publish(body.at(header_stamp, conversions.inertia_numbers(estimate.payload)))
+        self._covariance.publish(self._encoded_covariance.at(header_stamp, estimate.covariance))
         if estimate.event is not None:  # published at once, and once
             self._report_change(estimate.event)
+
+    def _encode_payload(self) -> EncodedMessage:
+        frame = self._input.flange_frame
+        return EncodedMessage(lambda stamp, numbers: conversions.inertia_message_of(stamp, frame, numbers), 10)
 
     def _report_change(self, event: ChangeEvent) -> None:
         self._last_change = event
@@ -159,12 +169,16 @@ class PayloadEstimatorNode(Node):
             "used": counts.used,
             "duplicate": counts.duplicate,
             "backward": counts.backward,
+            "frozen": counts.frozen,
             "gaps": counts.gaps,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",
             "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
         }
         level = DiagnosticStatus.OK
+        if counts.frozen > self._frozen_before:
+            level, summary = DiagnosticStatus.WARN, "the same sample comes again and again: does the driver hang?"
+        self._frozen_before = counts.frozen
         if self._save_problem:
             level, summary = DiagnosticStatus.WARN, self._save_problem
         return conversions.status_message(level, f"{diagnostic_name(self)}: estimate", summary, values)

@@ -16,6 +16,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 
@@ -60,12 +61,13 @@ class StopOnSignal:
 def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
     """Serve callbacks until `stopped()` or until the context shuts down.
 
-    By spin_once, since Jazzy's EventsExecutor.spin() keeps the interpreter's lock while it waits: neither its
-    timers nor other threads nor Ctrl-C get a turn (seen with rclpy 7.1.6).
+    A tenth of a second at a time, for a future that never comes: Jazzy's EventsExecutor.spin() keeps the
+    interpreter's lock while it waits, so that neither its timers nor other threads nor Ctrl-C get a turn (seen with
+    rclpy 7.1.6), and spin_once() for each sample costs as much as decoding it.
     """
     with contextlib.suppress(ExternalShutdownException):
         while rclpy.ok() and not stopped():
-            executor.spin_once(timeout_sec=0.1)
+            executor.spin_until_future_complete(Future(), timeout_sec=0.1)
 
 
 def run_node(
@@ -85,6 +87,8 @@ def run_node(
         node = factory()
         executor = make_executor()
         executor.add_node(node)
+        # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
+        node.get_logger().info("ready")
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
         gc.collect()
         gc.freeze()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from motion import sinusoids, torques
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -62,7 +63,7 @@ def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
 
 def said_of(node: DynamicsNode, messages: Sequence[JointState]) -> str:
     for message in messages:
-        node._input._on_message(message)
+        node._input._on_message(serialize_message(message))
     return str(node._input.diagnostic().message)
 
 
@@ -113,7 +114,7 @@ def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode,
     motion.q[:] = REST
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
-        estimator._input._on_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau))
+        estimator._input._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
     assert [estimator._diagnostic().message] == quotes()[9]
 
 
