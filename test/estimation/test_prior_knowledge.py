@@ -101,5 +101,5 @@ def test_covariance_of_a_known_shape_is_that_of_its_mass_and_moment():
 
 @pytest.mark.parametrize("words", ["", "box", "box 0.1 0.2", "ball 0.1", "sphere -0.1", "sphere x", "cylinder 0.1 nan"])
 def test_no_shape_is_refused_by_name(robot, words):
-    with pytest.raises(PandaDynamicsError, match="^shape: expected"):
+    with pytest.raises(PandaDynamicsError, match=r"^shape: expected"):
         PayloadEstimator(robot, shape=words)
