@@ -5,6 +5,7 @@ recordings, real_log    samples with a payload that is known exactly
 calibration             the arm's own model from its unloaded motion
 methods, baselines      the estimator and what it is measured against, behind one interface
 accuracy, incidents     trials: error over time; detection, false alarms, collisions
+offline                 trials: what a whole recording says of a payload, smoothed
 scores, verdicts        trials pooled to figures; figures against targets
 report, plots           for people and programs
 """

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.payload import accuracy, incidents, real_log, recordings, report
+from benchmarks.payload import accuracy, incidents, offline, real_log, recordings, report
 from benchmarks.payload.arms import ARMS, published, simulated
 from benchmarks.payload.calibration import unexplained
 from benchmarks.payload.jobs import Job, run_jobs
@@ -52,7 +52,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--quick", action="store_true", help="few seeds, some minutes instead of hours")
     made.add_argument("--seeds", type=int, help="simulated arms")
     made.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
-    made.add_argument("--only", choices=("accuracy", "incidents"), help="half of it")
+    made.add_argument(
+        "--only", choices=("accuracy", "incidents", "offline"), help="a part of it; offline: replay --smooth"
+    )
     made.add_argument("--no-real", action="store_true", help="leave the real logs out")
     made.add_argument("--output", type=Path, default=Path("benchmark_output"), help="folder for pictures and JSON")
     made.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -67,6 +69,10 @@ def main() -> None:
         settings["seeds"] = settings["incident_seeds"] = args.seeds
     real = real_log.available() and not args.no_real
     settings["real_log"] = real
+    if args.only == "offline":
+        outcomes, _ = run_jobs(list(offline.trials(settings["seeds"], real)), args.processes)
+        offline.print_offline(report.console(), outcomes)
+        return
     jobs: list[Job] = []
     if args.only != "accuracy":
         jobs += incidents.trials(settings["incident_seeds"], settings["minutes"], real)

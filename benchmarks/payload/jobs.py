@@ -12,8 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.payload.accuracy import Outcome, Trial
 from benchmarks.payload.incidents import Collisions, Found, Picks, Steady
+from benchmarks.payload.offline import OfflineTrial
 
-Job = Trial | Picks | Steady | Collisions
+Job = Trial | Picks | Steady | Collisions | OfflineTrial
 
 
 def run_job(job: Job) -> list[Outcome] | list[Found]:

@@ -16,17 +16,18 @@ from panda_dynamics_ros.bags.writing import STORAGES
 from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import MissingDependencyError
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.replay import Replay, replay
 from panda_dynamics_ros.replay_bag import write_replay
-from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_table
-from panda_dynamics_ros.reporting.summary import floats, payload_entry, write_summary
+from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
+from panda_dynamics_ros.reporting.summary import floats, payload_entry, segment_entry, write_summary
 
 DESCRIPTION = """\
 Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1..,
 tau1..) through the dynamics and the payload estimator. Into DIR go
   summary.json  samples, losses, residual, payload, changes
+                (with --smooth: segments, each payload by all its samples)
   *.png         payload, torques and scene
   results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`: joint states
                 and what the nodes publish over them
@@ -52,6 +53,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_view_options(parser)
     parser.add_argument("--rate", type=float, default=1.0, help="speed of --view, times real time (default: 1)")
+    parser.add_argument("--smooth", action="store_true", help="each payload from all samples while it was carried")
+    parser.add_argument(
+        "--unloaded", type=float, nargs="+", default=[], metavar="T",
+        help="--smooth, and at T s from the start nothing was carried: a tare for the payloads before and after",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
     parser.set_defaults(run=run)
 
@@ -73,16 +79,32 @@ def run(args: argparse.Namespace) -> int:
 def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel) -> Replay:
     with LiveTable(f"replay of {Path(args.bag).name}", quiet=args.json) as table:
         result = replay(data, robot, lambda done, count, estimate: table.show(_progress(done, count, estimate, data)))
+    segments = _smoothed(args, data, robot, result)
     args.output.mkdir(parents=True, exist_ok=True)
     summary = summarise(data, result)
-    files = [write_summary(summary, args.output), *_write_files(data, robot, result, args.output)]
+    if segments:
+        summary["segments"] = [segment_entry(segment) for segment in segments]
+    files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
         print_table(f"{args.bag} with the parameters of {robot.name}", _rows(data, result))
+        if segments:
+            print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)
     return result
+
+
+def _smoothed(
+    args: argparse.Namespace, data: JointDataset, robot: RobotModel, result: Replay
+) -> tuple[PayloadSegment, ...]:
+    if not (args.smooth or args.unloaded):
+        return ()
+    for moment in args.unloaded:
+        checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
+    unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.events, unloaded)
 
 
 def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDataset) -> list[tuple[str, str]]:
@@ -142,7 +164,9 @@ def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Pa
     return [folder]
 
 
-def _write_files(data: JointDataset, robot: RobotModel, result: Replay, output: Path) -> list[Path]:
+def _write_files(
+    data: JointDataset, robot: RobotModel, result: Replay, segments: tuple[PayloadSegment, ...], output: Path
+) -> list[Path]:
     from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
     from panda_dynamics_ros.reporting.scene_picture import draw_scene
     from panda_dynamics_ros.scene import ArmScene
@@ -155,6 +179,7 @@ def _write_files(data: JointDataset, robot: RobotModel, result: Replay, output: 
         com=result.com,
         com_std=result.com_std,
         events=tuple((event.stamp - data.stamp[0], f"detected {event.kind}") for event in result.events),
+        smoothed=SmoothedHistory.at(data.stamp, segments) if segments else None,
     )
     name = Path(data.source).name
     shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))

@@ -7,6 +7,8 @@ from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.payload_segment import PayloadSegment, SmoothedHistory
+from panda_dynamics_ros.estimation.payload_smoother import smooth_payloads
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 
 __all__ = [
@@ -19,7 +21,10 @@ __all__ = [
     "MomentumObserver",
     "PayloadEstimate",
     "PayloadEstimator",
+    "PayloadSegment",
     "Shape",
+    "SmoothedHistory",
     "WrenchEstimator",
     "contact_wrench",
+    "smooth_payloads",
 ]

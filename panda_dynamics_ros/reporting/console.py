@@ -4,24 +4,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
+from panda_dynamics_ros.estimation.payload_segment import UNLOADED
 
 
 def payload_rows(estimate: PayloadEstimate) -> list[tuple[str, str]]:
     """The estimate in words: mass and CoM with two sigmas."""
+    mass, com = _mass_and_com(estimate)
+    return [("payload mass", mass), ("centre of mass", com or "not identifiable yet"), ("status", estimate.status)]
+
+
+def _mass_and_com(estimate: PayloadEstimate) -> tuple[str, str]:
+    """Both with two sigmas; no words for a CoM of which little is known."""
     mass = f"{estimate.mass:6.3f} ± {2.0 * estimate.std[0]:.3f} kg"
-    if estimate.com_std.max() < 0.1:
-        com = "  ".join(f"{1e3 * c:6.1f} ± {2e3 * s:.1f}" for c, s in zip(estimate.com, estimate.com_std, strict=True))
-        com += " mm"
-    else:
-        com = "not identifiable yet"
-    return [("payload mass", mass), ("centre of mass", com), ("status", estimate.status)]
+    if not estimate.com_std.max() < 0.1:
+        return mass, ""
+    com = "  ".join(f"{1e3 * c:6.1f} ± {2e3 * s:.1f}" for c, s in zip(estimate.com, estimate.com_std, strict=True))
+    return mass, com + " mm"
 
 
 class LiveTable:
@@ -60,6 +66,26 @@ class LiveTable:
             )
 
 
+def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
+    """Print what was carried from when to when (s since the stamp `begin`), with two sigmas."""
+    table = Table(title="payloads, each from all samples while it was carried", title_justify="left")
+    for heading in ("from s", "to s"):
+        table.add_column(heading, justify="right")
+    for heading in ("mass", "centre of mass", "status"):
+        table.add_column(heading)
+    for segment in segments:
+        told = segment.estimate.status == UNLOADED
+        mass, com = ("none", "") if told else _mass_and_com(segment.estimate)
+        times = f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}"
+        table.add_row(*times, mass, com or "-", segment.estimate.status)
+    _output().print(table)
+
+
+def _output() -> Console:
+    """Standard output, wide enough for the tables where it is no terminal."""
+    return Console(width=None if sys.stdout.isatty() else 110)
+
+
 def print_table(title: str, rows: list[tuple[str, str]]) -> None:
     """Print a table of results to standard output."""
     table = Table(title=title, title_justify="left", show_header=False)
@@ -67,4 +93,4 @@ def print_table(title: str, rows: list[tuple[str, str]]) -> None:
     table.add_column(overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 110).print(table)
+    _output().print(table)

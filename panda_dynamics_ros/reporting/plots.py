@@ -15,8 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation import SmoothedHistory
 
-BLUE, RED, GREY, GREEN = "#1f5fa8", "#c0392b", "#888888", "#2e8b57"
+BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 AXES = ("x", "y", "z")
 
 
@@ -24,6 +25,7 @@ AXES = ("x", "y", "z")
 class PayloadHistory:
     """The estimate over time; `truth_*` are nan or None where nobody knows.
 
+    smoothed: the payloads from all samples, where somebody asked for them.
     time (N,) s; mass, mass_std (N,) kg; com, com_std (N, 3) m; events: (time, label) pairs.
     """
 
@@ -35,6 +37,7 @@ class PayloadHistory:
     events: tuple[tuple[float, str], ...] = ()
     truth_mass: FloatArray | None = None
     truth_com: FloatArray | None = None
+    smoothed: SmoothedHistory | None = None
 
 
 def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
@@ -62,6 +65,10 @@ def _plot_mass(axes: Axes, history: PayloadHistory) -> None:
     )
     axes.plot(history.time, history.mass, color=BLUE, linewidth=1.6, label="estimate")
     top = float(np.nanmax(history.mass))
+    if history.smoothed is not None:
+        smooth, band = history.smoothed.mass, 2.0 * history.smoothed.mass_std
+        axes.fill_between(history.time, smooth - band, smooth + band, color=ORANGE, alpha=0.25, linewidth=0)
+        axes.plot(history.time, smooth, color=ORANGE, linewidth=1.6, label="smoothed ± 2 σ")
     if history.truth_mass is not None:
         axes.plot(history.time, history.truth_mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
         top = max(top, float(np.nanmax(history.truth_mass)))
@@ -81,10 +88,17 @@ def _plot_com(axes: Axes, history: PayloadHistory) -> None:
         band = np.where(known, 2e3 * history.com_std[:, axis], np.nan)
         axes.fill_between(history.time, com - band, com + band, color=colour, alpha=0.12, linewidth=0)
         axes.plot(history.time, com, color=colour, linewidth=1.4, label=f"CoM {AXES[axis]}")
+        if history.smoothed is not None:
+            known_well = history.smoothed.com_std[:, axis] < 0.05
+            com = np.where(known_well, 1e3 * history.smoothed.com[:, axis], np.nan)
+            band = np.where(known_well, 2e3 * history.smoothed.com_std[:, axis], np.nan)
+            axes.fill_between(history.time, com - band, com + band, color=colour, alpha=0.2, linewidth=0)
+            axes.plot(history.time, com, color=colour, linewidth=1.2, linestyle="-.")
         if history.truth_com is not None:
             truth = 1e3 * history.truth_com[:, axis]
             axes.plot(history.time, truth, color=colour, linewidth=1.0, linestyle="--")
     known_truth = "" if history.truth_com is None else "\n(dashed: truth)"
+    known_truth += "" if history.smoothed is None else "\n(dash-dotted: smoothed)"
     axes.set_ylabel(f"CoM in the flange frame (mm){known_truth}")
     axes.set_xlabel("time (s)")
     if not known.any():

@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
@@ -27,6 +29,19 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
         "std": floats(estimate.std),
         "identifiable": [bool(flag) for flag in estimate.identifiable],
         "status": estimate.status,
+    }
+
+
+def segment_entry(segment: PayloadSegment) -> dict[str, Any]:
+    """One of the summary's `segments`: when, how long in motion, and the payload. CoM deviations in m, or null."""
+    com_std = segment.estimate.com_std
+    return {
+        "start": segment.start,
+        "end": segment.end,
+        "motion_s": segment.motion_s,
+        **payload_entry(segment.estimate),
+        "com_std": floats(com_std) if np.isfinite(com_std).all() else None,
+        "physical": segment.estimate.payload.is_physical(),
     }
 
 

@@ -60,6 +60,30 @@ def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
         assert (tmp_path / "out" / picture).read_bytes().startswith(b"\x89PNG")
 
 
+def test_smooth_adds_the_payloads_of_the_whole_recording(recording, tmp_path, capsys):
+    summary = replayed(recording, tmp_path, capsys, "--smooth", "--bag-format", "none")
+    assert set(summary) == {*SUMMARY_KEYS, "segments"}
+    (segment,) = summary["segments"]
+    assert (segment["start"], segment["end"]) == pytest.approx((100.0, 105.995))
+    assert segment["status"] == "smoothed"
+    assert segment["mass"] == pytest.approx(PAYLOAD.mass, abs=0.02)  # the prior's pull, as above
+    np.testing.assert_allclose(segment["com"], PAYLOAD.com, atol=0.006)
+    assert max(segment["com_std"]) < 0.02
+    assert segment["physical"] is True
+    assert (tmp_path / "payload.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["replay", str(recording), "--output", str(tmp_path), "--smooth", "--bag-format", "none"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if "smoothed" in line)
+    for words in ("0.00", "6.00", "kg", "mm"):
+        assert words in row
+
+
+def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
+    summary = replayed(recording, tmp_path, capsys, "--unloaded", "3.0", "--bag-format", "none")
+    assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("told", 0.0)]
+    assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
+    assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
+
+
 def test_a_person_is_told_rate_and_losses(recording, tmp_path, capsys):
     assert main(["replay", str(recording), "--output", str(tmp_path)]) == 0
     out = capsys.readouterr().out
