@@ -22,6 +22,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
+        (f"share/{NAME}/examples", files("examples/*.py")),
     ],
     install_requires=[
         "setuptools",

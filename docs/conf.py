@@ -17,7 +17,9 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 suppress_warnings = ["ref.python"]  # a name in "Returns" that several classes have is no link
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_title = f"panda_dynamics_ros {release}"
+html_title = f"Panda dynamics {release}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 
 # Docstrings: `name` is code; sections are numpydoc's, with "name: what it is" (see `as_numpydoc`).
 default_role = "code"

@@ -31,7 +31,7 @@ def quotes() -> dict[int, list[str]]:
     """Quoted lines by the number of their section."""
     sections = re.split(r"^## (\d+)\. .*$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {
-        int(number): [line[2:] for line in text.splitlines() if line.startswith("> ")]
+        int(number): [line[3:-1] for line in text.splitlines() if line.startswith("> `")]
         for number, text in zip(sections[1::2], sections[2::2], strict=True)
     }
 
