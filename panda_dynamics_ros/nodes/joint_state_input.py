@@ -80,7 +80,8 @@ class JointStateInput:
             node,
             "F_T_EE",
             IDENTITY,
-            "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); identity: end_effector's.",
+            "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); "
+            "identity: end_effector's.",
         )
         self._base_frame = parameters.fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
         self._flange_frame = parameters.fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")
