@@ -18,6 +18,7 @@ from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_message import MARK, STAMP, marks, place_of
 
 MALFORMED = "malformed message"
+HEADER = 4  # bytes of encapsulation before an encoded message
 _COUNT = struct.Struct("=I")
 KINDS = 16  # of messages on one topic whose layout is remembered
 
@@ -98,7 +99,7 @@ def _layout_of(message: JointState, names: tuple[str, ...], length: int) -> _Lay
     stamp, firsts = place_of(MARK, encoded), tuple(place_of(row, encoded) for row in rows)
     count = _COUNT.pack(len(names))
     mask = bytearray(len(encoded))
-    mask[:2] = b"\xff\xff"  # the encoding and its byte order
+    mask[:HEADER] = b"\xff" * HEADER  # the encoding, its byte order and options
     at = _mark_next(_text(message.header.frame_id), encoded, stamp + STAMP.size, mask)
     for said in (count, *map(_text, names)):
         at = _mark_next(said, encoded, at, mask)
