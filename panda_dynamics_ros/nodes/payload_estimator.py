@@ -38,6 +38,7 @@ class PayloadEstimatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("payload_estimator")
+        self._autosave_period = 0.0  # Kilted destroys a node that could not start, too
         self._input = JointStateInput(self, self._on_sample)
         period = parameters.in_range(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
