@@ -25,7 +25,8 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 # What each file declares; demo and replay include dynamics, and have its arguments, too.
 ARGUMENTS = {
     "dynamics": [
-        "robot", "end_effector", "namespace", "arm_prefix", "joint_states_topic", "params_file", "use_sim_time", "rviz", "log_level"
+        "robot", "end_effector", "namespace", "arm_prefix", "joint_states_topic", "params_file", "use_sim_time", "rviz",
+        "log_level",
     ],
     "demo": ["payload_mass", "seed"],
     "replay": ["bag", "rate", "loop"],

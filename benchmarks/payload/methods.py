@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Ours:
 
     name = "estimator"
 
-    def __init__(self, **options: float) -> None:
+    def __init__(self, **options: Any) -> None:
         self.options = options
 
     def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.payload import real_log, recordings
 from benchmarks.payload.accuracy import Outcome, judged
-from benchmarks.payload.arms import ARMS, BLOCKS, published, real_own, simulated
+from benchmarks.payload.arms import ARMS, BLOCKS, REAL_END, published, real_own, simulated
 from benchmarks.payload.methods import Answer
 from benchmarks.payload.samples import MASSES, Samples, body
 from benchmarks.payload.scores import score
@@ -27,8 +27,6 @@ from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator, smooth_
 FORWARD, SMOOTHED, TARED = "estimator, at the end", "smoothed", "smoothed, unloaded parts told"
 CARRIED = (2.0, 5.0, recordings.CARRIED)
 """s with the payload, of simulated arms."""
-REAL_END = 7.4
-"""s: later the motion of the log's payloads suffers from the edge of its zero-phase filter."""
 STEP = 0.5  # s between the moments of the log that are tried
 
 
@@ -68,7 +66,7 @@ class OfflineTrial:
     def _real_parts(self) -> list[tuple[RobotModel, float, float]]:
         if self.arm == "published":
             return [(published(), 0.0, REAL_END)]
-        return [(real_own(k), start, min(end, REAL_END)) for k, (start, end) in enumerate(BLOCKS)]
+        return [(real_own(k), start, end) for k, (start, end) in enumerate(BLOCKS)]
 
     def _outcomes(
         self, source: str, robot: RobotModel, data: Samples, since: float, until: float, unloaded: list[float],

@@ -142,7 +142,10 @@ MALFORMED: dict[str, tuple[Spoil, str]] = {
     "joint kinds as words": (lambda c: c.update(prismatic=["no"] * 7), "prismatic: expected true or false for each "),
     "joint kinds of six": (lambda c: c.update(prismatic=[False] * 6), "prismatic: expected 7 entries, one for each"),
     "an unknown key": (lambda c: c.update(fricton={}), "description: expected keys among name, joint_names, "),
-    "an unknown friction term": (lambda c: c["friction"].update(hysteresis=[0.0] * 7), "friction: expected terms among "),
+    "an unknown friction term": (
+        lambda c: c["friction"].update(hysteresis=[0.0] * 7),
+        "friction: expected terms among ",
+    ),
     "friction of one joint": (lambda c: c.update(friction={"viscous": 0.1}), "friction.viscous: expected shape (7,), "),
     "a flange by number": (lambda c: c.update(flange=0.107), "flange: expected keys with values, got 0.107"),
     "a flange in millimetres key": (lambda c: c.update(flange={"z_mm": 107}), "flange: expected keys among rotation, "),
