@@ -52,6 +52,7 @@ setup(
             "clarabel>=0.9",
             "viser>=1.1,<2",
         ],
+        "colcon": ["colcon-ros", "colcon-package-information"],
         "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML"],
     },
     python_requires=">=3.10",

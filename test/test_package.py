@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,15 +35,13 @@ def manifest() -> Element:
 
 @pytest.fixture(scope="module")
 def arguments() -> dict[str, Any]:
-    """What setup.py hands to setuptools."""
-    got: dict[str, Any] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        patch.setattr("setuptools.setup", got.update)
-        specification = importlib.util.spec_from_file_location("setup_under_test", ROOT / "setup.py")
-        assert specification is not None
-        assert specification.loader is not None
-        specification.loader.exec_module(importlib.util.module_from_spec(specification))
+    """What setup.py hands to setuptools; asked in a fresh process, since setuptools wants to be imported first."""
+    ask = "import json, runpy, setuptools; got = {}; setuptools.setup = got.update; runpy.run_path('setup.py')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{ask}; print(json.dumps(got))"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    got: dict[str, Any] = json.loads(done.stdout)
     return got
 
 

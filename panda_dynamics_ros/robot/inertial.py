@@ -35,6 +35,16 @@ def steiner(mass: float, com: FloatArray) -> FloatArray:
     return mass * (com @ com * np.eye(3) - np.outer(com, com))
 
 
+def _inertia_about_com(
+    m: float, hx: float, hy: float, hz: float, xx: float, xy: float, xz: float, yy: float, yz: float, zz: float
+) -> FloatArray:
+    """Inertia (3, 3) about the centre of mass h / m. Entry by entry: an estimator asks for it all the time."""
+    x, y, z = hx / m, hy / m, hz / m
+    xx, yy, zz = xx - hy * y - hz * z, yy - hx * x - hz * z, zz - hx * x - hy * y
+    xy, xz, yz = xy + hx * y, xz + hx * z, yz + hy * z
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class InertialParameters:
     """Mass, centre of mass and inertia of one rigid body, in some frame.
@@ -83,8 +93,7 @@ class InertialParameters:
             if first_moment.any():
                 raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment.tolist()}")
             return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
-        com = first_moment / mass
-        return cls(mass, com, symmetric_from_six(v[4:]) - steiner(mass, com))
+        return cls(mass, first_moment / mass, _inertia_about_com(*v.tolist()))
 
     @property
     def vector(self) -> FloatArray:
