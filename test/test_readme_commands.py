@@ -33,6 +33,7 @@ PROGRAMS = re.compile(r"(make|panda-dynamics|ros2|colcon|rosdep|pip|python3?) .+
 # What a reader puts in place of capitals, and what makes a command as quick as a test has to be.
 COMPLETED = {
     "panda-dynamics replay BAG": "panda-dynamics replay my_recording.mcap --output replayed",
+    "panda-dynamics replay BAG --smooth": "panda-dynamics replay my_recording.mcap --smooth --output smoothed",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
     "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
     "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
@@ -44,6 +45,7 @@ NEEDS["panda-dynamics identify DATA..."] = "panda-dynamics simulate MOTION"
 WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
+    "panda-dynamics replay BAG --smooth": "smoothed/summary.json",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics simulate MOTION": "simulated",
     "panda-dynamics identify DATA...": "my_panda.yaml",
