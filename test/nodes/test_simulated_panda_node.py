@@ -112,16 +112,22 @@ def test_pick_and_release(arm: Arm, panda: RobotModel) -> None:
     assert (truth.header.frame_id, truth.inertia.m) == ("panda_link8", MASS)
     assert (truth.inertia.com.x, truth.inertia.com.y, truth.inertia.com.z) == COM
 
-    # The torque of 2 kg on the joints that feel it, against the arm's own model at the same poses.
-    def unexplained(states: list[JointState]) -> np.ndarray:
-        return (values(states, "effort") - panda.gravity_torques(values(states, "position"))).mean(axis=0)
+    # The torque of 2 kg on the joints that feel it, against the arm's own model in the same motion.
+    def moving(states: list[JointState]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, dq, and the mean acceleration."""
+        dq, first, last = values(states, "velocity"), states[0].header.stamp, states[-1].header.stamp
+        duration = last.sec - first.sec + 1e-9 * (last.nanosec - first.nanosec)
+        return values(states, "position"), dq, np.broadcast_to((dq[-1] - dq[0]) / duration, dq.shape)
 
-    payload = panda.payload_regressor(values(carrying, "position"), np.zeros(7), np.zeros(7))[..., :4].mean(axis=0)
+    def unexplained(states: list[JointState]) -> np.ndarray:
+        return (values(states, "effort") - panda.inverse_dynamics(*moving(states))).mean(axis=0)
+
+    payload = panda.payload_regressor(*moving(carrying))[..., :4].mean(axis=0)
     expected = payload @ (MASS * np.array([1.0, *COM]))
     got = unexplained(carrying) - unexplained(arm_alone)
     loaded = np.abs(expected) > 3.0
     assert loaded.any()
-    # Friction and accelerations change with the motion by a few N m.
+    # Friction changes with the motion by up to 2 N m.
     np.testing.assert_array_less(0.3 * np.abs(expected[loaded]), got[loaded] * np.sign(expected[loaded]))
 
     assert arm.call("release").success
