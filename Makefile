@@ -54,7 +54,7 @@ ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else
 	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
-	$(PYTEST) test/nodes
+	$(PYTEST) test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
 endif
 
 bench: $(VENV)/.test
@@ -71,6 +71,7 @@ bench-1khz: $(VENV)/.run
 
 bench-faults: $(VENV)/.test
 	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
+	$(PYTEST) test/nodes/test_fault_streams.py
 
 docs: $(VENV)/.test
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
