@@ -13,6 +13,7 @@ from benchmarks.payload.samples import Samples
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.estimation.payload_estimate import com_covariance
 
 LEAST_MASS = 0.02  # kg, below which m c / m is no CoM
 
@@ -36,9 +37,9 @@ class Answer:
 
     @property
     def com_std(self) -> FloatArray:
-        """(3,), m, to first order: d c = (d(m c) - c dm) / m."""
-        slope = np.column_stack((-self.com, np.eye(3))) / max(self.mass, LEAST_MASS)
-        return np.sqrt(np.maximum(np.diag(slope @ self.covariance[:4, :4] @ slope.T), 0.0))
+        """(3,), m, to first order."""
+        variances = np.diag(com_covariance(max(self.mass, LEAST_MASS), self.com, self.covariance))
+        return np.sqrt(np.maximum(variances, 0.0))
 
     @property
     def body(self) -> InertialParameters:

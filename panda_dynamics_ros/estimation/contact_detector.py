@@ -10,13 +10,12 @@ joint whose external torque is significant names the link. What is significant c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.positive_options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.estimation.sudden_torque import SuddenTorque
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -26,7 +25,7 @@ RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
 
 
 @dataclass(frozen=True)
-class ContactOptions:
+class ContactOptions(PositiveOptions):
     """Options of the contact detector.
 
     Attributes
@@ -39,6 +38,10 @@ class ContactOptions:
     longest_s: a contact that lasts longer counts as something carried, and is what later torques are compared with.
     bandwidth_hz: of the two low-pass filters on the external torques.
     max_gap_s: a longer silence, or a longer step back, restarts the filters.
+
+    Raises
+    ------
+    ArgumentError: a value is not a positive number.
     """
 
     threshold: float = 5.75
@@ -49,12 +52,6 @@ class ContactOptions:
     longest_s: float = 5.0
     bandwidth_hz: float = 10.0
     max_gap_s: float = 0.5
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = checks.number(getattr(self, field.name), field.name)
-            if value <= 0.0:
-                raise ArgumentError(f"{field.name}: expected a positive number, got {value:g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +93,7 @@ class ContactDetector:
     """
 
     def __init__(self, robot: RobotDescription, **options: float) -> None:
-        unknown = set(options) - {field.name for field in fields(ContactOptions)}
-        if unknown:
-            known = ", ".join(field.name for field in fields(ContactOptions))
-            raise ArgumentError(f"options: expected any of {known}, got {', '.join(sorted(unknown))}")
-        self.options = ContactOptions(**options)
+        self.options = ContactOptions.of(options)
         self._regression = MomentumRegression(robot, "flange", self.options.bandwidth_hz)
         self._sudden = SuddenTorque(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
         self._payload = self._payload_before = np.zeros(10)

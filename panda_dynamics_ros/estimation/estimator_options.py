@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.errors import ArgumentError
-
-_MAY_BE_ZERO = ("known_mass",)
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.positive_options import PositiveOptions
 
 
 @dataclass(frozen=True)
-class EstimatorOptions:
+class EstimatorOptions(PositiveOptions):
     """Options of the payload estimator; the defaults suit a Panda.
 
     Attributes
@@ -36,6 +39,8 @@ class EstimatorOptions:
     ArgumentError: a value is not a positive number (`known_mass`: negative).
     """
 
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"known_mass"})
+
     mass_std: float = 1.5
     com_std: float = 0.1
     inertia_std: float = 0.02
@@ -50,22 +55,8 @@ class EstimatorOptions:
     moving_speed: float = 0.3
     max_gap_s: float = 0.5
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = checks.number(getattr(self, field.name), field.name)
-            if value < 0.0 or (value == 0.0 and field.name not in _MAY_BE_ZERO):
-                raise ArgumentError(f"{field.name}: expected a positive number, got {value:g}")
-
-    @classmethod
-    def of(cls, options: dict[str, float]) -> EstimatorOptions:
-        """From keyword arguments.
-
-        Raises
-        ------
-        ArgumentError: one of them is unknown, or its value is no good.
-        """
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(set(options) - set(known))
-        if unknown:
-            raise ArgumentError(f"options: expected any of {', '.join(known)}, got {', '.join(unknown)}")
-        return cls(**options)
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Standard deviations (10,) of the inertial vector about the flange origin, before any data; its mean is 0."""
+        m = self.mass_std
+        return checks.read_only(np.array([m, *[m * self.com_std] * 3, *[self.inertia_std] * 6]))

@@ -87,8 +87,20 @@ class PayloadEstimate:
         """Standard deviations (3,), m, of the centre of mass, to first order; infinite without a mass."""
         if self.mass < self.std[0]:
             return np.full(3, np.inf)
-        slope = np.column_stack((-self.com, np.eye(3))) / self.mass
-        return np.sqrt(np.diag(slope @ self.covariance[:4, :4] @ slope.T))
+        return np.sqrt(np.diag(com_covariance(self.mass, self.com, self.covariance)))
+
+
+def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Covariance (3, 3), m^2, of a centre of mass, to first order: d c = (d(m c) - c dm) / m.
+
+    Parameters
+    ----------
+    mass: kg, above zero.
+    com: (3,), m.
+    covariance: (10, 10), of the inertial vector (m, m c, ..) about the origin of `com`.
+    """
+    slope = np.column_stack((-com, np.eye(3))) / mass
+    return np.asarray(slope @ covariance[:4, :4] @ slope.T)
 
 
 @dataclass(frozen=True, eq=False)

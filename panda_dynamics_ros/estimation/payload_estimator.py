@@ -26,9 +26,10 @@ from panda_dynamics_ros.estimation.payload_estimate import (
     PayloadEstimate,
     PayloadMemory,
 )
-from panda_dynamics_ros.estimation.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
+from panda_dynamics_ros.estimation.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.published_estimate import published_estimate
 from panda_dynamics_ros.estimation.regression import MomentumRegression
-from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot import RobotDescription
 
 STAMP_RESOLUTION = 1e-6
 """s: what is left of a stamp since 1970 in a double is 0.24 microseconds."""
@@ -68,10 +69,9 @@ class PayloadEstimator:
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
-        self._shape = Shape.parse(shape) if isinstance(shape, str) else shape
+        self._shape = Shape.of(shape)
         o = self.options
-        spread = np.array([o.mass_std, *[o.mass_std * o.com_std] * 3, *[o.inertia_std] * 6])
-        self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(spread**2)
+        self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(o.spread**2)
         self._regression = MomentumRegression(robot, "flange", o.bandwidth_hz)
         self._lesson = Lesson.blank(robot.n)
         self._detector = ChangeDetector(robot.residual.std, self._prior_covariance, o.max_mass)
@@ -240,18 +240,6 @@ class PayloadEstimator:
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         mean, covariance = self._belief.mean[:PARAMETERS], self._belief.covariance[:PARAMETERS, :PARAMETERS]
-        mean, covariance = with_known_mass(mean, covariance, self.options.known_mass)
-        vector = self._body.nearest(mean, np.asarray(np.linalg.inv(covariance), dtype=np.float64))
-        vector = no_heavier(vector, self.options.max_mass)
-        if self._shape is not None:
-            vector, covariance = with_known_shape(vector, covariance, self._shape)
-        std, prior_std = np.sqrt(np.diag(covariance)), np.sqrt(np.diag(self._prior_covariance))
-        return PayloadEstimate(
-            stamp=self._stamp,
-            payload=InertialParameters.from_vector(vector),
-            covariance=checks.read_only(covariance),
-            # Three times tighter than the prior: nine tenths of the information came from the data.
-            identifiable=std < prior_std / 3.0,
-            status=status,
-            event=event,
+        return published_estimate(
+            mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event
         )

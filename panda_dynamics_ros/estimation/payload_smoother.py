@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +29,8 @@ from panda_dynamics_ros.estimation.motion_meter import MotionMeter
 from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.payload_estimator import STAMP_RESOLUTION
 from panda_dynamics_ros.estimation.payload_segment import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
-from panda_dynamics_ros.estimation.prior_knowledge import no_heavier, with_known_mass
+from panda_dynamics_ros.estimation.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.published_estimate import published_estimate
 from panda_dynamics_ros.estimation.regression import PARAMETERS, MomentumRegression
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
@@ -52,6 +54,8 @@ def smooth_payloads(
     tau: ArrayLike,
     events: Sequence[ChangeEvent] = (),
     unloaded: Sequence[float] = (),
+    *,
+    shape: Shape | str | None = None,
     **options: float,
 ) -> tuple[PayloadSegment, ...]:
     """The payloads of a recording of N samples.
@@ -64,6 +68,7 @@ def smooth_payloads(
     events: what `PayloadEstimator` has detected over the same samples.
     unloaded: s, moments at which the arm is known to have carried nothing. What the model gets wrong in their
         segments is taken off all others, as far as `common_error` trusts it.
+    shape: of the payloads, if it is known, as for `PayloadEstimator`.
     options: see `EstimatorOptions`.
 
     Returns
@@ -72,17 +77,17 @@ def smooth_payloads(
 
     Raises
     ------
-    ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, or an
-        option is unknown.
+    ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
+        option is unknown, or the shape is none.
     """
     stamp = checks.real_array(stamp, "stamp")
     if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
         raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
-    shape = (len(stamp), robot.n)
-    q, dq, tau = checks.exactly(q, shape, "q"), checks.exactly(dq, shape, "dq"), checks.exactly(tau, shape, "tau")
+    size = (len(stamp), robot.n)
+    q, dq, tau = checks.exactly(q, size, "q"), checks.exactly(dq, size, "dq"), checks.exactly(tau, size, "tau")
     for moment in unloaded:
         checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
-    listener = _Listener(robot, EstimatorOptions.of(options), stamp, events)
+    listener = _Listener(robot, EstimatorOptions.of(options), Shape.of(shape), stamp, events)
     for k in range(len(stamp)):
         listener.hear(k, q[k], dq[k], tau[k])
     return listener.segments(unloaded)
@@ -112,9 +117,14 @@ class _Listener:
     """One pass over the samples, with a block of ten unknowns for each payload."""
 
     def __init__(
-        self, robot: RobotDescription, options: EstimatorOptions, stamp: FloatArray, events: Sequence[ChangeEvent]
+        self,
+        robot: RobotDescription,
+        options: EstimatorOptions,
+        shape: Shape | None,
+        stamp: FloatArray,
+        events: Sequence[ChangeEvent],
     ) -> None:
-        self._residual, self._options, self._stamp = robot.residual, options, stamp
+        self._residual, self._options, self._shape, self._stamp = robot.residual, options, shape, stamp
         self._starts = _onsets(stamp, events, options.max_gap_s)
         self._deaf = _contacts(events)
         count = len(self._starts)
@@ -181,8 +191,7 @@ class _Listener:
 
     def segments(self, unloaded: Sequence[float]) -> tuple[PayloadSegment, ...]:
         """What all samples together say."""
-        o, starts = self._options, self._stamp[self._starts]
-        spread = np.array([o.mass_std, *[o.mass_std * o.com_std] * 3, *[o.inertia_std] * 6])
+        starts, spread = self._stamp[self._starts], self._options.spread
         empty = {int(np.searchsorted(starts, moment, side="right")) - 1 for moment in unloaded}
         means, covariances = payloads_given(self._fit.information, self._fit.vector, self._motion, spread, empty)
         ends = [*starts[1:], self._stamp[-1]]
@@ -191,22 +200,17 @@ class _Listener:
                 start=float(starts[s]),
                 end=float(ends[s]),
                 motion_s=float(self._motion[s]),
-                estimate=self._estimate(s in empty, float(ends[s]), self._motion[s], means[s], covariances[s], spread),
+                estimate=self._estimate(s in empty, float(ends[s]), self._motion[s], means[s], covariances[s]),
             )
             for s in range(len(starts))
         )
 
     def _estimate(
-        self, empty: bool, stamp: float, motion_s: float, mean: FloatArray, covariance: FloatArray, spread: FloatArray
+        self, empty: bool, stamp: float, motion_s: float, mean: FloatArray, covariance: FloatArray
     ) -> PayloadEstimate:
-        mean, covariance = with_known_mass(mean, covariance, self._options.known_mass)
-        vector = ConsistentBody().nearest(mean, np.asarray(np.linalg.inv(covariance), dtype=np.float64))
-        vector = no_heavier(vector, self._options.max_mass)
         status = SMOOTHED if motion_s >= LEAST_MOTION else SHORT if motion_s > 0.0 else STOOD_STILL
-        return PayloadEstimate(
-            stamp=stamp,
-            payload=InertialParameters.zero() if empty else InertialParameters.from_vector(vector),
-            covariance=checks.read_only(covariance),
-            identifiable=np.sqrt(np.diag(covariance)) < spread / 3.0,
-            status=UNLOADED if empty else status,
+        shape, status = (None, UNLOADED) if empty else (self._shape, status)
+        estimate = published_estimate(
+            mean, covariance, self._options, shape, ConsistentBody(), stamp=stamp, status=status
         )
+        return replace(estimate, payload=InertialParameters.zero()) if empty else estimate

@@ -54,6 +54,11 @@ class Shape:
                 raise
             raise ArgumentError(f'shape: expected a name and sizes in m, got "{text}"') from None
 
+    @classmethod
+    def of(cls, shape: Shape | str | None) -> Shape | None:
+        """A shape as it is or from its words; None where nobody knows it."""
+        return cls.parse(shape) if isinstance(shape, str) else shape
+
     @property
     def unit_inertia(self) -> FloatArray:
         """(3, 3), m^2: inertia about the centre of mass per kg."""

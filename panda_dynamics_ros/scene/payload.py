@@ -7,6 +7,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation.payload_estimate import com_covariance
 from panda_dynamics_ros.scene.shapes import Box, Colour, Cylinder, Ellipsoid, Label, Shape, along, translation
 
 SMALLEST, LARGEST = 0.005, 0.5  # m, of anything drawn
@@ -34,7 +35,7 @@ def payload_shapes(estimate: PayloadEstimate) -> tuple[Shape, ...]:
         return ()
     com, place = estimate.com, translation(estimate.com)
     axes, edges = equivalent_box(estimate.inertia, estimate.mass)
-    turned, deviations = principal_deviations(com_covariance(estimate))
+    turned, deviations = principal_deviations(com_covariance(estimate.mass, com, estimate.covariance))
     length = float(np.linalg.norm(com))
     colour = BODY if estimate.identifiable[MOMENTS].all() else GUESS
     mass = f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"
@@ -59,13 +60,6 @@ def equivalent_box(inertia: FloatArray, mass: float) -> tuple[FloatArray, FloatA
     moments, axes = _principal(inertia)
     second = 0.5 * moments.sum() - moments
     return axes, np.clip(np.sqrt(12.0 * np.maximum(second, 0.0) / mass), SMALLEST, LARGEST)
-
-
-def com_covariance(estimate: PayloadEstimate) -> FloatArray:
-    """Covariance (3, 3), m^2, of the centre of mass in the flange frame, to first order in that of (m, m c)."""
-    slope = np.column_stack((-estimate.com, np.eye(3))) / estimate.mass
-    covariance: FloatArray = slope @ estimate.covariance[:4, :4] @ slope.T
-    return covariance
 
 
 def principal_deviations(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,6 @@ import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ContactDetector
 
 AT, DURATION = 1.0, 0.3  # s
@@ -135,9 +134,3 @@ def test_a_repeated_sample_changes_nothing(panda, motion, clean):
     assert twice.contact is not None
     assert once.contact.start == twice.contact.start
     assert once.contact.link == twice.contact.link
-
-
-@pytest.mark.parametrize(("option", "value"), [("threshold", 0.0), ("longest_s", -1.0), ("treshold", 5.0)])
-def test_bad_options_are_named(panda, option, value):
-    with pytest.raises(ArgumentError, match=option):
-        ContactDetector(panda, **{option: value})

@@ -6,7 +6,7 @@ import pytest
 from motion import PAYLOAD, REST, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, load_robot
-from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator, SmoothedHistory, smooth_payloads
+from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator, Shape, SmoothedHistory, smooth_payloads
 
 PICK, DROP = ChangeEvent(3.1, "pick", 3.0), ChangeEvent(6.1, "release", 6.0)
 
@@ -129,6 +129,19 @@ def test_a_known_mass_counts(robot, motion, carried):
     assert weighed.com_std.max() <= smoothed(robot, motion, tau)[1].estimate.com_std.max()
 
 
+def test_a_known_shape_gives_the_inertia(robot, motion, carried):
+    """Of what is carried; what is told to be nothing has none."""
+    shape = Shape("box", (0.1, 0.06, 0.2))
+    segments = smoothed(robot, motion, carried, unloaded=(1.0,), shape="box 0.1 0.06 0.2")
+    loaded, told = segments[1].estimate, segments[0].estimate
+    np.testing.assert_allclose(loaded.inertia, loaded.mass * shape.unit_inertia, atol=1e-12)
+    assert loaded.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
+    assert loaded.identifiable.all()
+    plain = smoothed(robot, motion, carried, unloaded=(1.0,))[0].estimate
+    assert told.inertia.tolist() == np.zeros((3, 3)).tolist()
+    assert told.covariance.tolist() == plain.covariance.tolist()
+
+
 def test_the_history_steps_where_the_payload_changes(robot, motion, carried):
     segments = smoothed(robot, motion, carried)
     history = SmoothedHistory.at(motion.stamp, segments)
@@ -158,3 +171,8 @@ def test_bad_input_is_refused_by_name(robot, name, value):
 def test_unknown_options_are_refused(robot):
     with pytest.raises(PandaDynamicsError, match=r"^options: expected any of .* got mass_sdt"):
         smooth_payloads(robot, [0.0], *np.zeros((3, 1, 7)), mass_sdt=1.0)
+
+
+def test_no_shape_is_refused_by_name(robot):
+    with pytest.raises(PandaDynamicsError, match=r'^shape: expected one of .* got "ball 1"'):
+        smooth_payloads(robot, [0.0], *np.zeros((3, 1, 7)), shape="ball 1")
