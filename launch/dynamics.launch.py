@@ -8,8 +8,7 @@ one for several arms puts each inclusion into a GroupAction: launch arguments ar
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
-from launch.conditions import IfCondition
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -41,6 +40,16 @@ ARGUMENTS = [
         description="Joint states with effort at 1 kHz; /joint_states of franka_ros2 is a 30 Hz republication.",
     ),
     DeclareLaunchArgument(
+        "payload_topic",
+        default_value="",
+        description="Topic of a payload that is not to count as external, such as payload_estimator/payload.",
+    ),
+    DeclareLaunchArgument(
+        "base_frame",
+        default_value="",
+        description="Frame of poses, wrenches and markers, and RViz's fixed frame; empty: <prefix>link0.",
+    ),
+    DeclareLaunchArgument(
         "params_file", default_value=share("config", "parameters.yaml"), description="Parameters of the nodes, YAML."
     ),
     DeclareLaunchArgument(
@@ -58,7 +67,7 @@ ARGUMENTS = [
 ]
 
 
-def node(executable, name):
+def node(executable, name, **parameters):
     return Node(
         package=PACKAGE,
         executable=executable,
@@ -72,6 +81,7 @@ def node(executable, name):
                 "end_effector": ParameterValue(LaunchConfiguration("end_effector"), value_type=str),
                 "arm_prefix": ParameterValue(LaunchConfiguration("arm_prefix"), value_type=str),
                 "use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),
+                **parameters,
             },
         ],
         remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
@@ -79,14 +89,39 @@ def node(executable, name):
     )
 
 
+def own_base_frame(robot, arm_prefix):
+    """The nodes' base frame if the joints turn out to be called as the robot's own are, after arm_prefix."""
+    from panda_dynamics_ros import load_robot
+    from panda_dynamics_ros.joint_samples import link_name
+
+    link = link_name(load_robot(robot).joint_names, 0)
+    return f"{arm_prefix.rstrip('_')}_{link}" if arm_prefix else link
+
+
+def start(context):
+    base_frame = LaunchConfiguration("base_frame").perform(context)
+    payload_topic = LaunchConfiguration("payload_topic").perform(context)
+    # Where they are empty, params_file may have them.
+    frame = {"base_frame": base_frame} if base_frame else {}
+    payload = {"payload_topic": payload_topic} if payload_topic else {}
+    actions = [
+        node("dynamics", "panda_dynamics", **frame, **payload),
+        node("payload_estimator", "payload_estimator", **frame),
+    ]
+    if LaunchConfiguration("rviz").perform(context) == "true":
+        shown = base_frame or own_base_frame(
+            LaunchConfiguration("robot").perform(context), LaunchConfiguration("arm_prefix").perform(context)
+        )
+        actions.append(
+            Node(
+                package="rviz2",
+                executable="rviz2",
+                namespace=LaunchConfiguration("namespace"),
+                arguments=["-d", share("config", "panda_dynamics.rviz"), "-f", shown],
+            )
+        )
+    return actions
+
+
 def generate_launch_description():
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        namespace=LaunchConfiguration("namespace"),
-        arguments=["-d", share("config", "panda_dynamics.rviz")],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
-    return LaunchDescription(
-        [*ARGUMENTS, node("dynamics", "panda_dynamics"), node("payload_estimator", "payload_estimator"), rviz]
-    )
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start)])

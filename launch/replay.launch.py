@@ -51,6 +51,7 @@ def generate_launch_description():
                 "rate": ParameterValue(LaunchConfiguration("rate"), value_type=float),
                 "loop": ParameterValue(LaunchConfiguration("loop"), value_type=bool),
                 "clock": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),
+                "wait_for_subscribers": 2,  # both nodes
             },
         ],
         remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],

@@ -6,17 +6,14 @@ from __future__ import annotations
 import ast
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
 from bag_files import samples
+from launched import START, installed, launched
 
 from panda_dynamics_ros.bags import write_joint_states
 
@@ -25,14 +22,13 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 # What each file declares; demo and replay include dynamics, and have its arguments, too.
 ARGUMENTS = {
     "dynamics": [
-        "robot", "end_effector", "namespace", "arm_prefix", "joint_states_topic", "params_file", "use_sim_time", "rviz",
-        "log_level",
+        "robot", "end_effector", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
+        "params_file", "use_sim_time", "rviz", "log_level",
     ],
     "demo": ["payload_mass", "seed"],
     "replay": ["bag", "rate", "loop"],
 }  # fmt: skip
 NODES = ("dynamics", "payload_estimator", "simulated_panda", "bag_player")
-START, STOP = 90.0, 30.0  # s; the first start on a machine compiles the kernels
 
 
 def tree_of(name: str) -> ast.Module:
@@ -101,28 +97,6 @@ def test_parameter_files_reach_nodes_in_every_namespace() -> None:
 # ---- with ROS 2's launch system ----------------------------------------------------------------------------------
 
 
-class Launched:
-    """A running `ros2 launch`, by its log."""
-
-    def __init__(self, log: Path, process: subprocess.Popen[bytes]) -> None:
-        self._log, self.process = log, process
-
-    @property
-    def text(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")
-
-    def until(self, pattern: str, patience: float = START) -> None:
-        end = time.monotonic() + patience
-        while not re.search(pattern, text := self.text):
-            assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{text}"
-            assert self.process.poll() is None, f"ended before {pattern!r}:\n{text}"
-            assert "process has died" not in text, f"a node died before {pattern!r}:\n{text}"
-            time.sleep(0.1)
-
-    def finished_cleanly(self) -> set[str]:
-        return set(re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", self.text))
-
-
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
     """The package as colcon installs it: executables, launch files, parameters, markers; code is where it is."""
@@ -145,49 +119,16 @@ def prefix(tmp_path: Path) -> Path:
     return prefix
 
 
-def installed(prefix: Path, name: str) -> Path:
-    return prefix / "share" / "panda_dynamics_ros" / "launch" / f"{name}.launch.py"
-
-
-@contextmanager
-def launched(prefix: Path, file: Path, **arguments: object) -> Iterator[Launched]:
-    """`ros2 launch <file>`; interrupted at the end if it still runs."""
-    run = "import sys; from launch import LaunchService; from launch.actions import IncludeLaunchDescription as I; "
-    run += "from launch.launch_description_sources import AnyLaunchDescriptionSource as S; from launch import "
-    run += "LaunchDescription as D; service = LaunchService(argv=sys.argv[2:]); service.include_launch_description("
-    run += "D([I(S(sys.argv[1]), launch_arguments=[a.split(':=') for a in sys.argv[2:]])])); sys.exit(service.run())"
-    path = [str(prefix), *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])]
-    environment = {
-        **os.environ,
-        "AMENT_PREFIX_PATH": os.pathsep.join(path),
-        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
-        "ROS_LOG_DIR": str(prefix / "log"),
-    }
-    log = prefix / "launch.log"
-    command = [sys.executable, "-c", run, str(file), *(f"{key}:={value}" for key, value in arguments.items())]
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
-    try:
-        yield Launched(log, process)
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(STOP)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
 @pytest.mark.ros
 def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
-    with launched(prefix, installed(prefix, "demo"), namespace="left", payload_mass="0.8") as demo:
+    arguments = {"namespace": "left", "payload_mass": "0.8", "payload_topic": "payload_estimator/payload"}
+    with launched(prefix, installed(prefix, "demo"), **arguments) as demo:
         demo.until(r"left\.panda_dynamics\]: listening to joints panda_joint1")
         demo.until(r"left\.payload_estimator\]: listening to joints panda_joint1")
         demo.until(r"left\.simulated_panda\]: picked up 0\.80 kg")  # after the 8 s of parameters.yaml
+        # Without the estimator's topic it would be a contact for 5 s.
+        demo.until(r"left\.panda_dynamics\]: no contact; .* ended at .* \(a payload\)")
     assert demo.process.returncode == 0, demo.text
     assert demo.finished_cleanly() == {"dynamics", "payload_estimator", "simulated_panda"}
     assert "Traceback" not in demo.text
@@ -216,6 +157,37 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Pat
             r"payload_estimator-\d+\]: process has died .*exit code 1.*__ns:=/right.*joint_states:=franka/joint_"
         )
     assert live.finished_cleanly() == {"dynamics"}
+
+
+@pytest.fixture
+def rviz(prefix: Path) -> Path:
+    """A program in the place of RViz, which the wheels do not have: what it was started with goes to this file."""
+    program = prefix / "lib" / "rviz2" / "rviz2"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "$*" > "$0.started"\n', encoding="utf-8")
+    program.chmod(0o755)
+    (prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2").touch()
+    return program.with_name("rviz2.started")
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize(
+    ("stem", "arguments"),
+    [
+        ("fr3_", {"robot": "fr3"}),
+        ("left_fr3_", {"robot": "fr3", "arm_prefix": "left"}),
+        ("fer_", {"base_frame": "fer_link0"}),
+    ],
+)
+def test_rviz_opens_in_the_frame_that_the_nodes_use(
+    stem: str, arguments: dict[str, str], prefix: Path, rviz: Path, tmp_path: Path
+) -> None:
+    write_joint_states(tmp_path / "bag", samples(100, names=[f"{stem}joint{i + 1}" for i in range(7)]))
+    with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "bag", rviz="true", **arguments) as replay:
+        for node in ("panda_dynamics", "payload_estimator"):
+            replay.until(rf"\[{node}\]: listening to joints {stem}joint1, .*; base is {stem}link0\n")
+    layout = prefix / "share" / "panda_dynamics_ros" / "config" / "panda_dynamics.rviz"
+    assert rviz.read_text(encoding="utf-8").startswith(f"-d {layout} -f {stem}link0 ")
 
 
 @pytest.mark.ros

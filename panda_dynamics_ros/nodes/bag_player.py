@@ -22,7 +22,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 BURST = 10  # messages at most in one go: subscribers' queues hold fifty
 PERIOD = 0.001  # s
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
-SUBSCRIBER_PATIENCE = 30.0  # s, after which the recording is played to nobody
+SUBSCRIBER_PATIENCE = 30.0  # s, after which the recording is played to whoever listens
 
 
 class BagPlayerNode(Node):
@@ -37,8 +37,16 @@ class BagPlayerNode(Node):
         with_clock = parameters.fixed(
             self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time."
         )
+        self._awaited = parameters.fixed(
+            self,
+            "wait_for_subscribers",
+            1,
+            f"Subscribers to joint_states that the player waits for, {SUBSCRIBER_PATIENCE:g} s at most.",
+            0,
+            100,
+        )
         delay = parameters.fixed(
-            self, "start_delay_s", 1.0, "From the first subscriber to the first message, s.", 0.0, 60.0
+            self, "start_delay_s", 1.0, "From the last of these subscribers to the first message, s.", 0.0, 60.0
         )
         if not path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
@@ -63,7 +71,7 @@ class BagPlayerNode(Node):
 
     def _on_timer(self) -> None:
         if math.isinf(self._began):
-            self._wait_for_subscriber()
+            self._wait_for_subscribers()
             return
         played = (time.monotonic() - self._began) * self._rate
         first = self._samples[0].stamp
@@ -84,9 +92,12 @@ class BagPlayerNode(Node):
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         self._publisher.publish(message)
 
-    def _wait_for_subscriber(self) -> None:
+    def _wait_for_subscribers(self) -> None:
         """Discovery takes as long as the machine is busy: what is played before it is over would be lost."""
-        if self._publisher.get_subscription_count() or time.monotonic() > self._patience:
+        there, late = self._publisher.get_subscription_count(), time.monotonic() > self._patience
+        if there < self._awaited and late:
+            self.get_logger().warning(f"waited in vain for {self._awaited} subscribers: playing to {there}")
+        if there >= self._awaited or late:
             self._began = time.monotonic() + self._delay
 
     def _at_the_end(self) -> None:

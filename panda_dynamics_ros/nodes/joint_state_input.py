@@ -121,7 +121,7 @@ class JointStateInput:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
         self.joint_names = resolve_joint_names(available, wanted, self._arm_prefix)
         self._mapping = JointMapping(self.joint_names)
-        self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}")
+        self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}; base is {self.base_frame}")
         return self._mapping
 
     def _on_parameters(self, changed: list[Parameter]) -> None:

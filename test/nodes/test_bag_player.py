@@ -70,6 +70,20 @@ def test_the_estimate_survives_a_loop_in_simulated_time(
     assert sorted(fresh.running()) == ["bag_player", "payload_estimator"]
 
 
+def test_nothing_is_played_before_all_that_are_awaited_listen(
+    bag: Path, recorded: list[JointStateSample], probe: Probe, fresh: Nodes
+) -> None:
+    fresh.start("bag_player", bag=bag, start_delay_s=0.5, wait_for_subscribers=2)
+    topic = f"{fresh.namespace}/joint_states"
+    first = probe.listen(JointState, topic)
+    probe.spin(1.5)
+    assert first == []
+    second = probe.listen(JointState, topic)
+    probe.until(lambda: len(first) == len(recorded), "the whole recording")
+    assert second
+    assert fresh.wait("bag_player") == 0
+
+
 def test_a_topic_that_was_not_recorded_is_named(bag: Path, fresh: Nodes) -> None:
     fresh.start("bag_player", bag=bag, topic="/elsewhere")
     assert fresh.wait("bag_player") == 1

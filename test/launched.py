@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running `ros2 launch`, started by a test: what it prints, and its end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+START, STOP = 90.0, 30.0  # s; the first start on a machine compiles the kernels
+
+
+class Launched:
+    """A running `ros2 launch`, by its log."""
+
+    def __init__(self, log: Path, process: subprocess.Popen[bytes]) -> None:
+        self._log, self.process = log, process
+
+    @property
+    def text(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def until(self, pattern: str, patience: float = START) -> None:
+        end = time.monotonic() + patience
+        while not re.search(pattern, text := self.text):
+            assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{text}"
+            assert self.process.poll() is None, f"ended before {pattern!r}:\n{text}"
+            assert "process has died" not in text, f"a node died before {pattern!r}:\n{text}"
+            time.sleep(0.1)
+
+    def finished_cleanly(self) -> set[str]:
+        return set(re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", self.text))
+
+
+def installed(prefix: Path, name: str) -> Path:
+    return prefix / "share" / "panda_dynamics_ros" / "launch" / f"{name}.launch.py"
+
+
+@contextmanager
+def launched(prefix: Path, file: Path, **arguments: object) -> Iterator[Launched]:
+    """`ros2 launch <file>`; interrupted at the end if it still runs."""
+    run = "import sys; from launch import LaunchService; from launch.actions import IncludeLaunchDescription as I; "
+    run += "from launch.launch_description_sources import AnyLaunchDescriptionSource as S; from launch import "
+    run += "LaunchDescription as D; service = LaunchService(argv=sys.argv[2:]); service.include_launch_description("
+    run += "D([I(S(sys.argv[1]), launch_arguments=[a.split(':=') for a in sys.argv[2:]])])); sys.exit(service.run())"
+    path = [str(prefix), *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])]
+    environment = {
+        **os.environ,
+        "AMENT_PREFIX_PATH": os.pathsep.join(path),
+        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+        "ROS_LOG_DIR": str(prefix / "log"),
+    }
+    log = prefix / "launch.log"
+    command = [sys.executable, "-c", run, str(file), *(f"{key}:={value}" for key, value in arguments.items())]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
+    try:
+        yield Launched(log, process)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(STOP)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
