@@ -16,6 +16,7 @@ from panda_dynamics_ros.estimation import (
     MomentumObserver,
     PayloadEstimate,
     PayloadEstimator,
+    Shape,
     WrenchEstimator,
 )
 from panda_dynamics_ros.estimation.publication import PublicationSchedule
@@ -67,17 +68,29 @@ class Replay:
 
 
 def replay(
-    data: JointDataset, robot: RobotModel, progress: Callable[[int, int, PayloadEstimate], None] | None = None
+    data: JointDataset,
+    robot: RobotModel,
+    progress: Callable[[int, int, PayloadEstimate], None] | None = None,
+    *,
+    shape: Shape | str | None = None,
+    **options: float,
 ) -> Replay:
     """Run `data` through the dynamics and the estimator.
 
     Parameters
     ----------
     data: a recording.
-    robot: the arm's model, without payload.
+    robot: the arm's model, without payload; with its end effector (`load_robot`), which is none.
     progress: called now and then with (samples done, samples in all, estimate).
+    shape, options: see `PayloadEstimator`.
+
+    Raises
+    ------
+    ArgumentError: an option is unknown or not positive, or the shape is none.
     """
-    estimator, regression = PayloadEstimator(robot), MomentumRegression(robot, "flange", 3.0)
+    estimator = PayloadEstimator(robot, shape=shape, **options)
+    # The estimator's own filters take a contact for granted, and a new payload for one that was always there.
+    regression = MomentumRegression(robot, "flange", estimator.options.bandwidth_hz)
     observer, schedule, wrenches = MomentumObserver(robot), PublicationSchedule(), WrenchEstimator(robot)
     count = len(data.stamp)
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))

@@ -16,7 +16,14 @@ from panda_dynamics_ros.bags.writing import STORAGES
 from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import MissingDependencyError
-from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, SmoothedHistory, smooth_payloads
+from panda_dynamics_ros.estimation import (
+    EstimatorOptions,
+    PayloadEstimate,
+    PayloadSegment,
+    Shape,
+    SmoothedHistory,
+    smooth_payloads,
+)
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.replay import Replay, replay
 from panda_dynamics_ros.replay_bag import write_replay
@@ -45,6 +52,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("bag", metavar="BAG", help="rosbag2 file or folder, or a CSV file")
     parser.add_argument("--robot", default="panda", help="panda, panda_ledezma, fr3 or a YAML file (default: panda)")
+    parser.add_argument(
+        "--end-effector",
+        default="none",
+        metavar="NAME",
+        help="mounted for good, and no payload: none, hand or a YAML file",
+    )
+    _add_payload_options(parser)
     parser.add_argument("--output", type=Path, default=Path("replay_output"), metavar="DIR", help="where files go")
     parser.add_argument(
         "--bag-format",
@@ -62,13 +76,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
+def _add_payload_options(parser: argparse.ArgumentParser) -> None:
+    """What a user knows of the payloads, as the parameters of `payload_estimator`."""
+    most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
+    parser.add_argument(
+        "--known-mass", type=float, default=0.0, metavar="KG", help="of whatever is carried, where it has been weighed"
+    )
+    parser.add_argument(
+        "--max-mass", type=float, default=most, metavar="KG", help=f"the most that is carried (default: {most:g})"
+    )
+    parser.add_argument("--shape", metavar="WORDS", help=f"of the payloads, m: {forms}")
+
+
+def _payload_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The same as keyword arguments; ranges are those of the parameters."""
+    return {
+        "known_mass": checks.number(args.known_mass, "--known-mass", minimum=0.0, maximum=100.0),
+        "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
+        "shape": Shape.of(args.shape),
+    }
+
+
 def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
-    robot = load_robot(args.robot)
+    options = _payload_options(args)
+    robot = load_robot(args.robot, end_effector=args.end_effector)
     data = load_dataset(args.bag, robot)
     with opened_view(args, robot, f"panda-dynamics replay: {Path(args.bag).name}") as view:
-        result = _replay(args, data, robot)
+        result = _replay(args, data, robot, options)
         if view is not None:
             from panda_dynamics_ros.reporting.playback import play
 
@@ -76,10 +112,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel) -> Replay:
+def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, options: dict[str, Any]) -> Replay:
     with LiveTable(f"replay of {Path(args.bag).name}", quiet=args.json) as table:
-        result = replay(data, robot, lambda done, count, estimate: table.show(_progress(done, count, estimate, data)))
-    segments = _smoothed(args, data, robot, result)
+
+        def show(done: int, count: int, estimate: PayloadEstimate) -> None:
+            table.show(_progress(done, count, estimate, data))
+
+        result = replay(data, robot, show, **options)
+    segments = _smoothed(args, data, robot, result, options)
     args.output.mkdir(parents=True, exist_ok=True)
     summary = summarise(data, result)
     if segments:
@@ -97,14 +137,14 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel) -> 
 
 
 def _smoothed(
-    args: argparse.Namespace, data: JointDataset, robot: RobotModel, result: Replay
+    args: argparse.Namespace, data: JointDataset, robot: RobotModel, result: Replay, options: dict[str, Any]
 ) -> tuple[PayloadSegment, ...]:
     if not (args.smooth or args.unloaded):
         return ()
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
     unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.events, unloaded)
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.events, unloaded, **options)
 
 
 def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDataset) -> list[tuple[str, str]]:

@@ -22,10 +22,8 @@ def replayed(path, output, capsys, *options):
     return json.loads(captured.out)
 
 
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory):
-    """Six seconds at 200 Hz of an arm that carries 0.8 kg, fingers mixed in."""
-    robot = load_robot("panda")
+def recorded(robot, path):
+    """Six seconds at 200 Hz of the robot that carries 0.8 kg, fingers mixed in."""
     stamp = np.arange(1200) / 200.0
     w = 2.0 * np.pi * np.array([0.31, 0.23, 0.37, 0.29, 0.41, 0.47, 0.53])
     amplitude = np.array([0.5, 0.35, 0.45, 0.4, 0.6, 0.5, 0.7])
@@ -38,9 +36,13 @@ def recording(tmp_path_factory):
         JointStateSample(100.0 + stamp[k], names, *np.column_stack((np.zeros(3), [q[k], dq[k], tau[k]])))
         for k in range(len(stamp))
     ]
-    path = tmp_path_factory.mktemp("bag") / "carried"
     write_joint_states(path, samples)
     return path
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    return recorded(load_robot("panda"), tmp_path_factory.mktemp("bag") / "carried")
 
 
 def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
@@ -82,6 +84,43 @@ def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
     assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("told", 0.0)]
     assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
     assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
+
+
+def test_an_end_effector_is_no_payload(tmp_path, capsys):
+    recording = recorded(load_robot("panda", end_effector="hand"), tmp_path / "with_hand")
+    options = ("--end-effector", "hand", "--smooth", "--bag-format", "none")
+    summary = replayed(recording, tmp_path / "out", capsys, *options)
+    for found in (summary["payload"], summary["segments"][0]):
+        assert found["mass"] == pytest.approx(PAYLOAD.mass, abs=0.02)  # the prior's pull, as above
+        np.testing.assert_allclose(found["com"], PAYLOAD.com, atol=0.006)
+
+
+def test_what_is_known_of_the_payload_counts(recording, tmp_path, capsys):
+    """In the estimate and in the segments: a wrong mass shows that it is taken, a shape gives the inertia."""
+    options = ("--known-mass", "0.85", "--shape", "sphere 0.05", "--smooth", "--bag-format", "none")
+    summary = replayed(recording, tmp_path, capsys, *options)
+    for found in (summary["payload"], summary["segments"][0]):
+        assert found["mass"] == pytest.approx(0.85, abs=0.005)  # kitchen scale
+        moment = 0.4 * found["mass"] * 0.05**2
+        np.testing.assert_allclose(found["inertia"], [moment, 0.0, 0.0, moment, 0.0, moment], atol=1e-9)
+    summary = replayed(recording, tmp_path, capsys, "--max-mass", "0.5", "--smooth", "--bag-format", "none")
+    assert summary["payload"]["mass"] == pytest.approx(0.5)
+    assert summary["segments"][0]["mass"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--known-mass", "-1", "--known-mass: expected a number in [0, 100], got -1"),
+        ("--max-mass", "0", "--max-mass: expected a number in [0.001, 100], got 0"),
+        ("--shape", "ball 0.1", 'shape: expected one of "box LX LY LZ"'),
+        ("--end-effector", "foot", "end_effector: expected one of"),
+    ],
+)
+def test_what_is_no_payload_is_refused_before_anything_is_read(option, value, said, tmp_path, capsys):
+    assert main(["replay", "no_such_recording", "--output", str(tmp_path / "out"), option, value]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_person_is_told_rate_and_losses(recording, tmp_path, capsys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and offline replay say the same of one recording, to 1e-9, stamp by stamp."""
+"""Nodes and offline replay say the same of one recording, to 1e-9, stamp by stamp, with all that a user may know."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from std_msgs.msg import Float64MultiArray
 
 from nodes.probe import Probe, Ready, values_of
 from nodes.processes import Nodes
-from panda_dynamics_ros import RobotModel, load_dataset
+from panda_dynamics_ros import RobotModel, load_dataset, load_robot
 from panda_dynamics_ros.bags import JointStateSample, write_joint_states
 from panda_dynamics_ros.replay import replay
 from panda_dynamics_ros.replay_bag import write_replay
 
+HAND = {"end_effector": "hand"}
+KNOWN: dict[str, Any] = {"known_mass": 1.01, "max_mass": 2.0, "shape": "box 0.1 0.06 0.2"}
+PARAMETERS = {"known_mass_kg": KNOWN["known_mass"], "max_mass_kg": KNOWN["max_mass"], "shape": KNOWN["shape"]}
 START = 1_700_000_000_123_456_789  # ns: more digits than a double has
 COUNT, PICK = 1800, 900
 NAMES = ("fr3_joint3", "fr3_finger_joint1", *(f"fr3_joint{i}" for i in (7, 1, 5, 2, 6, 4)))
@@ -78,7 +81,7 @@ def said(message: Any, stamped: Any) -> Said:
 
 
 def recording(robot: RobotModel, folder: Path) -> Path:
-    """Joints of an FR3 in disorder; a pick, a sample twice, one late, one of nan, one without joint 3, and a gap."""
+    """Joints in disorder of an arm with hand; a pick, a sample twice, one late, of nan, without joint 3, and a gap."""
     motion = sinusoids(0.001 * COUNT)
     carried = np.arange(COUNT) >= PICK
     tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
@@ -107,8 +110,13 @@ def recording(robot: RobotModel, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bag(panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return recording(panda, tmp_path_factory.mktemp("bag") / "recording")
+def robot() -> RobotModel:
+    return load_robot("panda", **HAND)
+
+
+@pytest.fixture(scope="module")
+def bag(robot: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recording(robot, tmp_path_factory.mktemp("bag") / "recording")
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +127,7 @@ def online(bag: Path, probe: Probe, nodes: Nodes) -> dict[str, list[Said]]:
     for module, node in (("dynamics", "panda_dynamics"), ("payload_estimator", "payload_estimator")):
         topics = [f"{space}/{topic}" for topic in (*STAMPED, *FOLLOWING) if topic.startswith(node)]
         depths = {f"qos_overrides.{topic}.publisher.depth": 2 * COUNT for topic in topics}
-        nodes.start(module, **deep, **depths)
+        nodes.start(module, **HAND, **(PARAMETERS if module == "payload_estimator" else {}), **deep, **depths)
     heard: dict[str, list[Any]] = {}
     for topic, kind in (*STAMPED.items(), *((topic, Float64MultiArray) for topic in FOLLOWING)):
         heard[topic] = probe.listen(kind, f"{space}/{topic}", ALL)
@@ -127,7 +135,7 @@ def online(bag: Path, probe: Probe, nodes: Nodes) -> dict[str, list[Said]]:
     assert own == [1] * len(heard)
     probe.until(lambda: probe.node.count_subscribers(f"{space}/joint_states") == 2, "both nodes to listen")
     depth = {f"qos_overrides.{space}/joint_states.publisher.depth": 2 * COUNT}
-    nodes.start("bag_player", bag=bag, start_delay_s=1.0, **depth)
+    nodes.start("bag_player", bag=bag, wait_for_subscribers=2, **depth)
     # Good ones, and the two whose stamps do not advance; two are refused by both nodes.
     played: dict[str, Ready] = {
         f"{space[1:]}/{node}: input": lambda values: values["received"] == str(COUNT + 2)
@@ -146,14 +154,14 @@ def online(bag: Path, probe: Probe, nodes: Nodes) -> dict[str, list[Said]]:
 
 
 @pytest.fixture(scope="module")
-def offline(bag: Path, panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Said]]:
+def offline(bag: Path, robot: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Said]]:
     """What the results of a replay hold."""
-    data = load_dataset(bag, panda)
+    data = load_dataset(bag, robot)
     assert (len(data.stamp), sum(data.rejected.values())) == (COUNT, 4)
-    result = replay(data, panda)
+    result = replay(data, robot, **KNOWN)
     assert [event.kind for event in result.events] == ["pick"]
     folder = tmp_path_factory.mktemp("replayed") / "results"
-    write_replay(folder, data, panda, result)
+    write_replay(folder, data, robot, result)
     read: dict[str, list[Any]] = {}
     with Reader(folder) as reader:
         for connection, _, content in reader.messages():
