@@ -36,6 +36,16 @@ def real_own(block: int) -> pdr.RobotModel:
     )  # fmt: skip
 
 
+def real_parts(arm: str) -> list[tuple[pdr.RobotModel, float, float]]:
+    """Models of the real arm, and from when to when in the 1 kHz log each may be tested.
+
+    A pick's unloaded lead may be from training motion.
+    """
+    if arm == "published":
+        return [(published(), 0.0, REAL_END)]
+    return [(real_own(k), start, end) for k, (start, end) in enumerate(BLOCKS)]
+
+
 def simulated(arm: str, seed: int) -> pdr.RobotModel:
     """The model `arm` of a simulated arm."""
     return published() if arm == "published" else simulated_own(seed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.payload import real_log, recordings
-from benchmarks.payload.arms import ARMS, BLOCKS, REAL_END, published, real_own, simulated
+from benchmarks.payload.arms import ARMS, published, real_parts, simulated
 from benchmarks.payload.methods import Ours
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import RobotModel
@@ -144,11 +144,9 @@ class Collisions:
 
 def _real_moments(arm: str, room: float) -> list[tuple[RobotModel, float]]:
     """Models, and moments of the 1 kHz log that they have not been fitted to, with `room` s after them."""
-    if arm == "published":
-        return [(published(), at) for at in np.arange(1.5, REAL_END - room, 0.5)]
     return [
-        (real_own(k), at)
-        for k, (start, end) in enumerate(BLOCKS)
+        (robot, at)
+        for robot, start, end in real_parts(arm)
         for at in np.arange(max(start, 1.5), end - room + 1e-9, 0.5)
     ]
 

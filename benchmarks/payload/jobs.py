@@ -10,11 +10,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from benchmarks.payload.accuracy import Outcome, Trial
 from benchmarks.payload.incidents import Collisions, Found, Picks, Steady
-from benchmarks.payload.offline import OfflineTrial
+from benchmarks.payload.trial import Outcome, Trial
 
-Job = Trial | Picks | Steady | Collisions | OfflineTrial
+Job = Trial | Picks | Steady | Collisions
 
 
 def run_job(job: Job) -> list[Outcome] | list[Found]:

@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.payload import real_log, recordings
-from benchmarks.payload.accuracy import Outcome, judged
-from benchmarks.payload.arms import ARMS, BLOCKS, REAL_END, published, real_own, simulated
+from benchmarks.payload.arms import real_parts, simulated
 from benchmarks.payload.methods import Answer
 from benchmarks.payload.samples import MASSES, Samples, body
 from benchmarks.payload.scores import score
+from benchmarks.payload.trial import Outcome, Trial, judged
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator, smooth_payloads
 
@@ -31,16 +31,8 @@ STEP = 0.5  # s between the moments of the log that are tried
 
 
 @dataclass(frozen=True)
-class OfflineTrial:
-    """One payload on one arm: a job for one process. `seed` is None for the real log."""
-
-    arm: str
-    mass: float
-    seed: int | None = None
-
-    def run(self) -> list[Outcome]:
-        """All its outcomes; their `time` is that with the payload."""
-        return list(self._real() if self.seed is None else self._simulated(self.seed))
+class OfflineTrial(Trial):
+    """Estimator and smoother over whole recordings; an outcome's `time` is that with the payload."""
 
     def _simulated(self, seed: int) -> Iterator[Outcome]:
         data, robot = recordings.carrying(seed, self.mass), simulated(self.arm, seed)
@@ -55,18 +47,13 @@ class OfflineTrial:
     def _real(self) -> Iterator[Outcome]:
         payload, log = body(self.mass), real_log.log()
         torques = real_log.payload_torques(payload)
-        for robot, first, end in self._real_parts():
+        for robot, first, end in real_parts(self.arm):
             for pick in np.arange(first + 1.0, end - 1.0 + 1e-9, STEP):
                 for since, until, unloaded in ((pick, end, 0.5 * (first + pick)), (first, pick, 0.5 * (pick + end))):
                     carried = (log.stamp >= since) & (log.stamp < until)
                     data = log.with_torques(torques * carried[:, None]).between(first, end)
                     # One row for all: few of them last equally long.
                     yield from self._outcomes("real log", robot, data, since, until, [unloaded], np.nan, payload)
-
-    def _real_parts(self) -> list[tuple[RobotModel, float, float]]:
-        if self.arm == "published":
-            return [(published(), 0.0, REAL_END)]
-        return [(real_own(k), start, end) for k, (start, end) in enumerate(BLOCKS)]
 
     def _outcomes(
         self, source: str, robot: RobotModel, data: Samples, since: float, until: float, unloaded: list[float],
@@ -99,9 +86,7 @@ def _forward(robot: RobotModel, data: Samples, until: float) -> tuple[Answer, li
 
 def trials(seeds: int, real: bool) -> list[OfflineTrial]:
     """All of them."""
-    masses = [mass for mass in MASSES if mass > 0.0]
-    made = [OfflineTrial(arm, mass, seed) for seed in range(seeds) for mass in masses for arm in ARMS]
-    return made + [OfflineTrial(arm, mass) for mass in masses for arm in ARMS if real]
+    return OfflineTrial.all([mass for mass in MASSES if mass > 0.0], seeds, real)
 
 
 def print_offline(out: Console, outcomes: list[Outcome]) -> None:

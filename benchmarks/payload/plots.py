@@ -12,8 +12,9 @@ matplotlib.use("Agg")  # files only
 
 from matplotlib.figure import Figure
 
-from benchmarks.payload.accuracy import METHODS, Outcome
+from benchmarks.payload.accuracy import METHODS
 from benchmarks.payload.scores import table
+from benchmarks.payload.trial import Outcome
 
 COLOURS = ("#1f5fa8", "#c0392b", "#e08e0b", "#888888")
 

@@ -13,10 +13,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.payload.accuracy import METHODS, Outcome
+from benchmarks.payload.accuracy import METHODS
 from benchmarks.payload.incidents import Found
 from benchmarks.payload.samples import SCORED
 from benchmarks.payload.scores import Score, detection, score, table
+from benchmarks.payload.trial import Outcome
 from benchmarks.payload.verdicts import Verdict
 
 WORDS = {True: "[green]met[/]", False: "[red]missed[/]", None: "open"}

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.payload.accuracy import Outcome
 from benchmarks.payload.incidents import Found
+from benchmarks.payload.trial import Outcome
 
 
 class Cell(NamedTuple):

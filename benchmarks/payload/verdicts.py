@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.payload.accuracy import METHODS, Outcome
+from benchmarks.payload.accuracy import METHODS
 from benchmarks.payload.incidents import Found
 from benchmarks.payload.samples import SCORED
 from benchmarks.payload.scores import Cell, Score, alarms, detection, score, table
+from benchmarks.payload.trial import Outcome
 
 OURS = METHODS[0].name
 TARGETS = {("published", 2.0): (0.045, 0.013), ("own", 2.0): (0.020, 0.007), ("own", 5.0): (0.010, 0.005)}

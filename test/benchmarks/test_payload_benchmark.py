@@ -11,13 +11,13 @@ import pytest
 from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
-from benchmarks.payload.accuracy import Outcome, judged
 from benchmarks.payload.baselines import BatchLeastSquares, ForgettingLeastSquares, GravityOnly
 from benchmarks.payload.calibration import calibrated, unexplained
 from benchmarks.payload.incidents import noticed
 from benchmarks.payload.methods import Answer
 from benchmarks.payload.samples import Samples, body
 from benchmarks.payload.scores import Cell, Score, alarms, detection, score
+from benchmarks.payload.trial import Outcome, judged
 from benchmarks.payload.verdicts import OURS, comparisons
 from panda_dynamics_ros.robot import Friction
 
