@@ -36,6 +36,8 @@ def held_out(data: pdr.JointDataset, robot: pdr.RobotModel) -> pdr.RobotModel:
         name += f" {tuple(vars(fit.trust).values())}" if trust is None else ""
         outside, fitted = (float(np.linalg.norm(rms)) for rms in (fit.cross_validated_rms, fit.torque_rms))
         print(f"{name:50s} {outside:8.3f} {fitted:7.3f}  held out per joint {fit.cross_validated_rms.round(3)}")
+    times = fit.cross_validated_time
+    print(f"  what the last leaves stays the same for {np.median(times):.2f} s (median), per joint {times.round(2)}")
     print(f"{'prior with its friction':50s} {'':8s} {np.linalg.norm(fit.prior_torque_rms):7.3f}")
     return fit.robot
 

@@ -15,6 +15,7 @@ from benchmarks.contact import recordings, report
 from benchmarks.contact.jobs import run_jobs
 from benchmarks.contact.trials import Found, Watched, trials
 from benchmarks.payload import real_log
+from benchmarks.payload.arms import published
 from panda_dynamics_ros.estimation import ContactDetector, WrenchEstimator
 
 QUICK = {"seeds": 2, "pushes": 40, "minutes": 4.0}
@@ -23,7 +24,7 @@ FULL = {"seeds": 12, "pushes": 300, "minutes": 61.0}
 
 def update_time(samples: int = 5000) -> float:
     """Median CPU time of what a sample costs, detector and wrench, microseconds."""
-    robot, (data, _) = recordings.published(), recordings.pushed(0, 0.0, 2)
+    robot, (data, _) = published(), recordings.pushed(0, 0.0, 2)
     detector, estimator, spent = ContactDetector(robot), WrenchEstimator(robot), []
     external = np.zeros(robot.n)
     for k in range(samples):

@@ -6,13 +6,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-import panda_dynamics_ros as pdr
 from benchmarks.payload import recordings
+from benchmarks.payload.arms import simulated_own
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
@@ -37,21 +36,6 @@ class Push:
     duration: float = DURATION
 
 
-@cache
-def published() -> RobotModel:
-    """Gaz et al., 2019."""
-    return pdr.load_robot("panda")
-
-
-@cache
-def identified(seed: int) -> RobotModel:
-    """The arm of `seed`, identified from two motions that are not the test's."""
-    motions = range(1, recordings.TRAINING_MOTIONS + 1)
-    parts = [recordings.training(seed, motion) for motion in motions]
-    data = [pdr.JointDataset(p.stamp, p.q, p.dq, p.tau, published().joint_names, f"arm {seed}") for p in parts]
-    return pdr.identify(data, robot=published()).robot
-
-
 def free(seed: int, mass: float, duration: float) -> Samples:
     """`duration` s of motion that nothing touches, from 1 s on."""
     return recordings.steady(seed, mass, duration)
@@ -72,7 +56,7 @@ def sigmas_per_newton(robot: RobotModel, q: FloatArray, link: int) -> FloatArray
 
 def pushed(seed: int, mass: float, count: int) -> tuple[Samples, list[Push]]:
     """The arm in motion and `count` pushes on it, the payload being carried from the start."""
-    robot, rng = identified(seed), np.random.default_rng([seed, round(1e3 * mass), 11])
+    robot, rng = simulated_own(seed), np.random.default_rng([seed, round(1e3 * mass), 11])
     plan = [(int(rng.choice(LINKS)), rng.uniform(WEAKEST, STRONGEST), int(rng.integers(2**31))) for _ in range(count)]
 
     def make() -> Samples:
@@ -103,7 +87,7 @@ def firmly_pushed(seed: int, mass: float, count: int) -> tuple[Samples, list[Pus
         at = recordings.SKIPPED + 4.0 * (k + 1)
         link, force, duration = recordings.push(rng)
         q = data.q[np.searchsorted(data.stamp, at - 1e-6)]
-        sigmas = float(np.abs(sigmas_per_newton(identified(seed), q, link) @ force).max())
+        sigmas = float(np.abs(sigmas_per_newton(simulated_own(seed), q, link) @ force).max())
         pushes.append(Push(at, link, force, sigmas, duration))
     return data, pushes
 

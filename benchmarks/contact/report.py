@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks.contact import recordings
 from benchmarks.contact.trials import Found, Watched
+from benchmarks.payload.arms import simulated_own
 
 IN_TIME = 0.0505  # s: 50 ms, and half a sample for the stamps' rounding
 TARGET_SHARE, TARGET_ALARMS = 0.95, 1.0  # within 50 ms; an hour
@@ -46,7 +47,7 @@ def smallest_forces(seeds: int) -> list[tuple[int, float, float, float]]:
     for link in range(1, 8):
         best, any_direction = [], []
         for seed in range(seeds):
-            robot = recordings.identified(seed)
+            robot = simulated_own(seed)
             q = recordings.postures(seed)
             gain = recordings.sigmas_per_newton(robot, q, link)
             best.append(5.0 / np.linalg.norm(gain, axis=2).max(axis=1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.contact import recordings
 from benchmarks.payload import real_log
-from benchmarks.payload.arms import BLOCKS, published, real_own
+from benchmarks.payload.arms import BLOCKS, published, real_own, simulated_own
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import Contact, ContactDetector
@@ -67,7 +67,7 @@ def largest_ratio(robot: RobotModel, data: Samples) -> float:
 
 def model(name: str, seed: int) -> RobotModel:
     """The model `name` of a simulated arm."""
-    return recordings.identified(seed) if name == "identified" else recordings.published()
+    return simulated_own(seed) if name == "identified" else published()
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from benchmarks.payload import accuracy, incidents, offline, real_log, recordings, report
 from benchmarks.payload.arms import ARMS, published, simulated
-from benchmarks.payload.calibration import unexplained
 from benchmarks.payload.jobs import Job, run_jobs
 from benchmarks.payload.plots import plot_errors
 from benchmarks.payload.verdicts import verdicts
+from benchmarks.payload.zero_phase import unexplained
 from panda_dynamics_ros.estimation import PayloadEstimator
 
 QUICK = {"seeds": 2, "incident_seeds": 2, "minutes": 1.0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two models of each arm: the published one as it is, and one calibrated on the arm's own unloaded motion."""
+"""The two models of each arm: the published one as it is, and one identified from the arm's own unloaded motion."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import cache
 
 import panda_dynamics_ros as pdr
 from benchmarks.payload import real_log, recordings
-from benchmarks.payload.calibration import calibrated
+from benchmarks.payload.samples import Samples
 
 ARMS = ("published", "own")
 REAL_END = 7.4  # s: the last tenth of a second of the log is where `true_motion` meets the end of its filter
 BLOCKS = ((0.0, 2.5), (2.5, 5.0), (5.0, REAL_END))
-"""s: the parts of the 1 kHz log that are left out in turn: the arm is calibrated on the others."""
+"""s: the parts of the 1 kHz log that are left out in turn: the arm is identified from the others."""
 
 
 @cache
@@ -21,19 +21,23 @@ def published() -> pdr.RobotModel:
     return pdr.load_robot("panda")
 
 
+def identified(parts: list[Samples]) -> pdr.RobotModel:
+    """The published model fitted to unloaded stretches of one arm's motion."""
+    names = published().joint_names
+    data = [pdr.JointDataset(x.stamp, x.q, x.dq, x.tau, names, f"part {k}") for k, x in enumerate(parts)]
+    return pdr.identify(data, robot=published()).robot
+
+
 @cache
 def simulated_own(seed: int) -> pdr.RobotModel:
-    """Calibrated on two motions of the simulated arm that are not the test's."""
-    motions = range(1, recordings.TRAINING_MOTIONS + 1)
-    return calibrated(published(), [recordings.training(seed, motion) for motion in motions])
+    """Identified from motions of the simulated arm that are not the test's."""
+    return identified([recordings.training(seed, 1 + k) for k in range(recordings.TRAINING_MOTIONS)])
 
 
 @cache
 def real_own(block: int) -> pdr.RobotModel:
-    """Calibrated on all of the 1 kHz log but one block."""
-    return calibrated(
-        published(), [real_log.log().between(*times) for k, times in enumerate(BLOCKS) if k != block]
-    )  # fmt: skip
+    """Identified from all of the 1 kHz log but one block."""
+    return identified([real_log.log().between(*times) for k, times in enumerate(BLOCKS) if k != block])
 
 
 def real_parts(arm: str) -> list[tuple[pdr.RobotModel, float, float]]:

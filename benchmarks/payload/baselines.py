@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import signal
 
-from benchmarks.payload.calibration import CUTOFF, EVERY, STEP, smooth
 from benchmarks.payload.methods import Answer, Track
 from benchmarks.payload.samples import Samples
+from benchmarks.payload.zero_phase import CUTOFF, EVERY, STEP, smooth
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
 

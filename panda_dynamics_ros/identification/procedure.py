@@ -109,6 +109,7 @@ def identify(
         torque_rms=_rms(samples.tau - _torques(found, samples)),
         prior_torque_rms=_rms(model.b),
         cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
+        cross_validated_time=residual.correlation_time if held_out else np.full(prior.n, np.nan),
         condition_number=condition_number(base_gram(equations, base)),
         not_identified=dark,
         trust=chosen,

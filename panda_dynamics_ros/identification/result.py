@@ -34,6 +34,7 @@ class Identification:
     friction_names, friction_std: 4 n terms beside the prior's friction, and their standard deviations.
     torque_rms, prior_torque_rms: (n,), N m, of measured minus modelled torque on the fitted rows.
     cross_validated_rms: (n,), N m, on blocks that were held out; nan where the recording is too short for that.
+    cross_validated_time: (n,), s, correlation time of what was left there, by the variance of its means over 1 s.
     condition_number: of the stacked base regressor.
     not_identified: names of what the motion does not show; their values are the prior's.
     trust: how far the prior was left, by group, as cross-validation chose.
@@ -50,6 +51,7 @@ class Identification:
     torque_rms: FloatArray
     prior_torque_rms: FloatArray
     cross_validated_rms: FloatArray
+    cross_validated_time: FloatArray
     condition_number: float
     not_identified: tuple[str, ...]
     trust: Trust

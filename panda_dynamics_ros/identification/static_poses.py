@@ -89,6 +89,7 @@ def identify_gravity(
         torque_rms=torque_rms([model.b - model.A @ x]),
         prior_torque_rms=torque_rms([model.b]),
         cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
+        cross_validated_time=np.full(prior.n, np.nan),  # one row for each pose
         condition_number=condition_number(equations.gram.sum(axis=0)[np.ix_(columns, columns)]),
         not_identified=dark,
         trust=chosen,

@@ -25,7 +25,9 @@ READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
 HARMONICS = 5
 SAMPLE_TIME = 0.1  # s: 20 samples in a cycle of the highest harmonic; the margins hold what peaks between them
 POSITION_MARGIN = 0.15  # rad from each limit
-VELOCITY_SHARE, ACCELERATION_SHARE = 0.55, 0.5  # of the limits; the authors of the public log went to 0.85 and 0.25
+VELOCITY_SHARE, ACCELERATION_SHARE = 0.55, 0.5  # of the limits
+BRISK = 0.85
+"""Share of the velocity limits that the authors of the public 1 kHz log went to."""
 FLANGE_HEIGHT = 0.2  # m over the table: the 0.15 m asked for, and some for tracking errors
 TOOL = 0.12  # m: a gripper's or payload's reach beyond the flange
 TOOL_HEIGHT = 0.1  # m over the table
@@ -42,6 +44,7 @@ def exciting_motion(
     standstill: float = 1.0,
     pauses: tuple[tuple[float, float], ...] = (),
     candidates: int = 300,
+    velocity_share: float = VELOCITY_SHARE,
 ) -> Excitation:
     """An exciting motion for an arm of the Panda's build, the same for the same seed.
 
@@ -50,6 +53,7 @@ def exciting_motion(
     seed: >= 0.
     period, blend, standstill, pauses: as in `Excitation`.
     candidates: how many random motions to choose from.
+    velocity_share: of the velocity limits, at most, once the motion is under way; `BRISK` is as fast as the public log.
 
     Raises
     ------
@@ -58,11 +62,12 @@ def exciting_motion(
     if robot.n != len(READY):
         raise ArgumentError(f"robot: expected an arm of {len(READY)} joints, got {robot.n}")
     rng = np.random.default_rng(int(checks.number(seed, "seed", minimum=0)))
+    checks.number(velocity_share, "velocity_share", minimum=0.01, maximum=0.9)
     best, best_score = None, -np.inf
     for _ in range(int(checks.number(candidates, "candidates", minimum=1))):
-        motion = replace(_candidate(robot, rng, period, blend), standstill=0.0)
+        motion = replace(_candidate(robot, rng, period, blend, velocity_share), standstill=0.0)
         q, dq, ddq = motion(np.arange(0.0, motion.settled + period, SAMPLE_TIME))
-        if not _within_limits(robot, q, dq, ddq) or not is_clear(robot, q):
+        if not _within_limits(robot, q, dq, ddq, velocity_share) or not is_clear(robot, q):
             continue
         score = excitation_score(robot, q, dq, ddq)
         if score > best_score:
@@ -97,7 +102,9 @@ def _distance_to_segment(point: FloatArray, start: FloatArray, end: FloatArray) 
     return np.linalg.norm(point - start - np.clip(share, 0.0, 1.0)[..., None] * along, axis=-1)
 
 
-def _candidate(robot: RobotDescription, rng: np.random.Generator, period: float, blend: float) -> Excitation:
+def _candidate(
+    robot: RobotDescription, rng: np.random.Generator, period: float, blend: float, velocity_share: float
+) -> Excitation:
     """Random coefficients, scaled to a random share of what velocity, acceleration and position limits leave."""
     limits = robot.limits
     rest = np.clip(READY, limits.lower + POSITION_MARGIN, limits.upper - POSITION_MARGIN)
@@ -108,7 +115,7 @@ def _candidate(robot: RobotDescription, rng: np.random.Generator, period: float,
     reach = np.minimum(room, 1.2)  # rad about the centre; more only swings the arm into its base
     scale = np.min(
         [
-            VELOCITY_SHARE * limits.velocity / np.abs(dq).max(0),
+            velocity_share * limits.velocity / np.abs(dq).max(0),
             ACCELERATION_SHARE * limits.acceleration / np.abs(ddq).max(0),
             2.0 * reach / np.ptp(q, axis=0),
         ],
@@ -121,12 +128,14 @@ def _candidate(robot: RobotDescription, rng: np.random.Generator, period: float,
     return Excitation(rest, centre, scale[:, None] * a, scale[:, None] * b, period, blend, 0.0)
 
 
-def _within_limits(robot: RobotDescription, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> bool:
+def _within_limits(
+    robot: RobotDescription, q: FloatArray, dq: FloatArray, ddq: FloatArray, velocity_share: float
+) -> bool:
     """Room is kept to each limit also on the way out of the rest posture."""
     limits, margin = robot.limits, 0.9 * POSITION_MARGIN
     return bool(
         (q >= limits.lower + margin).all()
         and (q <= limits.upper - margin).all()
-        and (np.abs(dq) <= 0.8 * limits.velocity).all()
+        and (np.abs(dq) <= max(0.8, velocity_share + 0.1) * limits.velocity).all()
         and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
     )

@@ -104,7 +104,7 @@ class SimulatedPanda:
         self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
         self._disturbance = OrnsteinUhlenbeck(
             self.realism.residual * self.realism.disturbance_share * robot.residual.std,
-            robot.residual.correlation_time,
+            self.realism.disturbance_time * robot.residual.correlation_time,
             self.timestep,
             disturbance_rng,
         )
