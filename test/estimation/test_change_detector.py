@@ -5,15 +5,10 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
 
-from panda_dynamics_ros import InertialParameters, load_robot
+from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimator
 
 AT = 2.5  # s, when something happens
-
-
-@pytest.fixture(scope="module")
-def robot():
-    return load_robot("panda")
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +16,10 @@ def motion():
     return sinusoids(3.5, rate=200.0)
 
 
-def events_of(robot, motion, tau, seed):
+def events_of(panda, motion, tau, seed):
     """Kinds of the events that an estimator reports, over a coloured residual of this seed."""
-    tau = tau + coloured(robot, motion.stamp, np.random.default_rng(seed))
-    estimator, events = PayloadEstimator(robot), []
+    tau = tau + coloured(panda, motion.stamp, np.random.default_rng(seed))
+    estimator, events = PayloadEstimator(panda), []
     for k, stamp in enumerate(motion.stamp):
         estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
         if estimate.event is not None and estimate.event not in events:
@@ -32,68 +27,68 @@ def events_of(robot, motion, tau, seed):
     return events
 
 
-def push(robot, motion, link, force, duration=0.15):
+def push(panda, motion, link, force, duration=0.15):
     """Torques (N, 7) that a force in base axes on a joint frame's origin adds to what the sensors show."""
-    J = robot.jacobian(motion.q, f"joint{link}")[:, :3]
+    J = panda.jacobian(motion.q, f"joint{link}")[:, :3]
     during = (motion.stamp >= AT) & (motion.stamp < AT + duration)
     return np.where(during[:, None], -np.einsum("kji,j->ki", J, force), 0.0)
 
 
-def test_nothing_happening_is_no_event(robot, motion):
-    clean = torques(robot, motion)
+def test_nothing_happening_is_no_event(panda, motion):
+    clean = torques(panda, motion)
     # 12 runs of 3.5 s: one false alarm in them would be 85 in an hour.
-    assert [events_of(robot, motion, clean, seed) for seed in range(12)] == [[]] * 12
+    assert [events_of(panda, motion, clean, seed) for seed in range(12)] == [[]] * 12
 
 
-def test_a_push_is_not_taken_for_a_payload(robot, motion):
-    clean, rng = torques(robot, motion), np.random.default_rng(7)
+def test_a_push_is_not_taken_for_a_payload(panda, motion):
+    clean, rng = torques(panda, motion), np.random.default_rng(7)
     mistaken, seen = 0, 0
     for seed in range(12):
         direction = rng.normal(size=3)
         force = 40.0 * direction / np.linalg.norm(direction)
-        kinds = [e.kind for e in events_of(robot, motion, clean + push(robot, motion, 3 + seed % 4, force), seed)]
+        kinds = [e.kind for e in events_of(panda, motion, clean + push(panda, motion, 3 + seed % 4, force), seed)]
         mistaken += any(kind != "contact" for kind in kinds)
         seen += "contact" in kinds
     assert mistaken <= 1
     assert seen >= 6, "a detector that sees nothing makes no mistakes either"
 
 
-def test_every_payload_of_a_kilogram_is_seen(robot, motion):
+def test_every_payload_of_a_kilogram_is_seen(panda, motion):
     carried = motion.stamp >= AT
-    tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
+    tau = np.where(carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
     for seed in range(8):
-        events = events_of(robot, motion, tau, seed)
+        events = events_of(panda, motion, tau, seed)
         assert [event.kind for event in events] == ["pick"]
         assert 0.0 < events[0].stamp - AT < 0.12
 
 
-def test_a_light_payload_is_seen_too(robot, motion):
+def test_a_light_payload_is_seen_too(panda, motion):
     """300 g load joint 2 by about one standard deviation of the residual, and are told from it by coming at once."""
     light = InertialParameters(0.3, np.array([0.02, -0.015, 0.06]), 0.3 * np.diag([0.004, 0.004, 0.003]))
     carried = motion.stamp >= AT
-    tau = np.where(carried[:, None], torques(robot, motion, light), torques(robot, motion))
+    tau = np.where(carried[:, None], torques(panda, motion, light), torques(panda, motion))
     delays = []
     for seed in range(10):
-        events = events_of(robot, motion, tau, seed)
+        events = events_of(panda, motion, tau, seed)
         delays += [event.stamp - AT for event in events[:1] if event.kind == "pick"]
         # The onset is one of the moments noted, 20 ms apart; the first ones to explain a change are before it.
         assert all(abs(event.onset - AT) < 0.06 for event in events[:1])
     assert sum(delay < 0.15 for delay in delays) >= 8
 
 
-def test_the_end_of_a_push_belongs_to_it(robot, motion):
+def test_the_end_of_a_push_belongs_to_it(panda, motion):
     """Pushes of a quarter of a second come and go: one contact each, and hardly ever a payload beside it."""
-    clean, rng, clear = torques(robot, motion), np.random.default_rng(11), 0
+    clean, rng, clear = torques(panda, motion), np.random.default_rng(11), 0
     for seed in range(12):
         direction = rng.normal(size=3)
-        shove = push(robot, motion, 4 + seed % 4, 45.0 * direction / np.linalg.norm(direction), duration=0.25)
-        clear += [event.kind for event in events_of(robot, motion, clean + shove, seed)] == ["contact"]
+        shove = push(panda, motion, 4 + seed % 4, 45.0 * direction / np.linalg.norm(direction), duration=0.25)
+        clear += [event.kind for event in events_of(panda, motion, clean + shove, seed)] == ["contact"]
     assert clear >= 11
 
 
-def test_what_is_not_there_cannot_be_put_down(robot, motion):
+def test_what_is_not_there_cannot_be_put_down(panda, motion):
     """A lift under the flange of an empty arm unloads it as a release would, and is a contact."""
-    lift = push(robot, motion, 7, np.array([0.0, 0.0, 12.0]), duration=1.0)
+    lift = push(panda, motion, 7, np.array([0.0, 0.0, 12.0]), duration=1.0)
     for seed in range(4):
-        kinds = [event.kind for event in events_of(robot, motion, torques(robot, motion) + lift, seed)]
+        kinds = [event.kind for event in events_of(panda, motion, torques(panda, motion) + lift, seed)]
         assert "release" not in kinds

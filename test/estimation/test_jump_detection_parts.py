@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
-from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.estimation.disturbance_filter import PARAMETERS, Belief, Lesson, correct, predict
 from panda_dynamics_ros.estimation.gated_regressors import GatedRegressors
 from panda_dynamics_ros.estimation.jump_evidence import contact_evidence, fit_and_cost, payload_evidence
@@ -16,18 +15,13 @@ BANDWIDTH, ON = 3.0, 300  # Hz; sample after which something comes on
 
 
 @pytest.fixture(scope="module")
-def robot():
-    return load_robot("panda")
-
-
-@pytest.fixture(scope="module")
 def motion():
     return sinusoids(1.0, rate=1000.0)
 
 
-def run(robot, motion, tau, at_on=None, then=None):
+def run(panda, motion, tau, at_on=None, then=None):
     """All (Y, y), with `at_on(regression)` called after sample `ON` and `then(regression, dt)` after later ones."""
-    regression, found = MomentumRegression(robot, "flange", BANDWIDTH), []
+    regression, found = MomentumRegression(panda, "flange", BANDWIDTH), []
     for k, stamp in enumerate(motion.stamp):
         dt = stamp - motion.stamp[k - 1] if k else 0.0
         Y, y = regression.step(dt, motion.q[k], motion.dq[k], tau[k])
@@ -39,11 +33,11 @@ def run(robot, motion, tau, at_on=None, then=None):
     return found
 
 
-def test_gated_regressor_explains_a_payload_from_its_first_sample(robot, motion):
+def test_gated_regressor_explains_a_payload_from_its_first_sample(panda, motion):
     """Y of the whole past would claim the payload's torque at once; the gated one rises with it."""
     carried = (np.arange(len(motion.stamp)) > ON)[:, None]
-    unloaded, loaded = torques(robot, motion), torques(robot, motion, PAYLOAD)
-    gates, gated = GatedRegressors(robot.n, 1), []
+    unloaded, loaded = torques(panda, motion), torques(panda, motion, PAYLOAD)
+    gates, gated = GatedRegressors(panda.n, 1), []
 
     def follow(regression, dt):
         gates.step(np.array([0]), regression, dt)
@@ -53,8 +47,8 @@ def test_gated_regressor_explains_a_payload_from_its_first_sample(robot, motion)
         gates.start(regression)
         gates.open(0, regression)
 
-    with_jump = run(robot, motion, np.where(carried, loaded, unloaded), open_gate, follow)
-    without = run(robot, motion, unloaded)
+    with_jump = run(panda, motion, np.where(carried, loaded, unloaded), open_gate, follow)
+    without = run(panda, motion, unloaded)
     whole_error, gated_error = [], []
     for k, Y_gated in enumerate(gated, start=ON + 1):
         seen = with_jump[k][1] - without[k][1]
@@ -65,30 +59,30 @@ def test_gated_regressor_explains_a_payload_from_its_first_sample(robot, motion)
     assert max(whole_error) > 1.0
 
 
-def test_split_regression_goes_on_with_the_new_payload_alone(robot, motion):
+def test_split_regression_goes_on_with_the_new_payload_alone(panda, motion):
     """After a drop, what is left of the old payload in the filters is taken from y, and Y is of what came since."""
     carried = (np.arange(len(motion.stamp)) <= ON)[:, None]
-    tau = np.where(carried, torques(robot, motion, PAYLOAD), torques(robot, motion))
-    gates = GatedRegressors(robot.n, 1)
+    tau = np.where(carried, torques(panda, motion, PAYLOAD), torques(panda, motion))
+    gates = GatedRegressors(panda.n, 1)
 
     def split(regression):
         gates.start(regression)
         gates.open(0, regression)
         regression.split(gates.state(0), PAYLOAD.vector)
 
-    dropped, empty = run(robot, motion, tau, split), run(robot, motion, torques(robot, motion))
+    dropped, empty = run(panda, motion, tau, split), run(panda, motion, torques(panda, motion))
     for k in range(ON + 1, len(motion.stamp)):
         # The same ramp of 1 ms as above.
         np.testing.assert_allclose(dropped[k][1], empty[k][1], atol=0.1)
 
 
-def test_settled_torque_counts_as_one_that_was_always_there(robot, motion):
+def test_settled_torque_counts_as_one_that_was_always_there(panda, motion):
     push = np.array([3.0, -2.0, 1.0, 4.0, 0.5, -0.5, 0.2])
     on = (np.arange(len(motion.stamp)) > ON)[:, None]
-    unloaded = torques(robot, motion)
-    empty, settle_at = run(robot, motion, unloaded), ON + 40
+    unloaded = torques(panda, motion)
+    empty, settle_at = run(panda, motion, unloaded), ON + 40
 
-    regression = MomentumRegression(robot, "flange", BANDWIDTH)
+    regression = MomentumRegression(panda, "flange", BANDWIDTH)
     for k, stamp in enumerate(motion.stamp):
         dt = stamp - motion.stamp[k - 1] if k else 0.0
         _, y = regression.step(dt, motion.q[k], motion.dq[k], (unloaded + on * push)[k])

@@ -3,13 +3,8 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, REST, coloured, sinusoids, torques
 
-from panda_dynamics_ros import InertialParameters, PandaDynamicsError, load_robot
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator
-
-
-@pytest.fixture(scope="module")
-def robot():
-    return load_robot("panda")
 
 
 def feed(estimator, motion, tau, every=1):
@@ -23,11 +18,11 @@ def feed(estimator, motion, tau, every=1):
 
 
 @pytest.fixture(scope="module")
-def loaded(robot):
+def loaded(panda):
     """An estimator that has found the payload from 5 s of perfect data, and the motion it saw."""
     motion = sinusoids(5.0, rate=200.0)
-    estimator = PayloadEstimator(robot)
-    feed(estimator, motion, torques(robot, motion, PAYLOAD))
+    estimator = PayloadEstimator(panda)
+    feed(estimator, motion, torques(panda, motion, PAYLOAD))
     return estimator, motion
 
 
@@ -42,18 +37,18 @@ def test_a_perfect_arm_gives_the_payload(loaded):
     assert estimate.status == "estimating"
 
 
-def test_intervals_hold_the_truth_on_coloured_residuals(robot):
+def test_intervals_hold_the_truth_on_coloured_residuals(panda):
     """Thirty arms whose residual is what the robot's residual model says: 95 % intervals of the mass.
 
     Of 30 intervals that each hold the truth with probability 0.95, fewer than 25 do so once in 400 times;
     sigmas half as large as they should be would hold about 20.
     """
     motion = sinusoids(3.0, rate=100.0)
-    clean = torques(robot, motion, PAYLOAD)
+    clean = torques(panda, motion, PAYLOAD)
     held, worst = 0, 0.0
     for seed in range(30):
-        tau = clean + coloured(robot, motion.stamp, np.random.default_rng(seed))
-        estimate, _ = feed(PayloadEstimator(robot), motion, tau)
+        tau = clean + coloured(panda, motion.stamp, np.random.default_rng(seed))
+        estimate, _ = feed(PayloadEstimator(panda), motion, tau)
         held += abs(estimate.mass - PAYLOAD.mass) < 1.96 * estimate.std[0]
         worst = max(worst, estimate.std[0])
         assert np.linalg.eigvalsh(estimate.payload.pseudo_inertia)[0] > -1e-12
@@ -61,12 +56,12 @@ def test_intervals_hold_the_truth_on_coloured_residuals(robot):
     assert worst < 0.2, "intervals that hold everything would say nothing"
 
 
-def test_pick_and_release_are_detected_and_told_apart(robot):
+def test_pick_and_release_are_detected_and_told_apart(panda):
     motion = sinusoids(9.0, rate=200.0)
     carried = (motion.stamp >= 3.0) & (motion.stamp < 6.0)
-    tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
-    tau += coloured(robot, motion.stamp, np.random.default_rng(5))
-    estimator, events, masses = PayloadEstimator(robot), [], {}
+    tau = np.where(carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
+    tau += coloured(panda, motion.stamp, np.random.default_rng(5))
+    estimator, events, masses = PayloadEstimator(panda), [], {}
     for k, stamp in enumerate(motion.stamp):
         estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
         if estimate.event is not None and estimate.event not in events:
@@ -112,27 +107,27 @@ def test_repeated_and_backward_stamps_are_counted_and_left_out(loaded):
 
 
 @pytest.mark.parametrize("jump", [3.0, 3600.0, -1000.0])
-def test_after_silence_the_estimate_goes_on(robot, jump):
+def test_after_silence_the_estimate_goes_on(panda, jump):
     """A gap, or a bag that starts again: the payload is what it was, within its sigma, and learning goes on."""
     motion = sinusoids(4.0, rate=200.0)
-    estimator = PayloadEstimator(robot)
-    before, _ = feed(estimator, motion, torques(robot, motion, PAYLOAD))
+    estimator = PayloadEstimator(panda)
+    before, _ = feed(estimator, motion, torques(panda, motion, PAYLOAD))
     again = sinusoids(2.0, rate=200.0, start=motion.stamp[-1] + jump)
-    after, events = feed(estimator, again, torques(robot, again, PAYLOAD))
+    after, events = feed(estimator, again, torques(panda, again, PAYLOAD))
     assert not events
     assert estimator.counts.gaps == 1
     assert abs(after.mass - before.mass) < before.std[0]
     assert after.status == "estimating"
 
 
-def test_an_hour_of_standstill_changes_nothing(robot):
+def test_an_hour_of_standstill_changes_nothing(panda):
     motion = sinusoids(4.0, rate=100.0)
-    estimator = PayloadEstimator(robot)
+    estimator = PayloadEstimator(panda)
     rng = np.random.default_rng(0)
-    feed(estimator, motion, torques(robot, motion, PAYLOAD) + coloured(robot, motion.stamp, rng))
+    feed(estimator, motion, torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, rng))
     q = motion.q[-1]
-    still = robot.with_payload(PAYLOAD).gravity_torques(q) + robot.friction_torques(np.zeros(7))
-    offset = robot.residual.std * rng.normal(size=7)
+    still = panda.with_payload(PAYLOAD).gravity_torques(q) + panda.friction_torques(np.zeros(7))
+    offset = panda.residual.std * rng.normal(size=7)
     start = motion.stamp[-1]
     for k in range(1, 100):
         before = estimator.update(start + 0.2 * k, q, 0.004 * rng.normal(size=7), still + offset)
@@ -143,10 +138,10 @@ def test_an_hour_of_standstill_changes_nothing(robot):
     assert estimate.std[0] > 0.5 * before.std[0], "standing still must not look like learning"
 
 
-def test_nan_bursts_leave_the_estimate_alone(robot):
+def test_nan_bursts_leave_the_estimate_alone(panda):
     motion = sinusoids(4.0, rate=200.0)
-    tau = torques(robot, motion, PAYLOAD)
-    clean, burst = PayloadEstimator(robot), PayloadEstimator(robot)
+    tau = torques(panda, motion, PAYLOAD)
+    clean, burst = PayloadEstimator(panda), PayloadEstimator(panda)
     refused = 0
     for k, stamp in enumerate(motion.stamp):
         clean.update(stamp, motion.q[k], motion.dq[k], tau[k])
@@ -160,25 +155,25 @@ def test_nan_bursts_leave_the_estimate_alone(robot):
     assert burst.estimate.mass == pytest.approx(clean.estimate.mass, abs=clean.estimate.std[0])
 
 
-def test_tare_makes_the_tool_the_new_zero(robot):
+def test_tare_makes_the_tool_the_new_zero(panda):
     tool = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.001, 0.002, 0.001]))
     motion = sinusoids(4.0, rate=200.0)
-    estimator = PayloadEstimator(robot)
-    feed(estimator, motion, torques(robot, motion, tool))
+    estimator = PayloadEstimator(panda)
+    feed(estimator, motion, torques(panda, motion, tool))
     estimator.tare()
     assert estimator.estimate.mass < 0.02
     later = sinusoids(4.0, rate=200.0, start=motion.stamp[-1] + 0.005)
-    estimate, _ = feed(estimator, later, torques(robot, later, tool + PAYLOAD))
+    estimate, _ = feed(estimator, later, torques(panda, later, tool + PAYLOAD))
     assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=0.05)
     estimator.reset()
     assert estimator.estimate.status == "waiting for samples"
 
 
-def test_an_hour_of_stale_data_changes_nothing(robot):
+def test_an_hour_of_stale_data_changes_nothing(panda):
     """A driver that hangs: the last sample again and again, with the same stamp, a late one, or a new one."""
     motion = sinusoids(4.0, rate=200.0)
-    tau = torques(robot, motion, PAYLOAD) + coloured(robot, motion.stamp, np.random.default_rng(3))
-    estimator = PayloadEstimator(robot)
+    tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, np.random.default_rng(3))
+    estimator = PayloadEstimator(panda)
     before, _ = feed(estimator, motion, tau)
     last, sample = motion.stamp[-1], (motion.q[-1], motion.dq[-1], tau[-1])
     for k in range(100_000):
@@ -190,5 +185,5 @@ def test_an_hour_of_stale_data_changes_nothing(robot):
     assert estimator.estimate is before
     assert estimator.counts.frozen == 35_999
     again = sinusoids(4.0, rate=200.0, start=last + 3_600.0)
-    after, _ = feed(estimator, again, torques(robot, again, PAYLOAD))
+    after, _ = feed(estimator, again, torques(panda, again, PAYLOAD))
     assert abs(after.mass - PAYLOAD.mass) < 2.0 * after.std[0]

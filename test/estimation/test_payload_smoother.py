@@ -5,15 +5,10 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, REST, coloured, sinusoids, torques
 
-from panda_dynamics_ros import InertialParameters, PandaDynamicsError, load_robot
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator, Shape, SmoothedHistory, smooth_payloads
 
 PICK, DROP = ChangeEvent(3.1, "pick", 3.0), ChangeEvent(6.1, "release", 6.0)
-
-
-@pytest.fixture(scope="module")
-def robot():
-    return load_robot("panda")
 
 
 @pytest.fixture(scope="module")
@@ -22,18 +17,18 @@ def motion():
 
 
 @pytest.fixture(scope="module")
-def carried(robot, motion):
+def carried(panda, motion):
     """Torques of a perfect arm that carries the payload from 3 s to 6 s."""
     on = (motion.stamp >= 3.0) & (motion.stamp < 6.0)
-    return np.where(on[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
+    return np.where(on[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
 
 
-def smoothed(robot, motion, tau, events=(PICK, DROP), unloaded=(), **options):
-    return smooth_payloads(robot, motion.stamp, motion.q, motion.dq, tau, events, unloaded, **options)
+def smoothed(panda, motion, tau, events=(PICK, DROP), unloaded=(), **options):
+    return smooth_payloads(panda, motion.stamp, motion.q, motion.dq, tau, events, unloaded, **options)
 
 
-def test_a_perfect_arm_gives_every_payload(robot, motion, carried):
-    before, during, after = smoothed(robot, motion, carried)
+def test_a_perfect_arm_gives_every_payload(panda, motion, carried):
+    before, during, after = smoothed(panda, motion, carried)
     assert [(s.start, s.end) for s in (before, during, after)] == [(0.0, 3.0), (3.0, 6.0), (6.0, motion.stamp[-1])]
     # What the prior (mean zero) weighs beside three seconds: the square of the two standard deviations' ratio.
     for segment, truth in ((before, 0.0), (during, PAYLOAD.mass), (after, 0.0)):
@@ -45,7 +40,7 @@ def test_a_perfect_arm_gives_every_payload(robot, motion, carried):
     assert all(segment.estimate.status == "smoothed" for segment in (before, during, after))
 
 
-def test_detected_changes_give_segments_that_hold_the_truth(robot, motion, carried):
+def test_detected_changes_give_segments_that_hold_the_truth(panda, motion, carried):
     """Ten arms with coloured residuals, changes as detected: 95 % intervals of three masses and one CoM.
 
     Of 60 independent ones 57 would hold, and fewer than 51 once in 1300 times; with intervals half as wide 40.
@@ -53,13 +48,13 @@ def test_detected_changes_give_segments_that_hold_the_truth(robot, motion, carri
     motion, carried = replace(motion, stamp=motion.stamp[::2], q=motion.q[::2], dq=motion.dq[::2]), carried[::2]
     held, worst = 0, 0.0
     for seed in range(10):
-        tau = carried + coloured(robot, motion.stamp, np.random.default_rng(seed))
-        estimator, events = PayloadEstimator(robot), []
+        tau = carried + coloured(panda, motion.stamp, np.random.default_rng(seed))
+        estimator, events = PayloadEstimator(panda), []
         for k, stamp in enumerate(motion.stamp):
             estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
             if estimate.event is not None and estimate.event not in events:
                 events.append(estimate.event)
-        segments = smoothed(robot, motion, tau, events)
+        segments = smoothed(panda, motion, tau, events)
         assert len(segments) == 3
         assert abs(segments[1].start - 3.0) < 0.1
         assert abs(segments[1].end - 6.0) < 0.1
@@ -72,13 +67,13 @@ def test_detected_changes_give_segments_that_hold_the_truth(robot, motion, carri
     assert worst < 0.15, "intervals that hold everything would say nothing"
 
 
-def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(robot, motion, carried):
+def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(panda, motion, carried):
     """A camera of 0.3 kg that nobody told the model of, carried all the time."""
     camera = InertialParameters(0.3, np.array([0.05, 0.0, 0.02]), np.diag([1e-4] * 3))
-    tau = carried + robot.with_payload(camera).inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    tau -= robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    plain = smoothed(robot, motion, tau)[1].estimate
-    segments = smoothed(robot, motion, tau, unloaded=(1.0, 8.0))
+    tau = carried + panda.with_payload(camera).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    tau -= panda.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    plain = smoothed(panda, motion, tau)[1].estimate
+    segments = smoothed(panda, motion, tau, unloaded=(1.0, 8.0))
     tared = segments[1].estimate
     assert plain.mass == pytest.approx(1.3, abs=0.05)
     # The model is trusted like REPEATS = 4 s of data, beside 5 s without a payload: about 4 of 9 parts stay.
@@ -89,61 +84,61 @@ def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(robot, motion, car
 
 
 @pytest.mark.parametrize(("end", "noticed"), [(4.4, [4.0]), (4.9, [4.0, 4.9])])
-def test_a_contact_is_left_out(robot, motion, carried, end, noticed):
+def test_a_contact_is_left_out(panda, motion, carried, end, noticed):
     """A short push, which is one event, and a longer one, whose end is another."""
     push = np.array([0.0, 30.0, 10.0, 15.0, 3.0, 4.0, 1.0])
     tau = carried + push * ((motion.stamp >= 4.0) & (motion.stamp < end))[:, None]
     contacts = [ChangeEvent(onset + 0.05, "contact", onset) for onset in noticed]
-    told = smoothed(robot, motion, tau, (PICK, *contacts, DROP))[1].estimate
-    untold = smoothed(robot, motion, tau)[1].estimate
+    told = smoothed(panda, motion, tau, (PICK, *contacts, DROP))[1].estimate
+    untold = smoothed(panda, motion, tau)[1].estimate
     assert abs(told.mass - PAYLOAD.mass) < 0.02 < abs(untold.mass - PAYLOAD.mass)
 
 
-def test_what_changed_in_a_gap_did_so_there(robot, motion, carried):
+def test_what_changed_in_a_gap_did_so_there(panda, motion, carried):
     """Two seconds are missing around the pick; the detector says that it was long ago."""
     seen = (motion.stamp < 2.0) | (motion.stamp >= 4.0)
     part = replace(motion, stamp=motion.stamp[seen], q=motion.q[seen], dq=motion.dq[seen])
-    segments = smoothed(robot, part, carried[seen], (ChangeEvent(4.4, "pick", -96.0), DROP))
+    segments = smoothed(panda, part, carried[seen], (ChangeEvent(4.4, "pick", -96.0), DROP))
     assert [segment.start for segment in segments] == [0.0, 4.0, 6.0]
     assert segments[1].estimate.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
     assert segments[0].estimate.mass < 0.01
     assert segments[2].estimate.mass < 0.02
 
 
-def test_too_little_motion_is_said(robot, motion, carried):
-    short = smoothed(robot, motion, carried, (PICK, ChangeEvent(3.4, "release", 3.3), DROP))[1]
+def test_too_little_motion_is_said(panda, motion, carried):
+    short = smoothed(panda, motion, carried, (PICK, ChangeEvent(3.4, "release", 3.3), DROP))[1]
     assert short.estimate.status == "too little motion"
     assert short.motion_s < 0.3
     still = replace(motion, q=np.tile(REST, (1800, 1)), dq=np.zeros((1800, 7)), ddq=np.zeros((1800, 7)))
-    (segment,) = smoothed(robot, still, torques(robot, still, PAYLOAD), ())
+    (segment,) = smoothed(panda, still, torques(panda, still, PAYLOAD), ())
     assert segment.estimate.status == "stood still"
     assert segment.motion_s == 0.0
     # One pose: at least one of m and m c stays open.
     assert not segment.estimate.identifiable[:4].all()
 
 
-def test_a_known_mass_counts(robot, motion, carried):
-    tau = carried + coloured(robot, motion.stamp, np.random.default_rng(3))
-    weighed = smoothed(robot, motion, tau, known_mass=PAYLOAD.mass)[1].estimate
+def test_a_known_mass_counts(panda, motion, carried):
+    tau = carried + coloured(panda, motion.stamp, np.random.default_rng(3))
+    weighed = smoothed(panda, motion, tau, known_mass=PAYLOAD.mass)[1].estimate
     assert weighed.mass == pytest.approx(PAYLOAD.mass, abs=0.005)  # kitchen scale
-    assert weighed.com_std.max() <= smoothed(robot, motion, tau)[1].estimate.com_std.max()
+    assert weighed.com_std.max() <= smoothed(panda, motion, tau)[1].estimate.com_std.max()
 
 
-def test_a_known_shape_gives_the_inertia(robot, motion, carried):
+def test_a_known_shape_gives_the_inertia(panda, motion, carried):
     """Of what is carried; what is told to be nothing has none."""
     shape = Shape("box", (0.1, 0.06, 0.2))
-    segments = smoothed(robot, motion, carried, unloaded=(1.0,), shape="box 0.1 0.06 0.2")
+    segments = smoothed(panda, motion, carried, unloaded=(1.0,), shape="box 0.1 0.06 0.2")
     loaded, told = segments[1].estimate, segments[0].estimate
     np.testing.assert_allclose(loaded.inertia, loaded.mass * shape.unit_inertia, atol=1e-12)
     assert loaded.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
     assert loaded.identifiable.all()
-    plain = smoothed(robot, motion, carried, unloaded=(1.0,))[0].estimate
+    plain = smoothed(panda, motion, carried, unloaded=(1.0,))[0].estimate
     assert told.inertia.tolist() == np.zeros((3, 3)).tolist()
     assert told.covariance.tolist() == plain.covariance.tolist()
 
 
-def test_the_history_steps_where_the_payload_changes(robot, motion, carried):
-    segments = smoothed(robot, motion, carried)
+def test_the_history_steps_where_the_payload_changes(panda, motion, carried):
+    segments = smoothed(panda, motion, carried)
     history = SmoothedHistory.at(motion.stamp, segments)
     at = np.searchsorted(motion.stamp, [2.99, 3.001, 5.99, 6.001])
     expected = [segments[k].estimate.mass for k in (0, 1, 1, 2)]
@@ -162,17 +157,17 @@ def test_the_history_steps_where_the_payload_changes(robot, motion, carried):
         ("unloaded", [9.0]),
     ],
 )
-def test_bad_input_is_refused_by_name(robot, name, value):
+def test_bad_input_is_refused_by_name(panda, name, value):
     given = {"stamp": np.arange(4.0), **dict.fromkeys(("q", "dq", "tau"), np.zeros((4, 7))), name: value}
     with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):
-        smooth_payloads(robot, **given)
+        smooth_payloads(panda, **given)
 
 
-def test_unknown_options_are_refused(robot):
+def test_unknown_options_are_refused(panda):
     with pytest.raises(PandaDynamicsError, match=r"^options: expected any of .* got mass_sdt"):
-        smooth_payloads(robot, [0.0], *np.zeros((3, 1, 7)), mass_sdt=1.0)
+        smooth_payloads(panda, [0.0], *np.zeros((3, 1, 7)), mass_sdt=1.0)
 
 
-def test_no_shape_is_refused_by_name(robot):
+def test_no_shape_is_refused_by_name(panda):
     with pytest.raises(PandaDynamicsError, match=r'^shape: expected one of .* got "ball 1"'):
-        smooth_payloads(robot, [0.0], *np.zeros((3, 1, 7)), shape="ball 1")
+        smooth_payloads(panda, [0.0], *np.zeros((3, 1, 7)), shape="ball 1")

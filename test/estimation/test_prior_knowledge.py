@@ -5,14 +5,9 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
 
-from panda_dynamics_ros import InertialParameters, PandaDynamicsError, load_robot
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator, Shape
 from panda_dynamics_ros.estimation.prior_knowledge import with_known_shape
-
-
-@pytest.fixture(scope="module")
-def robot():
-    return load_robot("panda")
 
 
 @pytest.fixture(scope="module")
@@ -20,34 +15,34 @@ def motion():
     return sinusoids(3.0, rate=100.0)
 
 
-def found(robot, motion, payload, seed, **options):
+def found(panda, motion, payload, seed, **options):
     """The last estimate over a coloured residual."""
-    estimator = PayloadEstimator(robot, **options)
-    tau = torques(robot, motion, payload) + coloured(robot, motion.stamp, np.random.default_rng(seed))
+    estimator = PayloadEstimator(panda, **options)
+    tau = torques(panda, motion, payload) + coloured(panda, motion.stamp, np.random.default_rng(seed))
     for k, stamp in enumerate(motion.stamp):
         estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
     return estimator.estimate
 
 
-def test_a_known_mass_is_taken_over_and_sharpens_the_com(robot, motion):
+def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):
     """Over twelve residuals: mass and m c err together, so who knows the one knows more of the other."""
     plain, known = [], []
     for seed in range(12):
-        plain.append(found(robot, motion, PAYLOAD, seed))
-        known.append(found(robot, motion, PAYLOAD, seed, known_mass=PAYLOAD.mass))
+        plain.append(found(panda, motion, PAYLOAD, seed))
+        known.append(found(panda, motion, PAYLOAD, seed, known_mass=PAYLOAD.mass))
     assert all(abs(estimate.mass - PAYLOAD.mass) < 0.01 for estimate in known)
     errors = [np.sqrt(np.mean([np.sum((e.com - PAYLOAD.com) ** 2) for e in group])) for group in (plain, known)]
     assert errors[1] < errors[0]
     assert all((b.com_std <= a.com_std + 1e-12).all() for a, b in zip(plain, known, strict=True))
 
 
-def test_a_known_mass_is_not_claimed_of_an_empty_arm(robot, motion):
+def test_a_known_mass_is_not_claimed_of_an_empty_arm(panda, motion):
     none = InertialParameters.zero()
-    assert found(robot, motion, none, 0, known_mass=1.0).mass < 0.4
+    assert found(panda, motion, none, 0, known_mass=1.0).mass < 0.4
 
 
-def test_no_more_than_the_most_is_published(robot, motion):
-    free, bounded = (found(robot, motion, PAYLOAD, 0, **options) for options in ({}, {"max_mass": 0.5}))
+def test_no_more_than_the_most_is_published(panda, motion):
+    free, bounded = (found(panda, motion, PAYLOAD, 0, **options) for options in ({}, {"max_mass": 0.5}))
     assert free.mass > 0.9
     assert bounded.mass == pytest.approx(0.5)
     np.testing.assert_allclose(bounded.com, free.com)
@@ -55,10 +50,10 @@ def test_no_more_than_the_most_is_published(robot, motion):
 
 
 @pytest.mark.parametrize("words", ["box 0.1 0.06 0.2", "cylinder 0.04 0.15", "sphere 0.06"])
-def test_a_known_shape_gives_the_inertia(robot, motion, words):
+def test_a_known_shape_gives_the_inertia(panda, motion, words):
     shape = Shape.parse(words)
     payload = InertialParameters(1.2, np.array([0.01, -0.02, 0.1]), 1.2 * shape.unit_inertia)
-    estimate = found(robot, motion, payload, 1, shape=words)
+    estimate = found(panda, motion, payload, 1, shape=words)
     # The inertia is the mass times that of a kilogram: as uncertain as the mass, in relation.
     np.testing.assert_allclose(estimate.inertia, estimate.mass * shape.unit_inertia, atol=1e-12)
     assert estimate.identifiable.all()
@@ -100,6 +95,6 @@ def test_covariance_of_a_known_shape_is_that_of_its_mass_and_moment():
 
 
 @pytest.mark.parametrize("words", ["", "box", "box 0.1 0.2", "ball 0.1", "sphere -0.1", "sphere x", "cylinder 0.1 nan"])
-def test_no_shape_is_refused_by_name(robot, words):
+def test_no_shape_is_refused_by_name(panda, words):
     with pytest.raises(PandaDynamicsError, match=r"^shape: expected"):
-        PayloadEstimator(robot, shape=words)
+        PayloadEstimator(panda, shape=words)
