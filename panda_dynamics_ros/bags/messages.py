@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.bags import rosbags_library
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.encoded_fields import STAMP_MARK, marks, place_of
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.stamps import BILLION
 
@@ -28,10 +29,6 @@ INERTIA = "geometry_msgs/msg/InertiaStamped"
 WRENCH = "geometry_msgs/msg/WrenchStamped"
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
 
-# What stands in the message that is repeated: numbers by which their places are found.
-_SEC, _NANOSEC = 0x1D2C3B4A, 0x15263748
-_FIRST_DOUBLE = 1.2345678901234567e200
-
 
 def joint_states(
     names: Sequence[str],
@@ -43,8 +40,8 @@ def joint_states(
     """sensor_msgs/JointState with these names; each field (N, n), or empty where left out."""
     fields = {"position": position, "velocity": velocity, "effort": effort}
     given = [values for values in fields.values() if values is not None]
-    marks = iter(_marks([values.shape[1] for values in given]))
-    content = {name: np.empty(0) if values is None else next(marks) for name, values in fields.items()}
+    runs = iter(_marks([values.shape[1] for values in given]))
+    content = {name: np.empty(0) if values is None else next(runs) for name, values in fields.items()}
     return _repeated(JOINT_STATE, _stamped("", name=list(names), **content), stamp_ns, given)
 
 
@@ -81,20 +78,18 @@ def multi_arrays(dimensions: Sequence[tuple[str, int, int]], values: FloatArray)
     layout = make["std_msgs/msg/MultiArrayLayout"](
         dim=[make["std_msgs/msg/MultiArrayDimension"](*dimension) for dimension in dimensions], data_offset=0
     )
-    (marks,) = _marks([flat.shape[1]])
-    return _repeated(MULTI_ARRAY, {"layout": layout, "data": marks}, None, [flat])
+    return _repeated(MULTI_ARRAY, {"layout": layout, "data": marks(flat.shape[1])}, None, [flat])
 
 
 def _marks(widths: Sequence[int]) -> list[FloatArray]:
-    """Doubles that occur nowhere else in a message, all different; so many in a run."""
-    marks = _FIRST_DOUBLE * (1.0 + np.arange(sum(widths)))
-    return np.split(marks, np.cumsum(widths)[:-1])
+    """So many marks in a run."""
+    return np.split(marks(sum(widths)), np.cumsum(widths)[:-1])
 
 
 def _stamped(frame: str, **content: Any) -> dict[str, Any]:
     """The fields of a message with a header whose stamp is marked."""
     make = rosbags_library.typestore().types
-    stamp = make["builtin_interfaces/msg/Time"](sec=_SEC, nanosec=_NANOSEC)
+    stamp = make["builtin_interfaces/msg/Time"](*STAMP_MARK.tolist())
     return {"header": make["std_msgs/msg/Header"](stamp=stamp, frame_id=frame), **content}
 
 
@@ -108,13 +103,13 @@ def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, 
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
         times = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4")
-        _put(rows, message, np.array([[_SEC, _NANOSEC]], dtype="<u4"), times)
-    for marks, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
-        _put(rows, message, marks[None, :].astype("<f8"), values.astype("<f8"))
+        _put(rows, message, STAMP_MARK.astype("<u4"), times)
+    for mark, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
+        _put(rows, message, mark.astype("<f8"), values.astype("<f8"))
     return rows
 
 
-def _put(rows: Rows, message: bytes, marks: NDArray[Any], values: NDArray[Any]) -> None:
-    """`values` (N, k) where the marks (1, k) stand."""
-    place = message.index(marks.tobytes())
-    rows[:, place : place + marks.nbytes] = np.ascontiguousarray(values).view(np.uint8)
+def _put(rows: Rows, message: bytes, mark: NDArray[Any], values: NDArray[Any]) -> None:
+    """`values` (N, k) where the mark (k,) stands."""
+    place = place_of(mark, message)
+    rows[:, place : place + mark.nbytes] = np.ascontiguousarray(values).view(np.uint8)

@@ -2,8 +2,7 @@
 """A message that is published a thousand times a second, encoded once.
 
 From a message's Python objects to bytes rclpy takes longer than all the rest of a publication; its publishers also
-take what is encoded already. Where encoding (CDR) puts what is not assumed, but found: by numbers that occur
-nowhere else.
+take what is encoded already.
 """
 
 from __future__ import annotations
@@ -12,28 +11,15 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.serialization import serialize_message
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.encoded_fields import STAMP_MARK, marks, place_of
 
 STAMP = struct.Struct("=iI")
-MARK = Time(sec=0x5A6B7C0D, nanosec=0x1B2C3D4E)
-"""A stamp that nothing else in a message looks like."""
-
-
-def marks(count: int) -> FloatArray:
-    """Numbers (count,) that nothing else in a message looks like."""
-    return np.sqrt(2.0 + np.arange(count))
-
-
-def place_of(mark: Time | FloatArray, encoded: bytes) -> int:
-    """Where a mark, which occurs once, begins in an encoded message."""
-    wanted = mark.tobytes() if isinstance(mark, np.ndarray) else STAMP.pack(mark.sec, mark.nanosec)
-    if encoded.count(wanted) != 1:
-        raise RuntimeError("this RMW implementation does not encode numbers as this machine has them in memory")
-    return encoded.index(wanted)
+MARKED = Time(sec=int(STAMP_MARK[0]), nanosec=int(STAMP_MARK[1]))
+"""The stamp of a message whose places are to be found."""
 
 
 class EncodedMessage:
@@ -46,9 +32,9 @@ class EncodedMessage:
     """
 
     def __init__(self, make: Callable[[Time, FloatArray], Any], count: int) -> None:
-        example, numbers = make(MARK, marks(count)), marks(count)
+        example, numbers = make(MARKED, marks(count)), marks(count)
         encoded = serialize_message(example)
-        self._stamp = place_of(MARK, encoded) if hasattr(example, "header") else None
+        self._stamp = place_of(STAMP_MARK, encoded) if hasattr(example, "header") else None
         self._numbers = slice(first := place_of(numbers, encoded), first + numbers.nbytes)
         self._size = numbers.nbytes
         self._buffer = bytearray(encoded)

@@ -13,9 +13,10 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.encoded_fields import STAMP_MARK, marks, place_of
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.encoded_message import MARK, STAMP, marks, place_of
+from panda_dynamics_ros.nodes.encoded_message import MARKED, STAMP
 
 MALFORMED = "malformed message"
 HEADER = 4  # bytes of encapsulation before an encoded message
@@ -93,10 +94,10 @@ def _layout_of(message: JointState, names: tuple[str, ...], length: int) -> _Lay
     """The layout of an encoded message of this length with three full rows."""
     rows = marks(3 * len(names)).reshape(3, -1)
     example = JointState(name=names)
-    example.header.stamp, example.header.frame_id = MARK, message.header.frame_id
+    example.header.stamp, example.header.frame_id = MARKED, message.header.frame_id
     example.position, example.velocity, example.effort = [conversions.doubles(row) for row in rows]
     encoded = serialize_message(example)
-    stamp, firsts = place_of(MARK, encoded), tuple(place_of(row, encoded) for row in rows)
+    stamp, firsts = place_of(STAMP_MARK, encoded), tuple(place_of(row, encoded) for row in rows)
     count = _COUNT.pack(len(names))
     mask = bytearray(len(encoded))
     mask[:HEADER] = b"\xff" * HEADER  # the encoding, its byte order and options

@@ -12,14 +12,14 @@ from visualization_msgs.msg import Marker, MarkerArray
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.scene import Scene
 from panda_dynamics_ros.scene.drawing import ADD, DELETE, LIFETIME, Drawing, draw, split
+from panda_dynamics_ros.scene.marker_ids import MarkerIds
 from panda_dynamics_ros.scene.shapes import Shape
 
 
 class SceneMarkers:
     """Turns scenes into marker arrays; what a scene no longer shows is deleted.
 
-    A marker's `ns` is its shape's layer, which RViz can hide; its `id` stays that of the shape. Messages of shapes
-    that stay are kept, and only moved: filling new ones in takes ten times as long.
+    Messages of shapes that stay are kept, and only moved: filling new ones in takes ten times as long.
 
     Parameters
     ----------
@@ -29,8 +29,7 @@ class SceneMarkers:
     def __init__(self, frame: str) -> None:
         self._header = Header(frame_id=frame)
         self._drawn: dict[str, tuple[Shape, list[tuple[Shape, Marker]]]] = {}
-        self._ids: dict[str, int] = {}
-        self._shown: set[tuple[str, int]] = set()
+        self._ids = MarkerIds()
 
     def message(self, stamp: Time, scene: Scene) -> MarkerArray:
         """Markers of the scene at the stamp of its sample; valid until the next call."""
@@ -44,9 +43,7 @@ class SceneMarkers:
                 position.x, position.y, position.z = x, y, z
                 orientation.x, orientation.y, orientation.z, orientation.w = qx, qy, qz, qw
         markers = [marker for _, marker in placed]
-        shown = {(marker.ns, marker.id) for marker in markers}
-        gone = sorted(self._shown - shown)
-        self._shown = shown
+        gone = self._ids.gone({(marker.ns, marker.id) for marker in markers})
         deleted = [Marker(header=self._header, ns=ns, id=number, action=DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
 
@@ -57,8 +54,7 @@ class SceneMarkers:
             return known[1]
         parts = [(part, _message(draw(part))) for part in split(shape)]
         for part, marker in parts:
-            marker.header, marker.ns = self._header, part.layer
-            marker.id = self._ids.setdefault(part.name, len(self._ids))
+            marker.header, (marker.ns, marker.id) = self._header, self._ids.key(part)
         self._drawn[shape.name] = shape, parts
         return parts
 

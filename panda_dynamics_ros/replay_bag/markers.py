@@ -12,7 +12,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.scene import Scene
 from panda_dynamics_ros.scene.drawing import ADD, DELETE, LIFETIME, Drawing, draw, split
-from panda_dynamics_ros.scene.shapes import Shape
+from panda_dynamics_ros.scene.marker_ids import Key, MarkerIds
 from panda_dynamics_ros.stamps import BILLION
 
 MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
@@ -31,8 +31,7 @@ class SceneSerialiser:
     def __init__(self, frame: str) -> None:
         self._types = rosbags_library.typestore()
         self._frame = frame
-        self._ids: dict[str, int] = {}
-        self._shown: set[tuple[str, int]] = set()
+        self._ids = MarkerIds()
         make = self._types.types
         self._nothing = make["sensor_msgs/msg/CompressedImage"](
             header=self._header(0), format="", data=np.empty(0, dtype=np.uint8)
@@ -44,14 +43,12 @@ class SceneSerialiser:
         header, parts = self._header(stamp_ns), [part for shape in scene.shapes for part in split(shape)]
         places = np.array([scene.place(part) for part in parts]).reshape(-1, 4, 4)
         turns = matrix_to_quaternion(places[:, :3, :3])
+        keys = [self._ids.key(part) for part in parts]
         markers = [
-            self._marker(header, part.layer, self._number(part), ADD, draw(part), T[:3, 3], turn)
-            for part, T, turn in zip(parts, places, turns, strict=True)
+            self._marker(header, key, ADD, draw(part), T[:3, 3], turn)
+            for key, part, T, turn in zip(keys, parts, places, turns, strict=True)
         ]
-        shown = {(marker.ns, marker.id) for marker in markers}
-        gone = sorted(self._shown - shown)
-        self._shown = shown
-        markers += [self._marker(header, ns, number, DELETE, _NO_DRAWING) for ns, number in gone]
+        markers += [self._marker(header, key, DELETE, _NO_DRAWING) for key in self._ids.gone(set(keys))]
         array = self._types.types[MARKER_ARRAY](markers=markers)
         return bytes(self._types.serialize_cdr(array, MARKER_ARRAY))
 
@@ -62,14 +59,10 @@ class SceneSerialiser:
             stamp=make["builtin_interfaces/msg/Time"](sec=sec, nanosec=nanosec), frame_id=self._frame
         )
 
-    def _number(self, part: Shape) -> int:
-        return self._ids.setdefault(part.name, len(self._ids))
-
     def _marker(
         self,
         header: Any,
-        ns: str,
-        number: int,
+        key: Key,
         action: int,
         drawing: Drawing,
         place: FloatArray = _ORIGIN,
@@ -83,8 +76,8 @@ class SceneSerialiser:
         )
         return make["visualization_msgs/msg/Marker"](
             header=header,
-            ns=ns,
-            id=number,
+            ns=key[0],
+            id=key[1],
             type=drawing.kind,
             action=action,
             pose=pose,

@@ -19,6 +19,7 @@ from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.bags import messages
 from panda_dynamics_ros.bags.messages import Rows
 from panda_dynamics_ros.bags.writing import Messages, OfferedTopic, write_topics
+from panda_dynamics_ros.encoded_fields import marks
 
 START = 1_700_000_000_123_456_789
 COUNT = 50
@@ -86,7 +87,7 @@ def test_multi_arrays(rng: np.random.Generator) -> None:
 
 
 def test_a_number_that_marks_a_place_is_a_number_like_any_other() -> None:
-    values = messages._marks([3])[0][None, ::-1].copy()
+    values = marks(3)[None, ::-1].copy()
     read = decoded(messages.multi_arrays((("x", 3, 3),), values), messages.MULTI_ARRAY)
     np.testing.assert_array_equal(read[0].data, values[0])
 
