@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `panda-dynamics` command: finds the sub-command, runs it, and turns its errors into one line.
 
-Each sub-command is a module of this package with `add_parser(subparsers)` and `run(args) -> int`. Only the one
-that was asked for is imported.
+Each sub-command is a module of this package with `DESCRIPTION`, `EXAMPLES`, `add_options(parser)` and
+`run(args) -> int`. Only the one that was asked for is imported.
 """
 
 from __future__ import annotations
@@ -98,10 +98,12 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     for name in available_commands():
+        command = subparsers.add_parser(name, help=COMMANDS[name], formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == wanted:
-            importlib.import_module(_module(name)).add_parser(subparsers)
-        else:
-            subparsers.add_parser(name, help=COMMANDS[name])
+            module = importlib.import_module(_module(name))
+            command.description, command.epilog = module.DESCRIPTION, module.EXAMPLES
+            command.set_defaults(run=module.run)
+            module.add_options(command)
     return parser
 
 

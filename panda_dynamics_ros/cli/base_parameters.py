@@ -8,10 +8,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from panda_dynamics_ros.cli.options import add_robot
+
 if TYPE_CHECKING:
     from panda_dynamics_ros.dynamics import BaseParameters
     from panda_dynamics_ros.model import RobotModel
 
+DESCRIPTION = """\
+Prints the combinations of inertial parameters that an arm's torques depend on:
+their names, values and closed forms, by the direct method of Gautier and
+Khalil.
+"""
 EXAMPLES = """\
 m is a mass, mX mY mZ a first moment, XX .. ZZ the inertia about the joint frame's origin, along its axes; the number
 is the link. R marks what others have been regrouped to. Lengths in the closed forms are in m.
@@ -24,27 +31,15 @@ examples:
 UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "base-parameters",
-        help="the minimum inertial parameters, with their closed forms",
-        description="Prints the combinations of inertial parameters that an arm's torques depend on: their names, "
-        "values and closed forms, by the direct method of Gautier and Khalil.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "robot", nargs="?", default="panda", metavar="ROBOT",
-        help="panda, panda_ledezma, fr3, or a YAML or URDF file (default: panda)",
-    )  # fmt: skip
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    add_robot(parser)
     parser.add_argument(
         "--tolerance", type=float, default=1e-9, metavar="T",
         help="what counts as zero in the geometry, rad or a share of the longest link (default: 1e-9); a calibrated "
         "arm has few exact right angles",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print for a program, in full precision")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,37 +4,32 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 
+from panda_dynamics_ros.cli.answer import answer
+from panda_dynamics_ros.cli.options import add_payload_com_option
 from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.reporting.console import print_table
+
+DESCRIPTION = """\
+Starts a simulated Panda, the dynamics node and the payload estimator as ROS 2
+processes, watches their topics, and writes plots, the recording and
+summary.json.
+"""
+EXAMPLES = "example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "demo",
-        help="a simulated Panda picks a payload up, and the nodes find it",
-        description="Starts a simulated Panda, the dynamics node and the payload estimator as ROS 2 processes, watches "
-        "their topics, and writes plots, the recording and summary.json.",
-        epilog="example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("--payload-mass", type=float, default=1.0, metavar="KG", help="default: 1 kg")
-    parser.add_argument(
-        "--payload-com", type=float, nargs=3, default=[0.02, -0.015, 0.06], metavar=("X", "Y", "Z"),
-        help="centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
-    )  # fmt: skip
+    add_payload_com_option(parser)
     parser.add_argument("--duration", type=float, default=22.0, metavar="S", help="seconds of robot time (default: 22)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated arm's imperfections")
     parser.add_argument("--output", type=Path, default=Path("demo_output"), metavar="DIR", help="where files go")
     add_view_options(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,11 +51,7 @@ def run(args: argparse.Namespace) -> int:
     schedule = Schedule.of_duration(args.duration)
     with opened_view(args, load_robot(ROBOT), f"panda-dynamics demo: {args.payload_mass:g} kg") as view:
         outcome = run_demo(args.payload_mass, args.payload_com, schedule, args.seed, args.output, args.json, view)
-        if args.json:
-            print(json.dumps(outcome.summary), flush=True)
-        else:
-            print_table("What the nodes found", outcome.rows)
-            print("written: " + ", ".join(str(path) for path in outcome.files), flush=True)
+        answer(args.json, outcome.summary, [("What the nodes found", outcome.rows)], outcome.files)
         if view is not None:
             show_until_interrupted(view)
     return 0

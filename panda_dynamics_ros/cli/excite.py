@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,21 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli.answer import answer
+from panda_dynamics_ros.cli.options import add_robot_option
 from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.excitation import ExcitingMotion, find_exciting_motion, motion_condition
 from panda_dynamics_ros.identification.motion_file import write_motion
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
-from panda_dynamics_ros.reporting.console import print_table
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
+DESCRIPTION = """\
+Searches for the periodic motion whose base regressor is best conditioned,
+within limits of position, velocity and acceleration, clear of table and base.
+Look at it in simulation before you run it.
+"""
 EXAMPLES = """\
 Beside the CSV (t, q1.., dq1.., ddq1..) lie a trajectory_msgs/JointTrajectory as YAML and a picture of the same name.
 The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
@@ -35,17 +40,9 @@ examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "excite",
-        help="an exciting trajectory within the arm's limits",
-        description="Searches for the periodic motion whose base regressor is best conditioned, within limits of "
-        "position, velocity and acceleration, clear of table and base. Look at it in simulation before you run it.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--robot", default="panda", help="panda, fr3, or a YAML or URDF file (default: panda)")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    add_robot_option(parser)
     parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="of one period (default: 10)")
     parser.add_argument("--harmonics", type=int, default=5, metavar="N", help="of each joint (default: 5)")
     parser.add_argument(
@@ -56,7 +53,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--compare", metavar="DATA", help="a recording, for its condition number beside this one's")
     parser.add_argument("--output", type=Path, default=Path("trajectory.csv"), metavar="FILE", help="trajectory.csv")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,11 +73,7 @@ def run(args: argparse.Namespace) -> int:
     files = [write_motion(times, states, args.output), _write_yaml(robot, found, args)]
     files.append(plot_motion(times, states, robot.limits, args.output.with_suffix(".png")))
     summary = _summary(robot, found, states, recorded, files)
-    if args.json:
-        print(json.dumps(summary))
-        return 0
-    print_table(f"exciting motion for {robot.name}", _rows(summary, found))
-    print("written: " + ", ".join(map(str, files)))
+    answer(args.json, summary, [(f"exciting motion for {robot.name}", _rows(summary, found))], files)
     return 0
 
 

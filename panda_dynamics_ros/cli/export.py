@@ -10,11 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panda_dynamics_ros.cli.options import add_robot
 from panda_dynamics_ros.errors import ArgumentError
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.codegen import GeneratedCode
 
+DESCRIPTION = """\
+Writes source code that computes an arm's torques, mass matrix and flange pose,
+customised to its parameters, and says how many operations each function takes.
+"""
 EXAMPLES = """\
 The source needs no library but the mathematical one and no memory but the stack: it is made for use inside a real-time
 loop. It goes to standard output, or to the file that --output names; the count of operations goes to standard error,
@@ -27,22 +32,11 @@ examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     from panda_dynamics_ros.codegen import FUNCTIONS, LANGUAGES
 
-    parser = subparsers.add_parser(
-        "export",
-        help="stand-alone C or Python source of an arm's dynamics",
-        description="Writes source code that computes an arm's torques, mass matrix and flange pose, customised to its "
-        "parameters, and says how many operations each function takes.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "robot", nargs="?", default="panda", metavar="ROBOT",
-        help="panda, panda_ledezma, fr3, or a YAML or URDF file (default: panda)",
-    )  # fmt: skip
+    add_robot(parser)
     parser.add_argument("--language", choices=LANGUAGES, default="c", help="default: c")
     parser.add_argument(
         "--functions", nargs="+", metavar="NAME", default=list(FUNCTIONS), choices=FUNCTIONS,
@@ -53,7 +47,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--json", action="store_true", help="print the counts as JSON; without --output, the source too"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

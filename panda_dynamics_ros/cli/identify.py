@@ -4,22 +4,26 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli.answer import Table, answer
 from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.reporting.console import print_table
 from panda_dynamics_ros.reporting.summary import floats
 
 WELL_KNOWN = 0.1
+DESCRIPTION = """\
+Fits inertial parameters, friction and the tilt of the base to recordings
+(rosbag2, or CSV: t, q1.., dq1.., tau1..) of the unloaded arm, and writes a
+robot file that every --robot option takes.
+"""
 EXAMPLES = """\
 examples:
   panda-dynamics identify excitation.csv
@@ -29,16 +33,8 @@ examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "identify",
-        help="a model of your own arm from recordings",
-        description="Fits inertial parameters, friction and the tilt of the base to recordings (rosbag2, or CSV: t, "
-        "q1.., dq1.., tau1..) of the unloaded arm, and writes a robot file that every --robot option takes.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
     parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
     parser.add_argument(
@@ -54,7 +50,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
     parser.add_argument("--urdf", type=Path, metavar="FILE", help="where <inertial> elements for a URDF go")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,14 +75,11 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         shown = validations or ([] if args.gravity_only else [("Fit", validate(recordings[0], models))])
         files += _write_report(fit, shown, args.report)
-    if args.json:
-        print(json.dumps(summarise(fit, [validation for _, validation in validations], files)))
-        return 0
-    print_table(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))
+    tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
     for _, validation in validations:
         rows = [(name, _per_joint(validation.torque_rms(name))) for name in validation.predicted]
-        print_table(f"torque RMS in N m on {validation.source}, which was not fitted", rows)
-    print("written: " + ", ".join(str(path) for path in files))
+        tables.append((f"torque RMS in N m on {validation.source}, which was not fitted", rows))
+    answer(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
     return 0
 
 

@@ -11,10 +11,15 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli.options import add_end_effector_option, add_robot
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
 
+DESCRIPTION = """\
+Prints mass, centre of mass and inertia of every link in its joint frame, and
+mapped to the base frame at a joint position.
+"""
 EXAMPLES = """\
 Link i is fixed to joint frame i (modified DH). In the first table m c and the inertia are about that frame's origin,
 as in the inertial vector; in the others the inertia is about the centre of mass c.
@@ -28,25 +33,13 @@ AXES, PAIRS = ("x", "y", "z"), ("xx", "xy", "xz", "yy", "yz", "zz")
 UPPER = np.triu_indices(3)
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "inertia",
-        help="mass, centre of mass and inertia of every link, in its joint frame and in base",
-        description="Prints mass, centre of mass and inertia of every link in its joint frame, and mapped to the base "
-        "frame at a joint position.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "robot", nargs="?", default="panda", metavar="ROBOT",
-        help="panda, panda_ledezma, fr3, or a YAML or URDF file (default: panda)",
-    )  # fmt: skip
-    parser.add_argument("--end-effector", default="none", metavar="NAME", help="none, hand, or a YAML file")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    add_robot(parser)
+    add_end_effector_option(parser)
     parser.add_argument("--q", nargs="+", type=float, metavar="Q", help="joint position in rad (default: all zero)")
     parser.add_argument("--frame", choices=("joint", "base"), help="print one of the two only")
     parser.add_argument("--json", action="store_true", help="print for a program, in full precision")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,16 +9,15 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli.options import add_robot_option
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError
 
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
+DESCRIPTION = "Converts a pose between Franka's formats, or prints where a frame of the arm is."
 EXAMPLES = """\
 formats, lengths in m unless stated otherwise:
   column-major   16 numbers, a column after the other (O_T_EE, F_T_EE, RaceCom messages, state machines)
@@ -36,23 +35,15 @@ examples:
 """
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "pose",
-        help="convert between pose formats; the arm's pose at a joint position",
-        description="Converts a pose between Franka's formats, or prints where a frame of the arm is.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("--from", dest="source", choices=READERS, help="format of VALUES")
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, - or a file that has it")
     parser.add_argument("--to", nargs="+", choices=WRITERS, metavar="FORMAT", help="formats to print (default: all)")
     parser.add_argument("--q", nargs="+", metavar="Q", help="joint position in rad: print the arm's pose there")
-    parser.add_argument("--robot", default="panda", help="panda, panda_ledezma, fr3 or a YAML file (default: panda)")
+    add_robot_option(parser)
     parser.add_argument("--frame", default="flange", help="base, joint1 .. joint7, flange or ee (default: flange)")
     parser.add_argument("--json", action="store_true", help="print for a program, in full precision")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.bags.writing import STORAGES
+from panda_dynamics_ros.cli.options import add_end_effector_option, add_robot_option
 from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import MissingDependencyError
@@ -39,25 +40,14 @@ tau1..) through the dynamics and the payload estimator. Into DIR go
   results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`: joint states
                 and what the nodes publish over them
 """
+EXAMPLES = "example: panda-dynamics replay recording.mcap --output result"
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "replay",
-        help="torques, poses and payload of a recorded bag, offline",
-        description=DESCRIPTION,
-        epilog="example: panda-dynamics replay recording.mcap --output result",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("bag", metavar="BAG", help="rosbag2 file or folder, or a CSV file")
-    parser.add_argument("--robot", default="panda", help="panda, panda_ledezma, fr3 or a YAML file (default: panda)")
-    parser.add_argument(
-        "--end-effector",
-        default="none",
-        metavar="NAME",
-        help="mounted for good, and no payload: none, hand or a YAML file",
-    )
+    add_robot_option(parser)
+    add_end_effector_option(parser)
     _add_payload_options(parser)
     parser.add_argument("--output", type=Path, default=Path("replay_output"), metavar="DIR", help="where files go")
     parser.add_argument(
@@ -73,7 +63,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="--smooth, and at T s from the start nothing was carried: a tare for the payloads before and after",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
-    parser.set_defaults(run=run)
 
 
 def _add_payload_options(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -14,12 +13,17 @@ from rich.progress import track
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.bags import JointStateSample
+from panda_dynamics_ros.cli.answer import answer
+from panda_dynamics_ros.cli.options import add_payload_com_option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.motion_file import read_motion
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.reporting.console import print_table
 from panda_dynamics_ros.robot import InertialParameters
 
+DESCRIPTION = """\
+Runs the motion of `panda-dynamics excite` on the simulated Panda, faster than
+real time, and writes what its sensors say at 1 kHz as a rosbag2 (mcap).
+"""
 EXAMPLES = """\
 The arm is that of `panda-dynamics demo` with the same seed: it differs from the model as a real arm does, by its
 inertias, friction and offsets, and has noise and a coloured disturbance, which --take makes others.
@@ -33,30 +37,18 @@ START = 1.0  # s at rest before the motion
 BOX = 0.1  # m, side of the cube that a payload of given mass is
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command to the parser."""
-    parser = subparsers.add_parser(
-        "simulate",
-        help="a simulated Panda runs an exciting motion, and is recorded",
-        description="Runs the motion of `panda-dynamics excite` on the simulated Panda, faster than real time, and "
-        "writes what its sensors say at 1 kHz as a rosbag2 (mcap).",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("motion", metavar="MOTION", help="the CSV of `panda-dynamics excite`")
     parser.add_argument("--repeat", type=int, default=2, metavar="N", help="periods of the motion (default: 2)")
     parser.add_argument("--payload-mass", type=float, default=0.0, metavar="KG", help="a cube of 10 cm (default: none)")
-    parser.add_argument(
-        "--payload-com", type=float, nargs=3, default=[0.02, -0.015, 0.06], metavar=("X", "Y", "Z"),
-        help="centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
-    )  # fmt: skip
+    add_payload_com_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="which arm (default: 0, the demo's)")
     parser.add_argument("--take", type=int, default=1, metavar="N", help="which noise (default: 1)")
     parser.add_argument(
         "--output", type=Path, default=Path("recording"), metavar="DIR", help="the rosbag2 folder (default: recording)"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,14 +85,11 @@ def run(args: argparse.Namespace) -> int:
         topic="/franka/joint_states",
         overwrite=True,
     )
-    if args.json:
-        print(json.dumps({"samples": count, "duration_s": count * plant.timestep, "files": [str(file)]}))
-        return 0
+    summary = {"samples": count, "duration_s": count * plant.timestep, "files": [str(file)]}
     rows = [
         ("motion", f"{args.repeat} times {motion.period:g} s of {args.motion}"),
         ("samples", f"{count} at {1.0 / plant.timestep:g} Hz"),
         ("payload", f"{args.payload_mass:g} kg"),
     ]
-    print_table("simulated Panda", rows)
-    print(f"written: {file}")
+    answer(args.json, summary, [("simulated Panda", rows)], [file])
     return 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import subprocess
 import sys
@@ -50,6 +51,7 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     printed = capsys.readouterr().out
     assert f"usage: panda-dynamics {name}" in printed
     assert "example" in printed
+    assert importlib.import_module(f"panda_dynamics_ros.cli.{name.replace('-', '_')}").DESCRIPTION in printed
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
