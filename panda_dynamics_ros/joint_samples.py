@@ -122,12 +122,7 @@ class JointMapping:
         if seen is not self._seen and seen != self._seen:
             self._index = self._index_of(seen)
             self._seen = seen
-        sample = np.empty((3, len(self.joint_names)))
-        for row, field, values in zip(sample, FIELDS, (position, velocity, effort), strict=True):
-            given = np.asarray(values, dtype=np.float64)
-            if given.shape != (len(seen),):
-                raise _wrong_length(field, given, len(seen))
-            row[:] = given[self._index]
+        sample = _rows((position, velocity, effort), len(seen))[:, self._index]
         plausible = np.abs(sample) <= _LARGEST  # false for nan
         if not plausible.all():
             raise self._not_a_measurement(sample, plausible)
@@ -156,6 +151,19 @@ class JointMapping:
         if not np.isfinite(sample[field, joint]):
             return SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
         return SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", IMPLAUSIBLE)
+
+
+def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatArray:
+    """The three fields (3, count)."""
+    try:
+        rows = np.array(values, dtype=np.float64)
+    except ValueError:  # they are not of one length
+        rows = np.empty(0)
+    if rows.shape == (3, count):
+        return rows
+    given = [np.asarray(each, dtype=np.float64) for each in values]
+    field = next(k for k in range(3) if given[k].shape != (count,))
+    raise _wrong_length(FIELDS[field], given[field], count)
 
 
 def _wrong_length(field: str, given: FloatArray, count: int) -> SampleError:

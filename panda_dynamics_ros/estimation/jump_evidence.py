@@ -17,6 +17,7 @@ import numpy as np
 
 from panda_dynamics_ros.dynamics.vectors import compiled
 from panda_dynamics_ros.estimation.jump_signatures import MOMENTS
+from panda_dynamics_ros.estimation.small_matrices import factorise, forward
 
 PAYLOAD_SIZES = np.array([0.3, 1.0, 3.0])
 """kg, sizes of a payload's jump at one sigma, its CoM `COM_STD` m from the flange."""
@@ -27,21 +28,15 @@ CONTACT_SIZES = np.array([3.0, 10.0, 30.0])
 
 @compiled
 def fit_and_cost(L, v, variance):
-    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance), by Cholesky."""
-    size = variance.shape[0]
-    A, x, fit, cost = np.empty((size, size)), np.empty(size), 0.0, 0.0
-    for j in range(size):
-        for i in range(j, size):
-            entry = L[i, j] + (1.0 / variance[i] if i == j else 0.0)
-            for k in range(j):
-                entry -= A[i, k] * A[j, k]
-            A[i, j] = math.sqrt(entry) if i == j else entry / A[j, j]
-        entry = v[j]
-        for k in range(j):
-            entry -= A[j, k] * x[k]
-        x[j] = entry / A[j, j]
-        fit += 0.5 * x[j] * x[j]
-        cost += math.log(A[j, j]) + 0.5 * math.log(variance[j])
+    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance)."""
+    A, x, fit, cost = L.copy(), v.copy(), 0.0, 0.0
+    for i in range(v.shape[0]):
+        A[i, i] += 1.0 / variance[i]
+    factorise(A)
+    forward(A, x)
+    for i in range(v.shape[0]):
+        fit += 0.5 * x[i] * x[i]
+        cost += math.log(A[i, i]) + 0.5 * math.log(variance[i])
     return fit, cost
 
 

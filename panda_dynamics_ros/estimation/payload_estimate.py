@@ -43,24 +43,29 @@ class PayloadEstimate:
     Attributes
     ----------
     stamp: s, the sample that it belongs to.
-    payload: InertialParameters in the flange frame, inertia about its CoM, along flange axes.
-    covariance: (10, 10), of the inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
+    vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
+    covariance: (10, 10), of it.
     identifiable: (10,) booleans: which of the ten the data has told more about than the prior.
     status: in words, what the estimator is doing.
     event: a change detected at this very sample, or None.
     """
 
     stamp: float
-    payload: InertialParameters
+    vector: FloatArray
     covariance: FloatArray
     identifiable: np.ndarray
     status: str
     event: ChangeEvent | None = None
 
+    @cached_property
+    def payload(self) -> InertialParameters:
+        """The body, in the flange frame: inertia about its CoM, along flange axes."""
+        return InertialParameters.from_vector(self.vector)
+
     @property
     def mass(self) -> float:
         """Mass, kg."""
-        return self.payload.mass
+        return float(self.vector[0])
 
     @property
     def com(self) -> FloatArray:
@@ -71,11 +76,6 @@ class PayloadEstimate:
     def inertia(self) -> FloatArray:
         """Inertia (3, 3), kg m^2, about the centre of mass, along flange axes."""
         return self.payload.inertia
-
-    @cached_property
-    def vector(self) -> FloatArray:
-        """Inertial vector (10,) about the flange origin."""
-        return self.payload.vector
 
     @cached_property
     def std(self) -> FloatArray:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,7 +88,7 @@ class PayloadEstimator:
         self._stamp = self._updated = self._last_change = -math.inf
         self._last_kind = ""
         self._sample = np.full((3, self.robot.n), math.nan)
-        self._motion, self._unforgotten = MotionMeter(self.robot.n, self.options), 0.0
+        self._motion, self._unforgotten, self._unjudged = MotionMeter(self.robot.n, self.options), 0.0, False
         self._estimate = self._published(WAITING)
 
     def tare(self) -> None:
@@ -96,6 +96,7 @@ class PayloadEstimator:
         self._tare += self._belief.mean[:PARAMETERS]
         self._belief.mean[:PARAMETERS] = 0.0
         self._detector.restart()
+        self._unjudged = False
         self._estimate = self._published(self._estimate.status)
 
     def restore(self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None) -> None:
@@ -145,6 +146,7 @@ class PayloadEstimator:
         dt = stamp - self._stamp
         if self._out_of_order(dt) or self._frozen(q, dq, tau):
             return self._estimate
+        change = self._judge()
         if not -self.options.max_gap_s <= dt <= self.options.max_gap_s:
             self._resume(dt)
             dt = 0.0
@@ -153,9 +155,13 @@ class PayloadEstimator:
         Y, y = self._regression.step(dt, q, dq, tau)
         self._detector.follow(self._regression, dt)
         self._motion.follow(dt, dq)
-        if stamp - self._updated < self.options.update_period_s - STAMP_RESOLUTION:
-            return self._estimate
-        self._estimate = self._take_in(Y, y)
+        if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
+            self._estimate = self._take_in(Y, y)
+            # Looking for changes can wait for the next sample, which the estimate then need not; not for a late one.
+            if dt > 0.5 * self.options.update_period_s:
+                change = change or self._judge()
+        if change is not None:
+            self._estimate = self._published(CHANGED, self._announced(change))
         return self._estimate
 
     def _out_of_order(self, dt: float) -> bool:
@@ -184,26 +190,22 @@ class PayloadEstimator:
         self._motion.restart()
 
     def _take_in(self, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
-        """One step of the filter: predict, correct, detect, forget, publish."""
+        """One step of the filter: predict, correct, publish. What it tells of changes is still to be judged."""
         dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = self._motion.motion_time(dt)
         self._updated = self._stamp
         residual, belief = self.robot.residual, self._belief
+        predict(belief.mean, belief.covariance, motion_time, residual.std, residual.correlation_time)
         if not self._regression.settled:
-            predict(belief.mean, belief.covariance, motion_time, residual.std, residual.correlation_time)
             return self._published(SETTLING)
-        self._detector.spawn(self._regression)
         self._learn(Y, y - Y @ self._tare, motion_time)
-        detection = self._detector.verdict(self._belief, -float(self._tare[0]))
-        if detection is not None:
-            return self._change(detection)
-        self._leak(motion_time)
+        self._unjudged = True
+        self._unforgotten += motion_time
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _learn(self, Y: FloatArray, y: FloatArray, motion_time: float) -> None:
-        """Predict and correct; after a while of standing still, only for the detector to look at."""
+        """Correct; after a while of standing still, only for the detector to look at."""
         residual, belief, lesson = self.robot.residual, self._belief, self._lesson
-        predict(belief.mean, belief.covariance, motion_time, residual.std, residual.correlation_time)
         variance, still = self._motion.white_share * residual.std**2, self._motion.nothing_new
         taught = belief.copy() if still else belief
         correct(taught.mean, taught.covariance, Y, y, variance, lesson.gain, lesson.innovation, lesson.spread)
@@ -211,19 +213,27 @@ class PayloadEstimator:
         lesson.Y[:] = Y
         if still:
             lesson.gain[:] = 0.0
-        self._detector.learn(lesson, self._regression)
 
-    def _leak(self, motion_time: float) -> None:
-        """Forget in steps of a tenth of a second of motion: the leak is slow, its matrix inverses are not."""
-        self._unforgotten += motion_time
+    def _judge(self) -> ChangeEvent | None:
+        """Detect, by the last lesson, once; then go on from what has changed, or forget a little."""
+        if not self._unjudged:
+            return None
+        self._unjudged = False
+        self._detector.spawn(self._regression)
+        self._detector.learn(self._lesson, self._regression)
+        detection = self._detector.verdict(self._belief, -float(self._tare[0]))
+        if detection is not None:
+            self._change(detection)
+            return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
+        # In steps of a tenth of a second of motion: the leak is slow, its matrix inverses are not.
         if self._unforgotten > 0.1:
             keep = math.exp(-self._unforgotten / self.options.memory_s)
             forget(self._belief, keep, self._prior_mean, self._prior_covariance)
             self._unforgotten = 0.0
+        return None
 
-    def _change(self, detection: Detection) -> PayloadEstimate:
+    def _change(self, detection: Detection) -> None:
         """Go on from what has changed: the disturbance, or the payload and with it the regression."""
-        event: ChangeEvent | None = ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
         self._belief = detection.belief
         if detection.kind == "contact":
             self._regression.settle(detection.jump, detection.age)
@@ -231,12 +241,16 @@ class PayloadEstimator:
             self._regression.split(detection.filters, detection.before + self._tare)
             self._motion.listen()
             self._body = ConsistentBody()
-        # A push changes while it lasts, and ends, and a load comes on by and by: that is one event.
-        if detection.kind == self._last_kind and self._stamp - self._last_change < ONE_CHANGE:
-            event = None
-        self._last_kind, self._last_change = detection.kind, self._stamp
         self._detector.restart()
-        return self._published(CHANGED, event)
+
+    def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
+        """With the stamp of this sample; None where it is the last event going on.
+
+        A push changes while it lasts, and ends, and a load comes on by and by: that is one event.
+        """
+        goes_on = change.kind == self._last_kind and self._stamp - self._last_change < ONE_CHANGE
+        self._last_kind, self._last_change = change.kind, self._stamp
+        return None if goes_on else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         mean, covariance = self._belief.mean[:PARAMETERS], self._belief.covariance[:PARAMETERS, :PARAMETERS]

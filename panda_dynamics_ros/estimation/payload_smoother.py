@@ -32,7 +32,7 @@ from panda_dynamics_ros.estimation.payload_segment import SHORT, SMOOTHED, STOOD
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.published_estimate import published_estimate
 from panda_dynamics_ros.estimation.regression import PARAMETERS, MomentumRegression
-from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot import RobotDescription
 
 LEAST_MOTION = 0.5
 """s in motion, below which a segment says little: about one correlation time of the arm's residual."""
@@ -213,4 +213,4 @@ class _Listener:
         estimate = published_estimate(
             mean, covariance, self._options, shape, ConsistentBody(), stamp=stamp, status=status
         )
-        return replace(estimate, payload=InertialParameters.zero()) if empty else estimate
+        return replace(estimate, vector=np.zeros(PARAMETERS)) if empty else estimate

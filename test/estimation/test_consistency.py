@@ -7,7 +7,8 @@ from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation.consistency import ConsistentBody
 
 BODY = InertialParameters(1.2, np.array([0.03, -0.02, 0.08]), np.diag([0.003, 0.004, 0.002]))
-INFORMATION = np.diag(1.0 / np.array([0.03, *[0.006] * 3, *[0.002] * 6]) ** 2)
+COVARIANCE = np.diag(np.array([0.03, *[0.006] * 3, *[0.002] * 6]) ** 2)
+INFORMATION = np.diag(1.0 / np.diag(COVARIANCE))
 
 
 def pseudo_inertia_smallest(vector):
@@ -15,7 +16,7 @@ def pseudo_inertia_smallest(vector):
 
 
 def test_a_consistent_estimate_stays():
-    found = ConsistentBody().nearest(BODY.vector, INFORMATION)
+    found = ConsistentBody().nearest(BODY.vector, COVARIANCE)
     # The weights on what the data leaves open are worth a tenth of a sigma.
     np.testing.assert_allclose((found - BODY.vector) * np.sqrt(np.diag(INFORMATION)), 0.0, atol=0.1)
 
@@ -42,7 +43,7 @@ def test_nearest_is_what_a_general_optimiser_finds():
 
     start = np.linalg.cholesky(BODY.pseudo_inertia)[np.tril_indices(4)]
     best = minimize(cost, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
-    found = ConsistentBody().nearest(target, INFORMATION, iterations=200)
+    found = ConsistentBody().nearest(target, COVARIANCE, iterations=200)
     error = found - target
     assert pseudo_inertia_smallest(found) > 0.0
     # The optimum lies on the cone's boundary, where the weak preference for sizes keeps ours just inside.
@@ -55,8 +56,8 @@ def test_any_estimate_becomes_a_body(seed):
     rng = np.random.default_rng(seed)
     spread = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
     square = rng.normal(size=(10, 10))
-    information = np.linalg.inv((square @ square.T + np.eye(10)) * np.outer(spread, spread) / 20.0)
-    found = ConsistentBody().nearest(rng.normal(size=10) * spread, information)
+    covariance = (square @ square.T + np.eye(10)) * np.outer(spread, spread) / 20.0
+    found = ConsistentBody().nearest(rng.normal(size=10) * spread, covariance)
     assert np.isfinite(found).all()
     assert found[0] > 0.0
     # Strictly inside in exact arithmetic; from_vector subtracts m c^2, which costs some digits of 1e-16.
@@ -65,16 +66,16 @@ def test_any_estimate_becomes_a_body(seed):
 
 def test_no_payload_is_published_as_almost_nothing():
     target = np.array([-0.05, 0.001, 0.0, -0.002, *[0.0] * 6])
-    found = ConsistentBody().nearest(target, INFORMATION)
+    found = ConsistentBody().nearest(target, COVARIANCE)
     assert 0.0 < found[0] < 0.02
 
 
 def test_warm_start_does_not_change_the_answer():
     body = ConsistentBody()
     target = BODY.vector * np.array([1.0, *[1.0] * 3, *[0.2] * 6])
-    first = body.nearest(target, INFORMATION, iterations=200)
+    first = body.nearest(target, COVARIANCE, iterations=200)
     for _ in range(5):
-        again = body.nearest(target, INFORMATION, iterations=200)
+        again = body.nearest(target, COVARIANCE, iterations=200)
     std = 1.0 / np.sqrt(np.diag(INFORMATION))
     # On the cone's boundary the logarithms creep: the search stops when a step gains a millionth of the cost.
     np.testing.assert_allclose((again - first) / std, 0.0, atol=0.05)

@@ -73,7 +73,7 @@ def test_a_ball_seen_from_within_is_not_there() -> None:
 def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) -> None:
     q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
     body = pdr.InertialParameters(1.0, np.array([0.0, 0.0, 0.1]), 0.002 * np.eye(3))
-    estimate = PayloadEstimate(0.0, body, 1e-5 * np.eye(10), np.ones(10, dtype=bool), "estimating")
+    estimate = PayloadEstimate(0.0, body.vector, 1e-5 * np.eye(10), np.ones(10, dtype=bool), "estimating")
     maker, counts = ArmScene(panda), []
     for scene in (maker.at(q), maker.at(q, estimate), maker.at(q, estimate, [0.0, 30.0, 0.0, 0.0, 0.0, 0.0])):
         image = imread(draw_scene(scene, tmp_path / "scene.png"))[..., :3]

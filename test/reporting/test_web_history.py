@@ -13,7 +13,7 @@ from panda_dynamics_ros.reporting.web_history import MOST_POINTS, History
 def estimate_of(mass: float, mass_std: float) -> PayloadEstimate:
     body = InertialParameters(mass, np.array([0.01, 0.02, 0.05]), 0.001 * np.eye(3))
     covariance = np.diag([mass_std**2, *[1e-6] * 9])
-    return PayloadEstimate(0.0, body, covariance, np.ones(10, dtype=bool), "estimating")
+    return PayloadEstimate(0.0, body.vector, covariance, np.ones(10, dtype=bool), "estimating")
 
 
 def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:

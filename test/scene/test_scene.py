@@ -33,7 +33,7 @@ def estimate_of(mass: float, mass_std: float = 0.02, identifiable: bool = True) 
     std = np.array([mass_std, 0.004, 0.006, 0.008, *[0.001] * 6])
     correlation = 0.3 + 0.7 * np.eye(10)
     flags = np.full(10, identifiable)
-    return PayloadEstimate(1.0, cuboid(mass), std[:, None] * correlation * std, flags, "estimating")
+    return PayloadEstimate(1.0, cuboid(mass).vector, std[:, None] * correlation * std, flags, "estimating")
 
 
 def of_layer(scene: Scene, layer: str) -> list[Shape]:
