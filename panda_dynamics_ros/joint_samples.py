@@ -122,7 +122,8 @@ class JointMapping:
         if seen is not self._seen and seen != self._seen:
             self._index = self._index_of(seen)
             self._seen = seen
-        sample = _rows((position, velocity, effort), len(seen))[:, self._index]
+        # Not [:, index], whose rows are not contiguous: kernels would be compiled anew for them, or refuse them.
+        sample = _rows((position, velocity, effort), len(seen)).take(self._index, axis=1)
         plausible = np.abs(sample) <= _LARGEST  # false for nan
         if not plausible.all():
             raise self._not_a_measurement(sample, plausible)

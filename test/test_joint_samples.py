@@ -36,6 +36,12 @@ def test_values_follow_their_names_in_any_order(seed: int) -> None:
     assert q.dtype == dq.dtype == tau.dtype == np.float64
 
 
+def test_arrays_are_contiguous() -> None:
+    """As kernels are compiled for."""
+    for array in JointMapping(ARM).extract(FINGERS + ARM, *sample(FINGERS + ARM)):
+        assert array.flags.c_contiguous
+
+
 def test_the_order_may_change_from_message_to_message() -> None:
     mapping = JointMapping(ARM)
     for names in (ARM, ARM[::-1], FINGERS + ARM, list(ARM), ARM[::-1]):
