@@ -38,8 +38,8 @@ def test_values_follow_their_names_in_any_order(seed: int) -> None:
 
 def test_arrays_are_contiguous() -> None:
     """As kernels are compiled for."""
-    for array in JointMapping(ARM).extract(FINGERS + ARM, *sample(FINGERS + ARM)):
-        assert array.flags.c_contiguous
+    for values in JointMapping(ARM).extract(FINGERS + ARM, *sample(FINGERS + ARM)):
+        assert values.flags.c_contiguous
 
 
 def test_the_order_may_change_from_message_to_message() -> None:
