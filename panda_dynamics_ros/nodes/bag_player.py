@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState
 from panda_dynamics_ros.bags import JointStateSample, read_joint_states
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions, parameters
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.nodes.topics import publisher
 
 BURST = 10  # messages at most in one go: subscribers' queues hold fifty
 PERIOD = 0.001  # s
@@ -58,12 +58,8 @@ class BagPlayerNode(Node):
         self._delay = delay
         self._began = math.inf
         self._patience = time.monotonic() + SUBSCRIBER_PATIENCE
-        self._publisher = self.create_publisher(JointState, "joint_states", 50, qos_overriding_options=OVERRIDABLE)
-        self._clock_publisher = (
-            self.create_publisher(ClockMessage, "/clock", 10, qos_overriding_options=OVERRIDABLE)
-            if with_clock
-            else None
-        )
+        self._publisher = publisher(self, JointState, "joint_states", 50)
+        self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._clock_shown = 0
         # Not by the node's clock, which may be the one that is published here.
         self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))

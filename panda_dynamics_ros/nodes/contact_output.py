@@ -7,7 +7,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
@@ -16,10 +15,10 @@ from panda_dynamics_ros.estimation.contact_wrench import ContactWrench
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, diagnostic_name
+from panda_dynamics_ros.nodes.topics import LATCHED, publisher, subscribe
 from panda_dynamics_ros.robot import InertialParameters
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEFAULTS = ContactOptions()
 
 
@@ -69,16 +68,10 @@ class ContactOutput:
         self._payload_problem = ""
         self._encoded: EncodedMessage | None = None
         self.wrench: ContactWrench | None = None
-        self._wrenches = node.create_publisher(
-            WrenchStamped, "~/contact_wrench", 10, qos_overriding_options=OVERRIDABLE
-        )
-        self._contacts = node.create_publisher(
-            DiagnosticStatus, "~/contact", LATCHED, qos_overriding_options=OVERRIDABLE
-        )
+        self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
+        self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         if payload_topic:
-            node.create_subscription(
-                InertiaStamped, payload_topic, self._on_payload, LATCHED, qos_overriding_options=OVERRIDABLE
-            )
+            subscribe(node, InertiaStamped, payload_topic, self._on_payload, LATCHED)
         self._contacts.publish(self.diagnostic())
 
     @property

@@ -10,7 +10,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -21,9 +20,10 @@ from panda_dynamics_ros.estimation import MomentumObserver
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, rehearse_contacts
 from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.robot_markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.nodes.topics import publisher
 
 
 class Answers(NamedTuple):
@@ -54,19 +54,16 @@ class DynamicsNode(Node):
         )
         self._input = JointStateInput(self, self._on_sample)
         self._observer = MomentumObserver(self._input.robot, bandwidth)
-        self._gravity = self._publisher(JointState, "~/gravity_torques")
-        self._coriolis = self._publisher(JointState, "~/coriolis_torques")
-        self._external = self._publisher(JointState, "~/external_torques")
-        self._pose = self._publisher(PoseStamped, "~/current_pose")
-        self._o_t_ee = self._publisher(Float64MultiArray, "~/o_t_ee")
+        self._gravity = publisher(self, JointState, "~/gravity_torques")
+        self._coriolis = publisher(self, JointState, "~/coriolis_torques")
+        self._external = publisher(self, JointState, "~/external_torques")
+        self._pose = publisher(self, PoseStamped, "~/current_pose")
+        self._o_t_ee = publisher(self, Float64MultiArray, "~/o_t_ee")
         self._encoded: Answers | None = None
         self._contact = ContactOutput(self, self._input, self._observer)
         self._markers = RobotMarkers(self, self._input)
-        self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics")
+        self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_timer(1.0, self._publish_diagnostics)
-
-    def _publisher(self, message_type: type, topic: str) -> Publisher:
-        return self.create_publisher(message_type, topic, 10, qos_overriding_options=OVERRIDABLE)
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         state = robot_state(self._input.robot, q, dq)

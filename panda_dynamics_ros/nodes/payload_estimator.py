@@ -12,8 +12,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -26,11 +24,10 @@ from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedul
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput, diagnostic_name
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, diagnostic_name
 from panda_dynamics_ros.nodes.payload_markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
-
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+from panda_dynamics_ros.nodes.topics import LATCHED, publisher
 
 
 class PayloadEstimatorNode(Node):
@@ -54,14 +51,14 @@ class PayloadEstimatorNode(Node):
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
-        self._payload = self._publisher(InertiaStamped, "~/payload", LATCHED)
-        self._covariance = self._publisher(Float64MultiArray, "~/payload_covariance", 10)
+        self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
+        self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._encoded_payload: EncodedMessage | None = None
         self._encoded_covariance = EncodedMessage(
             lambda stamp, numbers: conversions.matrix_message(numbers.reshape(10, 10)), 100
         )
         self._markers = PayloadMarkers(self, self._input, lambda: self._estimator.estimate)
-        self._diagnostics = self._publisher(DiagnosticArray, "/diagnostics", 10)
+        self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/tare", self._on_tare)
         self.create_service(Trigger, "~/save", self._on_save)
@@ -69,9 +66,6 @@ class PayloadEstimatorNode(Node):
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._publish_diagnostics)
-
-    def _publisher(self, message_type: type, topic: str, qos: QoSProfile | int) -> Publisher:
-        return self.create_publisher(message_type, topic, qos, qos_overriding_options=OVERRIDABLE)
 
     def _declare_shape(self) -> str | None:
         """The shape of the payloads, if the user knows it."""

@@ -11,8 +11,9 @@ from visualization_msgs.msg import MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.scene_markers import SceneMarkers
+from panda_dynamics_ros.nodes.topics import publisher
 from panda_dynamics_ros.scene import Scene
 from panda_dynamics_ros.scene.payload import payload_shapes
 
@@ -30,7 +31,7 @@ class PayloadMarkers:
         source.robot.pose(source.robot.limits.lower, "flange")  # compiles, while nothing waits for an answer yet
         self._latest: tuple[Time, FloatArray] | None = None
         self._markers: SceneMarkers | None = None
-        self._publisher = node.create_publisher(MarkerArray, "~/payload_markers", 1, qos_overriding_options=OVERRIDABLE)
+        self._publisher = publisher(node, MarkerArray, "~/payload_markers", 1)
         node.create_timer(PERIOD, self._publish)
 
     def remember(self, stamp: Time, q: FloatArray) -> None:

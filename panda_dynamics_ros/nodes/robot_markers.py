@@ -8,8 +8,9 @@ from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE, JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.scene_markers import SceneMarkers
+from panda_dynamics_ros.nodes.topics import publisher
 from panda_dynamics_ros.scene import ArmScene
 
 PERIOD = 0.1  # s
@@ -23,7 +24,7 @@ class RobotMarkers:
         self._scene.at(source.robot.limits.lower)  # compiles, while nothing waits for an answer yet
         self._latest: tuple[Time, FloatArray, FloatArray | None] | None = None
         self._markers: SceneMarkers | None = None
-        self._publisher = node.create_publisher(MarkerArray, "~/robot_markers", 1, qos_overriding_options=OVERRIDABLE)
+        self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
         node.create_timer(PERIOD, self._publish)
 
     def remember(self, stamp: Time, q: FloatArray, wrench: FloatArray | None = None) -> None:

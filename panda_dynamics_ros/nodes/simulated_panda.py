@@ -10,19 +10,17 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes import conversions, parameters
-from panda_dynamics_ros.nodes.joint_state_input import OVERRIDABLE
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.nodes.topics import LATCHED, publisher
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import SimulatedPanda
 
 PERIOD = 0.001  # s, as the real robot's
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BURST = 10  # samples at most in one go: subscribers' queues hold fifty
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 FINGERS = ("finger_joint1", "finger_joint2")
@@ -62,10 +60,8 @@ class SimulatedPandaNode(Node):
         self._carrying = False
         self._manual = False
         self._message = self._blank_message(robot.joint_names)
-        self._joint_states = self.create_publisher(JointState, "joint_states", 50, qos_overriding_options=OVERRIDABLE)
-        self._truth = self.create_publisher(
-            InertiaStamped, "~/payload_truth", LATCHED, qos_overriding_options=OVERRIDABLE
-        )
+        self._joint_states = publisher(self, JointState, "joint_states", 50)
+        self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
         self.create_service(Trigger, "~/pick", self._on_pick)
         self.create_service(Trigger, "~/release", self._on_release)
         self._origin = self._clock_origin = self.get_clock().now().nanoseconds

@@ -73,8 +73,8 @@ def test_the_estimate_survives_a_loop_in_simulated_time(
 def test_nothing_is_played_before_all_that_are_awaited_listen(
     bag: Path, recorded: list[JointStateSample], probe: Probe, fresh: Nodes
 ) -> None:
-    fresh.start("bag_player", bag=bag, start_delay_s=0.5, wait_for_subscribers=2)
-    topic = f"{fresh.namespace}/joint_states"
+    topic = f"{fresh.namespace}/awaited"  # to which no other test listens
+    fresh.start("bag_player", "-r", f"joint_states:={topic}", bag=bag, start_delay_s=0.5, wait_for_subscribers=2)
     first = probe.listen(JointState, topic)
     probe.spin(1.5)
     assert first == []

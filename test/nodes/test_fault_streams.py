@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,30 +13,15 @@ from motion import PAYLOAD
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-import panda_dynamics_ros as pdr
 from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, INPUTS, ROUNDS, Bench
 from nodes.payload_stream import shifted
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from nodes.robot_stream import ARM, SHUFFLED, greet
 from panda_dynamics_ros import joint_samples
 
+pytestmark = pytest.mark.usefixtures("said")
 SECOND = 1_000_000_000  # ns
 STORM = 8  # bad messages in one go: with those of two bursts, and the good ones, less than the queues hold (50)
 JUMPS = {"hours ahead": 7200 * SECOND, "hours back": -7200 * SECOND, "two seconds ahead": 2 * SECOND}
-
-
-@pytest.fixture(scope="module")
-def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
-    return Bench(probe, nodes, panda)
-
-
-@pytest.fixture(autouse=True)
-def said(bench: Bench, record_property: Callable[[str, object], None]) -> Iterator[None]:
-    """What the diagnostics said of the fault goes into the report."""
-    bench.said = ""
-    yield
-    record_property("diagnostics", bench.said)
 
 
 @pytest.mark.parametrize("name", JUMPS)

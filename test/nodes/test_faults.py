@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-import panda_dynamics_ros as pdr
 from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, Bench, Fault, emptied
 from nodes.payload_stream import shifted
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM, SHUFFLED, joint_state
+
+pytestmark = pytest.mark.usefixtures("said")
 
 
 def renamed(message: JointState) -> None:
@@ -59,19 +58,6 @@ REJECTED: dict[str, tuple[Fault, str, str]] = {
     "no velocity": (replaced("velocity", []), "no velocity", "without velocity"),
     "short velocity": (replaced("velocity", [0.0] * 5), "lengths disagree", "velocity: expected 7 values"),
 }
-
-
-@pytest.fixture(scope="module")
-def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
-    return Bench(probe, nodes, panda)
-
-
-@pytest.fixture(autouse=True)
-def said(bench: Bench, record_property: Callable[[str, object], None]) -> Iterator[None]:
-    """What the diagnostics said of the fault goes into the report."""
-    bench.said = ""
-    yield
-    record_property("diagnostics", bench.said)
 
 
 @pytest.mark.parametrize("name", REJECTED)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,20 +52,6 @@ def rows(title: str) -> dict[str, str]:
         for prefix in ("sub " if names.startswith(" sub ") else "",)
         for name in re.findall(r"`(.+?)`", names)
     }
-
-
-@pytest.fixture
-def dynamics(probe: Probe) -> Iterator[DynamicsNode]:
-    node = DynamicsNode()
-    yield node
-    node.destroy_node()
-
-
-@pytest.fixture
-def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
-    node = PayloadEstimatorNode()
-    yield node
-    node.destroy_node()
 
 
 def test_dynamics(dynamics: DynamicsNode) -> None:
