@@ -9,10 +9,9 @@ ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs 
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 
-# Nodes of one machine talk over loopback only, in a domain of their own, and without shared memory, whose
-# locks outlive a killed process.
+# Nodes find those of this machine only: a demo or a test is not to reach a robot on the network. Commands and tests
+# choose a ROS domain of their own.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
-export FASTDDS_BUILTIN_TRANSPORTS ?= UDPv4
 
 .PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults docs clean
 

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-START, STOP = 90.0, 30.0  # s; the first start on a machine compiles the kernels
+from ros_domain import own_domain
+
+START, STOP = 240.0, 30.0  # s; the first start on a machine compiles the kernels: on a busy one minutes
 
 
 class Launched:
@@ -53,9 +55,8 @@ def launched(prefix: Path, file: Path, **arguments: object) -> Iterator[Launched
     environment = {
         **os.environ,
         "AMENT_PREFIX_PATH": os.pathsep.join(path),
-        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+        "ROS_DOMAIN_ID": str(own_domain()),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
         "ROS_LOG_DIR": str(prefix / "log"),
     }
     log = prefix / "launch.log"

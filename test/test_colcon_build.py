@@ -10,18 +10,20 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "panda_dynamics_ros"
 EXECUTABLES = {"dynamics", "payload_estimator", "simulated_panda", "bag_player", "panda-dynamics"}
-PATIENCE = 90.0  # s, for a command; the first start on a machine compiles the kernels
+PATIENCE = 240.0  # s; the first start on a machine compiles the kernels: half a minute, on a busy one minutes
 
 pytest.importorskip("colcon_ros", reason="colcon is not installed (extra colcon)")
 
-# Publishes joint states at 50 Hz until both nodes have answered.
+# Publishes joint states at 50 Hz until both nodes, which are ready, have answered.
 LISTENER = """
 import time, rclpy
 from geometry_msgs.msg import InertiaStamped
@@ -35,7 +37,7 @@ node.create_subscription(JointState, torques, lambda message: heard.add(f"{len(m
 node.create_subscription(InertiaStamped, payload, lambda message: heard.add(message.header.frame_id), 10)
 message = JointState(name=[f"panda_joint{i + 1}" for i in range(7)], velocity=[0.0] * 7, effort=[1.0] * 7)
 message.position = [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8]
-for k in range(50 * 80):
+for k in range(50 * 60):
     message.header.stamp.sec, message.header.stamp.nanosec = 1000 + k // 50, k % 50 * 20_000_000
     publisher.publish(message)
     time.sleep(0.02)  # an answer to every sample would end the waiting of spin_once early
@@ -65,13 +67,13 @@ class Workspace:
         command = [sys.executable, "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
         environment = {**os.environ, "COLCON_HOME": str(self.folder / "home")}
         done = subprocess.run(
-            [*command, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120.0
+            [*command, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def _take_compiled_kernels(self) -> None:
-        """Spare the installed copy half a minute of compiling: numba's cache fits files of equal time and size."""
+        """Spare the installed copy half a minute of compiling where that has been done: numba's cache fits copies."""
         (site,) = self.prefix.glob(f"lib/python*/site-packages/{NAME}")
         for file in (ROOT / NAME).glob("**/__pycache__/*.nb[ci]"):
             target = site / file.relative_to(ROOT / NAME)
@@ -83,9 +85,8 @@ class Workspace:
         line = f". {shlex.quote(str(self.folder))}/install/local_setup.sh && exec {shlex.join(command)}"
         environment = {
             **os.environ,
-            "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+            "ROS_DOMAIN_ID": str(own_domain()),
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
             "ROS_LOG_DIR": str(self.folder / "log"),
         }
         with (self.folder / "output").open("ab") as output:
@@ -102,6 +103,14 @@ class Workspace:
         finally:
             process.kill()
         return self.output[before:]
+
+    def wait_for(self, words: str, process: subprocess.Popen[bytes]) -> None:
+        """Until a process that goes on has printed the words."""
+        end = time.monotonic() + PATIENCE
+        while words not in self.output:
+            assert time.monotonic() < end, f"waited {PATIENCE:.0f} s in vain for {words!r} in:\n{self.output}"
+            assert process.poll() is None, f"ended before {words!r}:\n{self.output}"
+            time.sleep(0.2)
 
     @property
     def output(self) -> str:
@@ -146,8 +155,11 @@ def test_the_installed_command_knows_its_robots(workspace: Workspace) -> None:
 
 def test_installed_nodes_answer_and_end_when_interrupted(workspace: Workspace) -> None:
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-    nodes = [workspace.start(str(workspace.libraries / name)) for name in ("dynamics", "payload_estimator")]
+    names = {"dynamics": "panda_dynamics", "payload_estimator": "payload_estimator"}
+    nodes = [workspace.start(str(workspace.libraries / executable)) for executable in names]
     try:
+        for node, name in zip(nodes, names.values(), strict=True):
+            workspace.wait_for(f"[{name}]: ready", node)
         assert "heard 7 torques panda_link8" in workspace.run(sys.executable, "-c", LISTENER)
         for node in nodes:
             node.send_signal(signal.SIGINT)

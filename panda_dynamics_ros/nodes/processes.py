@@ -16,13 +16,12 @@ PACKAGE = "panda_dynamics_ros.nodes"
 def isolated_environment(domain: int) -> dict[str, str]:
     """The environment for nodes that are to talk to each other only; what the user has set stays.
 
-    Loopback discovery in a domain of their own keeps a demo off a real robot's topics; UDP instead of shared
-    memory leaves no locks behind when a process is killed.
+    Loopback discovery in a domain of their own keeps a demo off a real robot's topics. (Transports are not chosen:
+    with this discovery rmw_fastrtps takes shared memory and UDP, whatever FASTDDS_BUILTIN_TRANSPORTS says.)
     """
     environment = dict(os.environ)
     environment.setdefault("ROS_DOMAIN_ID", str(domain))
     environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    environment.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     return environment
 
 

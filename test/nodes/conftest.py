@@ -9,39 +9,27 @@ from __future__ import annotations
 
 import importlib
 import os
-import random
-import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from ros_domain import own_domain
 
 if TYPE_CHECKING:
+    import panda_dynamics_ros as pdr
+    from nodes.fault_bench import Bench
     from nodes.probe import Probe
     from nodes.processes import Nodes
+    from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+    from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 
 HERE = Path(__file__).parent
 
 
-def _free_domain() -> int:
-    """A ROS domain in which nobody on this machine listens: its discovery port (RTPS 2.3, 9.6.2.3) can be bound."""
-    domains = list(range(1, 101))
-    random.shuffle(domains)  # sessions that start together shall not all try the same one first
-    for domain in domains:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind(("", 7400 + 250 * domain))
-            except OSError:
-                continue
-            return domain
-    raise RuntimeError("all ROS domains of this machine are taken")
-
-
 # Before rclpy is imported, and for the nodes that inherit it: whatever robot the user talks to is left alone.
-os.environ["ROS_DOMAIN_ID"] = str(_free_domain())
+os.environ["ROS_DOMAIN_ID"] = str(own_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
 
 try:
     importlib.import_module("rclpy")
@@ -134,3 +122,39 @@ def fresh(nodes: Nodes) -> Nodes:
     """The same, but the nodes that were started before have been stopped."""
     assert set(nodes.stop().values()) <= {0}, nodes.logs()
     return nodes
+
+
+@pytest.fixture
+def dynamics(probe: Probe) -> Iterator[DynamicsNode]:
+    """A node in this process, whose callbacks are called by hand."""
+    from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+
+    node = DynamicsNode()
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
+    """The other one, likewise."""
+    from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
+
+    node = PayloadEstimatorNode()
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture(scope="module")
+def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
+    """Both nodes on a stream that faults are put into, one after the other."""
+    from nodes.fault_bench import Bench
+
+    return Bench(probe, nodes, panda)
+
+
+@pytest.fixture
+def said(bench: Bench, record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """What the diagnostics said of the fault goes into the report."""
+    bench.said = ""
+    yield
+    record_property("diagnostics", bench.said)

@@ -87,6 +87,7 @@ def hosts() -> Iterator[tuple[Host, Host]]:
 def test_the_payload_is_known_on_the_arms_host_from_nodes_on_another(hosts: tuple[Host, Host], tmp_path: Path) -> None:
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     arm_host, other_host = hosts
+    # Of two hosts the shared memory would be two; these have one.
     subnet = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
     arm = Nodes("two_hosts", tmp_path / "arm", arm_host.prefix, subnet)
     other = Nodes("two_hosts", tmp_path / "other", other_host.prefix, subnet)
