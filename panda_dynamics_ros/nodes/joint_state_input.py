@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros import load_robot
@@ -21,12 +19,11 @@ from panda_dynamics_ros.joint_samples import JointMapping, link_name, resolve_jo
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.joint_state_decoder import JointStateDecoder
+from panda_dynamics_ros.nodes.topics import INPUT_QOS, subscribe
 from panda_dynamics_ros.pose import from_column_major
+from panda_dynamics_ros.robot import RobotDescription, library_names
 from panda_dynamics_ros.stream_monitor import StreamMonitor
 
-# Best effort matches any publisher; fifty samples ride out a pause of 50 ms at 1 kHz.
-INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
-OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
 Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
@@ -35,6 +32,15 @@ Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
 def diagnostic_name(node: Node) -> str:
     """The node's name in /diagnostics, which all namespaces share."""
     return str(node.get_fully_qualified_name()).lstrip("/")
+
+
+def doubt_about(robot: RobotDescription, joint_names: Sequence[str]) -> str:
+    """In words, that these joints are called as another arm's of the library; else empty."""
+    stem, own = (names[0].removesuffix("joint1") for names in (joint_names, robot.joint_names))
+    arm = next((name for name in library_names() if stem.endswith(f"{name}_")), "")
+    if not arm or stem.endswith(own):
+        return ""
+    return f"the joints are those of {arm}, the parameters those of {robot.name}: robot:={arm}?"
 
 
 class JointStateInput:
@@ -53,14 +59,13 @@ class JointStateInput:
         self.monitor = StreamMonitor()
         self.joint_names: tuple[str, ...] = ()
         self._mapping: JointMapping | None = None
+        self._doubt = ""
         self._decoder = JointStateDecoder()
         self._last_arrival = node.get_clock().now()
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
         node.add_post_set_parameters_callback(self._on_parameters)
-        node.create_subscription(
-            JointState, "joint_states", self._on_message, INPUT_QOS, qos_overriding_options=OVERRIDABLE, raw=True
-        )
+        subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
@@ -121,6 +126,7 @@ class JointStateInput:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
         self.joint_names = resolve_joint_names(available, wanted, self._arm_prefix)
         self._mapping = JointMapping(self.joint_names)
+        self._doubt = doubt_about(self.robot, self.joint_names)
         self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}; base is {self.base_frame}")
         return self._mapping
 
@@ -151,6 +157,8 @@ class JointStateInput:
             summary = (
                 f"{disorder} stamps out of order ({monitor.latest_problem}): two publishers, or a clock that was set?"
             )
+        elif self._doubt:
+            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {self._doubt}"
         else:
             level, summary = DiagnosticStatus.OK, f"{monitor.rate:.0f} Hz"
         self._unreported, self._lost_before, self._disorder_before = 0, monitor.lost, monitor.out_of_order

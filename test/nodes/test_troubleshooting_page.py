@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,29 +46,18 @@ def sample(milliseconds: int, names: Sequence[str] = ARM, effort: bool = True) -
     return message
 
 
-@pytest.fixture
-def node(probe: Probe) -> Iterator[DynamicsNode]:
-    """A node in this process, whose callbacks are called by hand."""
-    node = DynamicsNode()
-    yield node
-    node.destroy_node()
-
-
-@pytest.fixture
-def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
-    node = PayloadEstimatorNode()
-    yield node
-    node.destroy_node()
-
-
 def said_of(node: DynamicsNode, messages: Sequence[JointState]) -> str:
     for message in messages:
         node._input._on_message(serialize_message(message))
     return str(node._input.diagnostic().message)
 
 
+def arm(prefix: str) -> list[str]:
+    return [f"{prefix}_joint{j}" for j in range(1, 8)]
+
+
 def two_arms() -> list[str]:
-    return [f"{side}_panda_joint{j}" for side in ("left", "right") for j in range(1, 8)]
+    return [*arm("left_panda"), *arm("right_panda")]
 
 
 def zero_effort() -> JointState:
@@ -81,7 +70,7 @@ STREAMS: dict[int, list[Callable[[], list[JointState]]]] = {
     1: [list],
     2: [lambda: [sample(round(k * 100.0 / 3.0)) for k in range(30)]],
     3: [lambda: [sample(0, effort=False)], lambda: [zero_effort()]],
-    4: [lambda: [sample(0, ["shoulder_pan", "shoulder_lift"])]],
+    4: [lambda: [sample(0, ["shoulder_pan", "shoulder_lift"])], lambda: [sample(k, arm("fr3")) for k in range(101)]],
     5: [lambda: [sample(0, two_arms())]],
     6: [lambda: [sample(k) for k in (*range(50), *range(55, 60))]],
     7: [lambda: [sample(k) for k in (*range(50), 47)]],
@@ -89,8 +78,8 @@ STREAMS: dict[int, list[Callable[[], list[JointState]]]] = {
 
 
 @pytest.mark.parametrize(("number", "k"), [(number, k) for number, cases in STREAMS.items() for k in range(len(cases))])
-def test_what_the_diagnostics_say_of_the_input(number: int, k: int, node: DynamicsNode) -> None:
-    assert said_of(node, STREAMS[number][k]()) == quotes()[number][k]
+def test_what_the_diagnostics_say_of_the_input(number: int, k: int, dynamics: DynamicsNode) -> None:
+    assert said_of(dynamics, STREAMS[number][k]()) == quotes()[number][k]
 
 
 def test_every_quote_of_a_stream_is_made() -> None:
@@ -126,9 +115,9 @@ def test_a_matrix_the_wrong_way_round_ends_the_node(nodes: Nodes) -> None:
     assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[10]
 
 
-def test_a_parameter_that_does_not_change(node: DynamicsNode) -> None:
+def test_a_parameter_that_does_not_change(dynamics: DynamicsNode) -> None:
     refused, unknown = quotes()[11]
-    assert node.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
+    assert dynamics.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
     with pytest.raises(pdr.PandaDynamicsError) as caught:
         pdr.load_robot("franka")
     assert str(caught.value) == unknown
