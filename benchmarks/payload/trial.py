@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -58,7 +59,7 @@ def judged(
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(ABC):
     """One payload on one arm: a job for one process. `seed` is None for the real log."""
 
     arm: str
@@ -75,8 +76,10 @@ class Trial:
         """All its outcomes."""
         return list(self._real() if self.seed is None else self._simulated(self.seed))
 
+    @abstractmethod
     def _simulated(self, seed: int) -> Iterator[Outcome]:
-        raise NotImplementedError
+        """Its outcomes on the simulated arm of that seed."""
 
+    @abstractmethod
     def _real(self) -> Iterator[Outcome]:
-        raise NotImplementedError
+        """Its outcomes on the public log."""
