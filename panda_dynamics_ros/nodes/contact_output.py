@@ -63,7 +63,7 @@ class ContactOutput:
         )
         self._detector = ContactDetector(samples.robot, threshold=threshold, longest_s=longest)
         self._estimator = WrenchEstimator(samples.robot)
-        self._payload = InertialParameters.zero()
+        self._payload, self._payload_heard = InertialParameters.zero(), False
         self._count, self._largest = 0, 0.0
         self._payload_problem = ""
         self._encoded: EncodedMessage | None = None
@@ -144,6 +144,9 @@ class ContactOutput:
             self._payload_problem = str(error)
             self._node.get_logger().warning(f"payload left out: {error}", throttle_duration_sec=5.0)
             return
+        if not self._payload_heard:
+            self._payload_heard = True
+            self._node.get_logger().info(f"a payload is known, {payload.mass:.3f} kg: it does not count as external")
         self._payload, self._payload_problem = payload, ""
         self._observer.carry(payload)
         self._detector.carry(payload)

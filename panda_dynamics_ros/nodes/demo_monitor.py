@@ -7,24 +7,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.joint_state_input import INPUT_QOS
+from panda_dynamics_ros.nodes.topics import INPUT_QOS
 from panda_dynamics_ros.robot import InertialParameters
 
 LATCHED = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=100)
+LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @dataclass
 class Recording:
-    """What came over the topics: (stamp, body) of truth and estimate, covariances, raw joint states."""
+    """What came over the topics: (stamp, body) of truth and estimate, covariances, raw joint states, last wrench."""
 
     joint_states: list[tuple[float, tuple[str, ...], FloatArray, FloatArray, FloatArray]] = field(default_factory=list)
     truth: list[tuple[float, InertialParameters]] = field(default_factory=list)
@@ -32,12 +33,14 @@ class Recording:
     covariance: list[FloatArray] = field(default_factory=list)
     diagnostics: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
     changes: list[tuple[float, str]] = field(default_factory=list)
+    wrench: FloatArray | None = None
+    contacts: dict[float, str] = field(default_factory=dict)  # stamp of the beginning: link
 
 
 class DemoMonitor(Node):
-    """Subscribes to the demo's topics and fills a `Recording`."""
+    """Subscribes to the demo's topics and fills a `Recording`; to a thousand wrenches a second only if asked to."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_wrench: bool = False) -> None:
         super().__init__("demo_monitor")
         self.recording = Recording()
         self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
@@ -47,6 +50,8 @@ class DemoMonitor(Node):
             Float64MultiArray, "payload_estimator/payload_covariance", self._on_covariance, RELIABLE
         )
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+        if with_wrench:
+            self.create_subscription(WrenchStamped, "panda_dynamics/contact_wrench", self._on_wrench, LATEST)
 
     def _on_joint_state(self, message: JointState) -> None:
         stamp = conversions.seconds(message.header.stamp)
@@ -66,11 +71,17 @@ class DemoMonitor(Node):
         if len(self.recording.covariance) < len(self.recording.payload):
             self.recording.covariance.append(np.array(message.data).reshape(10, 10))
 
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        force, torque = message.wrench.force, message.wrench.torque
+        self.recording.wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
             self.recording.diagnostics[status.name] = (status.message, values)
             self._note_change(values)
+            if values.get("since"):
+                self.recording.contacts[float(values["since"])] = values["link"]
 
     def _note_change(self, values: dict[str, str]) -> None:
         if not values.get("last_change"):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView
 
 ROBOT = "panda"
-INPUT, ESTIMATE = "payload_estimator: input", "payload_estimator: estimate"
+INPUT, ESTIMATE, CONTACT = "payload_estimator: input", "payload_estimator: estimate", "panda_dynamics: contact"
 
 
 def estimate_at(recording: Recording, index: int) -> PayloadEstimate:
@@ -35,7 +35,7 @@ def estimate_at(recording: Recording, index: int) -> PayloadEstimate:
     covariance = recording.covariance[index]
     status, values = recording.diagnostics.get(ESTIMATE, ("", {}))
     flags = np.array([flag == "1" for flag in values.get("identifiable", "0" * 10)])
-    return PayloadEstimate(stamp, body, covariance, flags, status)
+    return PayloadEstimate(stamp, body.vector, covariance, flags, status)
 
 
 def live_rows(recording: Recording, elapsed: float, duration: float) -> list[tuple[str, str]]:
@@ -64,8 +64,17 @@ def show(recording: Recording, view: WebView) -> None:
     estimate = estimate_at(recording, len(recording.covariance) - 1)
     events = [(stamp - began, "picked up" if body.mass > 0.0 else "put down") for stamp, body in recording.truth[1:]]
     events += [(stamp - began, f"detected {kind}") for stamp, kind in recording.changes]
-    stream = recording.diagnostics[INPUT][0]
-    view.show(stamp - began, q, estimate, sorted(events), recording.truth[-1][1].mass, remark=stream)
+    events += [(stamp - began, f"contact on link {link}") for stamp, link in recording.contacts.items()]
+    remark, truth_mass, wrench = recording.diagnostics[INPUT][0], recording.truth[-1][1].mass, None
+    if link := touched_link(recording):
+        remark, wrench = f"{remark}, touched at link {link}", recording.wrench
+    view.show(stamp - began, q, estimate, sorted(events), truth_mass, wrench, remark)
+
+
+def touched_link(recording: Recording) -> str:
+    """The link on which a contact lasts; empty while there is none."""
+    _, contact = recording.diagnostics.get(CONTACT, ("", {}))
+    return contact.get("link", "") if not contact.get("until") else ""
 
 
 def report(recording: Recording, output: Path) -> tuple[dict[str, Any], list[tuple[str, str]], list[Path]]:

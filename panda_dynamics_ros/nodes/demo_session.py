@@ -74,7 +74,7 @@ def run_demo(
     environment = isolated_environment(int(os.environ.get("ROS_DOMAIN_ID", "42")))
     os.environ.update(environment)
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    monitor = DemoMonitor()
+    monitor = DemoMonitor(with_wrench=view is not None)
     executor = make_executor()
     executor.add_node(monitor)
     finished = threading.Event()
@@ -105,7 +105,7 @@ def _start(
     seed: int,
 ) -> None:
     """Estimators first, so that they see the robot's first sample; then the robot."""
-    processes.start("dynamics")
+    processes.start("dynamics", {"payload_topic": "payload_estimator/payload"})
     processes.start("payload_estimator")
     wanted = ("panda_dynamics: input", "payload_estimator: input")
     _wait(

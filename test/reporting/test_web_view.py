@@ -22,13 +22,14 @@ from panda_dynamics_ros.scene import ArmScene
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
 Q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
+PUSH = [0.0, 60.0, 0.0, 0.0, 0.0, 0.0]  # N, N m
 PORT = 18230  # the next free one is taken
 
 
 def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
     body = pdr.InertialParameters(mass, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
     covariance = np.diag([mass_std**2, *[1e-6] * 9])
-    return PayloadEstimate(0.0, body, covariance, np.ones(10, dtype=bool), "estimating")
+    return PayloadEstimate(0.0, body.vector, covariance, np.ones(10, dtype=bool), "estimating")
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_ports_of_the_system_are_refused(panda: pdr.RobotModel) -> None:
 def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -> None:
     for k in range(50):
         converged = 1.0 + 0.5 * np.exp(-0.1 * k)
-        view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], 1.0, remark="1000 Hz")
+        view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], 1.0, PUSH, remark="1000 Hz")
     with open_page(view.url) as page:
         page.wait_for_text("1.004")
         page.wait_for_text("payload mass, kg (± 2 σ; truth dashed)")
@@ -105,12 +106,13 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         for words in ("24.5 s", "1000 Hz", "0.10 s", "detected pick"):
             assert words in text
 
-        def arm_is_drawn() -> bool:
-            """The links' teal balls, in the part of the page that is the scene."""
+        def arm_and_push_are_drawn() -> bool:
+            """The links' teal balls and the violet arrow, in the part of the page that is the scene."""
             red, green, blue = np.moveaxis(imread(page.screenshot(tmp_path / "page.png"))[:, :950, :3], -1, 0)
-            return int(((green > 1.3 * red) & (blue > 1.3 * red)).sum()) > 1000
+            teal, violet = (green > 1.3 * red) & (blue > 1.3 * red), (red > 2.0 * green) & (blue > 1.5 * green)
+            return bool(teal.sum() > 1000 and violet.sum() > 500)
 
-        page.wait_for(arm_is_drawn, "the arm")
+        page.wait_for(arm_and_push_are_drawn, "the arm, and the push on it")
         assert page.complaints == []
         # Another state reaches a page that is open.
         view.show(30.0, Q, estimate_of(0.0))
