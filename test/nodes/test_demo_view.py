@@ -88,7 +88,7 @@ def test_the_monitor_keeps_wrench_and_contacts(probe: Probe) -> None:
     probe.until(heard, "the monitor to hear a wrench")
     np.testing.assert_array_equal(monitor.recording.wrench, wrench)
     for link in ("", "5", "6"):  # none, then one that moves on
-        values = {"link": link, "since": "103.5" if link else "", "until": ""}
+        values: dict[str, object] = {"link": link, "since": "103.5" if link else "", "until": ""}
         status = conversions.status_message(DiagnosticStatus.OK, CONTACT, "", values)
         monitor._on_diagnostics(DiagnosticArray(status=[status]))
     assert monitor.recording.contacts == {103.5: "6"}
