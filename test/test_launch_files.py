@@ -171,22 +171,22 @@ def rviz(prefix: Path) -> Path:
 
 @pytest.mark.ros
 @pytest.mark.parametrize(
-    ("stem", "arguments"),
+    ("stem", "arguments", "frame"),
     [
-        ("fr3_", {"robot": "fr3"}),
-        ("left_fr3_", {"robot": "fr3", "arm_prefix": "left"}),
-        ("fer_", {"base_frame": "fer_link0"}),
+        ("fr3_", {"robot": "fr3"}, "fr3_link0"),
+        ("left_fr3_", {"robot": "fr3", "arm_prefix": "left"}, "left_fr3_link0"),
+        ("fer_", {"base_frame": "table"}, "table"),
     ],
 )
 def test_rviz_opens_in_the_frame_that_the_nodes_use(
-    stem: str, arguments: dict[str, str], prefix: Path, rviz: Path, tmp_path: Path
+    stem: str, arguments: dict[str, str], frame: str, prefix: Path, rviz: Path, tmp_path: Path
 ) -> None:
     write_joint_states(tmp_path / "bag", samples(100, names=[f"{stem}joint{i + 1}" for i in range(7)]))
     with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "bag", rviz="true", **arguments) as replay:
         for node in ("panda_dynamics", "payload_estimator"):
-            replay.until(rf"\[{node}\]: listening to joints {stem}joint1, .*; base is {stem}link0\n")
+            replay.until(rf"\[{node}\]: listening to joints {stem}joint1, .*; base is {frame}\n")
     layout = prefix / "share" / "panda_dynamics_ros" / "config" / "panda_dynamics.rviz"
-    assert rviz.read_text(encoding="utf-8").startswith(f"-d {layout} -f {stem}link0 ")
+    assert rviz.read_text(encoding="utf-8").startswith(f"-d {layout} -f {frame} ")
 
 
 @pytest.mark.ros

@@ -22,7 +22,7 @@ from panda_dynamics_ros.nodes.topics import publisher
 BURST = 10  # messages at most in one go: subscribers' queues hold fifty
 PERIOD = 0.001  # s
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
-SUBSCRIBER_PATIENCE = 30.0  # s, after which the recording is played to whoever listens
+SUBSCRIBER_PATIENCE = 240.0  # s, then it is played to whoever listens; a first start of the nodes compiles kernels
 
 
 class BagPlayerNode(Node):
