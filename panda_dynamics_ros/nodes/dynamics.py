@@ -66,14 +66,13 @@ class DynamicsNode(Node):
         self.create_timer(1.0, self._publish_diagnostics)
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        state = robot_state(self._input.robot, q, dq)
-        external = self._observer.update(stamp, q, dq, tau)
-        pose = conversions.pose_numbers(state.T_base_ee)
         torques, poses, o_t_ee = self._encoded = self._encoded or Answers.of(self._input)
+        state = robot_state(self._input.robot, q, dq)
         self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
         self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
+        external = self._observer.update(stamp, q, dq, tau)
         self._external.publish(torques.at(header_stamp, external))
-        self._pose.publish(poses.at(header_stamp, pose))
+        self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(state.T_base_ee)))
         self._o_t_ee.publish(o_t_ee.at(header_stamp, state.T_base_ee.T))
         if self._contact.take(header_stamp, stamp, q, dq, tau, external):
             self._publish_diagnostics()

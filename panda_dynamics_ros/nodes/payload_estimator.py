@@ -28,6 +28,7 @@ from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, diagnost
 from panda_dynamics_ros.nodes.payload_markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.nodes.topics import LATCHED, publisher
+from panda_dynamics_ros.robot.inertial import about_com
 
 
 class PayloadEstimatorNode(Node):
@@ -130,7 +131,7 @@ class PayloadEstimatorNode(Node):
         if not self._schedule.due(estimate, stamp):
             return
         body = self._encoded_payload = self._encoded_payload or self._encode_payload()
-        self._payload.publish(body.at(header_stamp, conversions.inertia_numbers(estimate.payload)))
+        self._payload.publish(body.at(header_stamp, about_com(estimate.vector)))
         self._covariance.publish(self._encoded_covariance.at(header_stamp, estimate.covariance))
         if estimate.event is not None:  # published at once, and once
             self._report_change(estimate.event)

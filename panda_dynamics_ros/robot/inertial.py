@@ -20,9 +20,8 @@ _UPPER = np.triu_indices(3)
 
 def symmetric_from_six(six: ArrayLike) -> FloatArray:
     """The symmetric 3x3 matrix of (xx, xy, xz, yy, yz, zz)."""
-    matrix = np.zeros((3, 3))
-    matrix[_UPPER] = six
-    return matrix + np.triu(matrix, 1).T
+    xx, xy, xz, yy, yz, zz = np.asarray(six, dtype=np.float64).tolist()
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def six_from_symmetric(matrix: FloatArray) -> FloatArray:
@@ -35,14 +34,15 @@ def steiner(mass: float, com: FloatArray) -> FloatArray:
     return mass * (com @ com * np.eye(3) - np.outer(com, com))
 
 
-def _inertia_about_com(
-    m: float, hx: float, hy: float, hz: float, xx: float, xy: float, xz: float, yy: float, yz: float, zz: float
-) -> FloatArray:
-    """Inertia (3, 3) about the centre of mass h / m. Entry by entry: an estimator asks for it all the time."""
+def about_com(vector: FloatArray) -> FloatArray:
+    """(m, c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the centre of mass, of an inertial vector (10,) with a mass.
+
+    Both are not checked. Entry by entry, by Steiner's theorem: an estimator asks for it all the time.
+    """
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = vector.tolist()
     x, y, z = hx / m, hy / m, hz / m
     xx, yy, zz = xx - hy * y - hz * z, yy - hx * x - hz * z, zz - hx * x - hy * y
-    xy, xz, yz = xy + hx * y, xz + hx * z, yz + hy * z
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return np.array([m, x, y, z, xx, xy + hx * y, xz + hx * z, yy, yz + hy * z, zz])
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -93,7 +93,8 @@ class InertialParameters:
             if first_moment.any():
                 raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment.tolist()}")
             return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
-        return cls(mass, first_moment / mass, _inertia_about_com(*v.tolist()))
+        numbers = about_com(v)
+        return cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
 
     @property
     def vector(self) -> FloatArray:
