@@ -59,6 +59,11 @@ ARGUMENTS = [
         "rviz", default_value="false", choices=["true", "false"], description="Open RViz with the package's layout."
     ),
     DeclareLaunchArgument(
+        "prefix",
+        default_value="",
+        description="Command before each node's own, such as chrt -f 20 for real-time priority.",
+    ),
+    DeclareLaunchArgument(
         "log_level",
         default_value="info",
         choices=["debug", "info", "warn", "error", "fatal"],
@@ -74,6 +79,7 @@ def node(executable, name, **parameters):
         name=name,
         namespace=LaunchConfiguration("namespace"),
         output="screen",
+        prefix=LaunchConfiguration("prefix"),
         parameters=[
             LaunchConfiguration("params_file"),
             {

@@ -13,6 +13,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.estimation import (
     ChangeEvent,
+    ContactDetector,
     MomentumObserver,
     PayloadEstimate,
     PayloadEstimator,
@@ -34,6 +35,7 @@ class Replay:
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
     external_torques: (N, n), N m, of the momentum observer; a payload counts as external.
     contact_wrench: (N, 6), N and N m, force first, in base axes: what at the flange explains the external torques.
+    touched_link: (N,), link 1..n that a contact is on, 0 while nothing touches the arm; a pick is a contact, too.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed measured torque that neither the arm's model nor the payload explains;
         nan while the filters settle.
@@ -50,6 +52,7 @@ class Replay:
     coriolis_torques: FloatArray
     external_torques: FloatArray
     contact_wrench: FloatArray
+    touched_link: NDArray[np.intp]
     pose: FloatArray
     residual: FloatArray
     mass: FloatArray
@@ -92,10 +95,11 @@ def replay(
     # The estimator's own filters take a contact for granted, and a new payload for one that was always there.
     regression = MomentumRegression(robot, "flange", estimator.options.bandwidth_hz)
     observer, schedule, wrenches = MomentumObserver(robot), PublicationSchedule(), WrenchEstimator(robot)
+    detector = ContactDetector(robot)
     count = len(data.stamp)
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
     residual, external = np.full((count, robot.n), np.nan), np.empty((count, robot.n))
-    wrench = np.empty((count, 6))
+    wrench, touched = np.empty((count, 6)), np.zeros(count, dtype=np.intp)
     published: dict[int, PayloadEstimate] = {}
     events: list[ChangeEvent] = []
     carried: PayloadEstimate | None = None
@@ -111,6 +115,8 @@ def replay(
             published[k] = estimate
         external[k] = observer.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
         wrench[k] = wrenches.estimate(data.q[k], external[k]).wrench
+        if (contact := detector.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])) is not None:
+            touched[k] = contact.link
         dt = data.stamp[k] - previous
         previous = data.stamp[k]
         if dt > estimator.options.max_gap_s:
@@ -130,6 +136,7 @@ def replay(
         coriolis_torques=robot.coriolis_torques(data.q, data.dq),
         external_torques=external,
         contact_wrench=wrench,
+        touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
         mass=mass,

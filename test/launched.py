@@ -45,7 +45,7 @@ def installed(prefix: Path, name: str) -> Path:
 
 
 @contextmanager
-def launched(prefix: Path, file: Path, **arguments: object) -> Iterator[Launched]:
+def launched(prefix: Path, file: Path, /, **arguments: object) -> Iterator[Launched]:
     """`ros2 launch <file>`; interrupted at the end if it still runs."""
     run = "import sys; from launch import LaunchService; from launch.actions import IncludeLaunchDescription as I; "
     run += "from launch.launch_description_sources import AnyLaunchDescriptionSource as S; from launch import "

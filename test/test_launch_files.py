@@ -23,7 +23,7 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 ARGUMENTS = {
     "dynamics": [
         "robot", "end_effector", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
-        "params_file", "use_sim_time", "rviz", "log_level",
+        "params_file", "use_sim_time", "rviz", "prefix", "log_level",
     ],
     "demo": ["payload_mass", "seed"],
     "replay": ["bag", "rate", "loop"],
@@ -150,12 +150,14 @@ def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> Non
 def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Path, tmp_path: Path) -> None:
     parameters = tmp_path / "wrong.yaml"
     parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
-    with launched(prefix, installed(prefix, "dynamics"), namespace="right", params_file=parameters) as live:
+    given = {"namespace": "right", "params_file": parameters, "prefix": "nice -n 1"}
+    with launched(prefix, installed(prefix, "dynamics"), **given) as live:
         live.until(r"error: .*memory_s.*-1")  # so the file arrived, and in a namespace
         live.until(
-            r"payload_estimator-\d+\]: process has died .*exit code 1.*__ns:=/right.*joint_states:=franka/joint_"
+            r"process has died .*exit code 1, cmd 'nice -n 1 \S+/payload_estimator "
+            r".*__ns:=/right.*joint_states:=franka/joint_"
         )
-    assert live.finished_cleanly() == {"dynamics"}
+    assert live.finished_cleanly() == {"nice"}  # the other node, by what it was started with
 
 
 @pytest.fixture

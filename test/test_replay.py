@@ -42,3 +42,15 @@ def test_the_estimator_gets_shape_and_options(data: JointDataset, panda: RobotMo
 def test_unknown_options_are_refused(data: JointDataset, panda: RobotModel) -> None:
     with pytest.raises(PandaDynamicsError, match=r"^options: expected any of .* got known_mas"):
         replay(data, panda, known_mas=1.0)
+
+
+def test_a_contact_is_on_its_link_while_it_lasts(panda: RobotModel) -> None:
+    """20 N m on joint 4, far beyond any threshold, as a force on link 4 or 5 makes it with what it does further in."""
+    motion = sinusoids(4.0, rate=500.0)
+    tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)
+    tau[pushed, :4] += 20.0
+    result = replay(JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "made up"), panda)
+    assert not result.touched_link[motion.stamp < 2.0].any()
+    while_pushed = result.touched_link[(motion.stamp > 2.1) & (motion.stamp < 2.4)]
+    assert (while_pushed == 4).all()
+    assert not result.touched_link[motion.stamp > 3.0].any()  # quiet for a quarter of a second, and filters behind it

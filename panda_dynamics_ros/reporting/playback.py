@@ -36,4 +36,9 @@ def show_at(stamp: float, data: JointDataset, result: Replay, view: WebView, rem
         return
     first = data.stamp[0]
     events = [(event.stamp - first, f"detected {event.kind}") for event in result.events if event.stamp <= stamp]
-    view.show(stamp - first, data.q[sample], result.estimates[known], events, remark=remark)
+    link, wrench = result.touched_link, None
+    begins = np.flatnonzero((link[1 : sample + 1] > 0) & (link[:sample] == 0)) + 1
+    events += [(data.stamp[k] - first, f"contact on link {link[k]}") for k in begins]
+    if link[sample] > 0:
+        remark, wrench = f"{remark}, touched at link {link[sample]}", result.contact_wrench[sample]
+    view.show(stamp - first, data.q[sample], result.estimates[known], sorted(events), wrench=wrench, remark=remark)

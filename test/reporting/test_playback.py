@@ -41,3 +41,7 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
             assert f"{result.estimates[known].mass:.3f}" in words
             assert f"{stamp - data.stamp[0]:.1f} s" in words
             assert ("detected pick" in words) == (pick.stamp <= stamp)
+            assert ("contact on link" in words) == (sample > 300)
+        # What comes on suddenly is a contact, until it counts as carried: after 5 s.
+        assert "touched at link" in words
+        assert any("/contact/" in name for name in nodes)
