@@ -35,7 +35,7 @@ $(VENV)/.run: setup.py Makefile
 	touch $@
 
 $(VENV)/.test: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --editable .[test,lint,docs]
+	$(BIN)/python -m pip install --quiet --editable .[test,lint,docs,colcon]
 	touch $@
 
 demo: $(VENV)/.run

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.task import Future
 
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
@@ -38,5 +39,8 @@ class FrankaLoadClient:
             raise MissingDependencyError(f"nobody offers the service {self._service}: is franka_ros2 running?")
         load = franka_load(estimate)
         future = self._client.call_async(SetLoad.Request(**load))
-        future.add_done_callback(lambda done: self._node.get_logger().info(f"set_load answered: {done.result()}"))
+        future.add_done_callback(self._report)
         return f"sent to {self._service}: {load}"
+
+    def _report(self, answered: Future) -> None:
+        self._node.get_logger().info(f"set_load answered: {answered.result()}")

@@ -12,6 +12,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterDescriptor
 from rcl_interfaces.srv import DescribeParameters, ListParameters
+from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
@@ -68,13 +69,13 @@ class Probe:
 
     def publisher(self, message_type: type, topic: str, subscribers: int = 1, qos: QoSProfile = DEEP) -> Publisher:
         """A publisher that so many nodes listen to."""
-        publisher = self.node.create_publisher(message_type, topic, qos)
+        publisher: Publisher = self.node.create_publisher(message_type, topic, qos)
         self.until(lambda: publisher.get_subscription_count() >= subscribers, f"{subscribers} subscribers of {topic}")
         return publisher
 
     def call(self, service_type: Any, name: str, request: Any = None) -> Any:
         """The answer of a service."""
-        client = self.node.create_client(service_type, name)
+        client: Client = self.node.create_client(service_type, name)
         self.until(client.service_is_ready, f"the service {name}")
         future = client.call_async(request or service_type.Request())
         self.until(future.done, f"an answer of {name}")
