@@ -19,7 +19,7 @@ from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.nodes.topics import publisher
 
-BURST = 10  # messages at most in one go: subscribers' queues hold fifty
+BURST = 10  # messages at most in one go: subscribers' queues are short
 PERIOD = 0.001  # s
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
 SUBSCRIBER_PATIENCE = 240.0  # s, then it is played to whoever listens; a first start of the nodes compiles kernels

@@ -21,7 +21,7 @@ from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import SimulatedPanda
 
 PERIOD = 0.001  # s, as the real robot's
-BURST = 10  # samples at most in one go: subscribers' queues hold fifty
+BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 FINGERS = ("finger_joint1", "finger_joint2")
 FINGER_POSITION = 0.02  # m

@@ -11,8 +11,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-# Best effort matches any publisher; fifty samples ride out a pause of 50 ms at 1 kHz.
-INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Best effort matches any publisher; 200 samples ride out a pause of the machine of 0.2 s at 1 kHz.
+INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 

@@ -144,7 +144,8 @@ def online(bag: Path, probe: Probe, nodes: Nodes) -> dict[str, list[Said]]:
     status = probe.diagnostics(played)
     assert [values_of(each)["rejected"] for each in status.values()] == ["2", "2"]
     assert nodes.wait("bag_player") == 0
-    probe.until(lambda: len(heard["panda_dynamics/o_t_ee"]) == COUNT + 2, "the last answers")
+    each_sample = [topic for topic in heard if topic.startswith("panda_dynamics")]
+    probe.until(lambda: all(len(heard[topic]) == COUNT + 2 for topic in each_sample), "the last answers")
     probe.spin(0.5)
     result = {topic: [said(message, message) for message in heard[topic]] for topic in STAMPED}
     for topic, leader in FOLLOWING.items():
