@@ -22,6 +22,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.jacobian import jacobian_sample
 from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.estimation.small_matrices import inverse
 from panda_dynamics_ros.robot import RobotDescription
 
 FORCE_STD, MOMENT_STD = 100.0, 20.0
@@ -55,35 +56,24 @@ class ContactWrench:
 
 @compiled
 def contact_wrench_step(table, flange, origin, variance, q, external, wrench, covariance):
-    """F (6,) and C (6, 6) of one state, in place: Gauss-Jordan elimination of the positive definite C^-1."""
+    """F (6,) and C (6, 6) of one state, in place."""
     n = q.shape[0]
-    J = np.empty((6, n))
+    J, information = np.empty((6, n)), np.empty((6, 6))
     jacobian_sample(table, flange, origin, q, J)
     for r in range(6):
         prior = FORCE_STD if r < 3 else MOMENT_STD
-        wrench[r] = 0.0
-        for i in range(n):
-            wrench[r] += J[r, i] * external[i] / variance[i]
         for c in range(r + 1):
             total = 1.0 / (prior * prior) if r == c else 0.0
             for i in range(n):
                 total += J[r, i] * J[c, i] / variance[i]
-            covariance[r, c] = covariance[c, r] = total
-    for k in range(6):  # in-place inverse; a positive definite matrix needs no pivoting
-        pivot = 1.0 / covariance[k, k]
-        for c in range(6):
-            if c != k:
-                covariance[k, c] *= pivot
-        wrench[k] *= pivot
+            information[r, c] = information[c, r] = total
+    covariance[:] = inverse(information)
+    wrench[:] = 0.0
+    for i in range(n):
+        weighted = external[i] / variance[i]
         for r in range(6):
-            if r != k:
-                factor = covariance[r, k]
-                for c in range(6):
-                    if c != k:
-                        covariance[r, c] -= factor * covariance[k, c]
-                covariance[r, k] = -factor * pivot
-                wrench[r] -= factor * wrench[k]
-        covariance[k, k] = pivot
+            for c in range(6):
+                wrench[r] += covariance[r, c] * J[c, i] * weighted
 
 
 class WrenchEstimator:

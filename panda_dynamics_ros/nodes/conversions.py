@@ -78,6 +78,12 @@ def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped
     return message
 
 
+def wrench_from_message(message: WrenchStamped) -> FloatArray:
+    """The wrench (6,), force first, of a WrenchStamped, N and N m."""
+    force, torque = message.wrench.force, message.wrench.torque
+    return np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+
+
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
     """Franka's O_T_EE: 16 floats, column-major."""
     return _array_message(("column", 4), ("row", 4), columns)

@@ -72,8 +72,7 @@ class DemoMonitor(Node):
             self.recording.covariance.append(np.array(message.data).reshape(10, 10))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        force, torque = message.wrench.force, message.wrench.torque
-        self.recording.wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        self.recording.wrench = conversions.wrench_from_message(message)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
