@@ -35,7 +35,8 @@ class Replay:
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
     external_torques: (N, n), N m, of the momentum observer; a payload counts as external.
     contact_wrench: (N, 6), N and N m, force first, in base axes: what at the flange explains the external torques.
-    touched_link: (N,), link 1..n that a contact is on, 0 while nothing touches the arm; a pick is a contact, too.
+    touched_link: (N,), link 1..n that a contact is on, 0 while nothing touches the arm; a pick is a contact, too,
+        until the payload is known.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed measured torque that neither the arm's model nor the payload explains;
         nan while the filters settle.
@@ -113,6 +114,7 @@ def replay(
                 carried = before
         if schedule.due(estimate, data.stamp[k]):
             published[k] = estimate
+            detector.carry(estimate.payload)  # what is known to be carried touches nothing
         external[k] = observer.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
         wrench[k] = wrenches.estimate(data.q[k], external[k]).wrench
         if (contact := detector.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])) is not None:
