@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts: when something touched the arm, which link, and until when.
 
-Detection and isolation as in Haddadin, De Luca, Albu-Schaeffer, "Robot Collisions: A Survey on Detection,
-Isolation, and Identification", IEEE T-RO 33(6), 2017: a contact on link i loads the joints 1 to i, so the last
-joint whose external torque is significant names the link. What is significant comes from the identified residual
-(`sudden_torque`).
+Detection, isolation and identification as in Haddadin, De Luca, Albu-Schaeffer, "Robot Collisions: A Survey on
+Detection, Isolation, and Identification", IEEE T-RO 33(6), 2017. What is sudden comes from the identified residual
+(`sudden_torque`), which link is touched from all joints (`contact_link`).
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.contact_link import LinkEvidence
+from panda_dynamics_ros.estimation.learnt_noise import squared_inertia
 from panda_dynamics_ros.estimation.positive_options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.estimation.sudden_torque import SuddenTorque
@@ -22,6 +23,8 @@ from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
 """How a contact ended: it let go; a change of the payload explains it; it stayed so long that it counts as carried."""
+RISEN = 1.05
+"""A contact that has become more sudden by this is looked at anew: the more its torques stand out, the better known."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,9 @@ class ContactOptions(PositiveOptions):
 
     Attributes
     ----------
-    threshold: standard deviations of the sudden part of a joint's external torque that make a contact.
-    link_threshold: the same, for a joint to count as loaded once there is a contact.
-    end_threshold: a contact has ended when no joint was beyond this for `quiet_s`.
-    link_time_s: how long after its detection a contact's link may move toward the tip, while its torque rises.
+    threshold: standard deviations of the sudden external torque of all joints together that make a contact.
+    end_threshold: a contact has ended when no joint's own was beyond this for `quiet_s`.
+    link_time_s: how long after its detection a contact's link may be named anew, while its torques rise.
     quiet_s: see above.
     longest_s: a contact that lasts longer counts as something carried, and is what later torques are compared with.
     bandwidth_hz: of the two low-pass filters on the external torques.
@@ -44,8 +46,7 @@ class ContactOptions(PositiveOptions):
     ArgumentError: a value is not a positive number.
     """
 
-    threshold: float = 5.75
-    link_threshold: float = 3.0
+    threshold: float = 5.25
     end_threshold: float = 2.5
     link_time_s: float = 0.1
     quiet_s: float = 0.1
@@ -61,8 +62,8 @@ class Contact:
     Attributes
     ----------
     start: s, stamp of the sample at which it was detected.
-    link: 1..n, the last that is loaded significantly; the contact is there or further out.
-    torques: (n,), N m, what it adds to the external torques; of the last sample that named another link.
+    link: 1..n, the one on which a force explains the torques best.
+    torques: (n,), N m, what it adds to the external torques, as of when the link was named.
     end: s, stamp at which the torques had been back for `quiet_s`; None while it lasts.
     ended_by: "released", "payload", "steady"; empty while it lasts.
     """
@@ -96,15 +97,17 @@ class ContactDetector:
         self.options = ContactOptions.of(options)
         self._regression = MomentumRegression(robot, "flange", self.options.bandwidth_hz)
         self._sudden = SuddenTorque(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
+        self._links = LinkEvidence(robot)
         self._payload = self._payload_before = np.zeros(10)
         self._carries = False
-        self._regressor = np.zeros((robot.n, 10))
-        self._stamp, self._last_loud = -math.inf, -math.inf
+        self._regressor, self._inertia = np.zeros((robot.n, 10)), np.zeros(robot.n)
+        self._table = robot.table
+        self._stamp, self._last_loud, self._named_at = -math.inf, -math.inf, 0.0
         self._settled = False
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
         self.ratio = 0.0
-        """Of the last sample: the largest sudden torque, in standard deviations; what `threshold` is compared with."""
+        """Of the last sample: how sudden its external torques are together; what `threshold` is compared with."""
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is part of the arm; one of zero mass for none.
@@ -134,11 +137,12 @@ class ContactDetector:
         if not self._settled:
             self._settle(stamp, external)
             return None
-        self.ratio = self._sudden.update(stamp, external, dq)
+        squared_inertia(self._table, q, self._inertia)
+        self.ratio = self._sudden.update(stamp, external, dq, self._inertia)
         if self._lasting is not None:
-            self._follow(stamp)
+            self._follow(stamp, q)
         elif self.ratio > self.options.threshold:
-            self._begin(stamp)
+            self._begin(stamp, q)
         return self._lasting
 
     @property
@@ -152,19 +156,20 @@ class ContactDetector:
         self._settled = self._regression.settled
         self._sudden.start(stamp, external)
 
-    def _begin(self, stamp: float) -> None:
+    def _begin(self, stamp: float, q: FloatArray) -> None:
         self._sudden.freeze()
-        self._last_loud, self._payload_before = stamp, self._payload
-        self.contact = Contact(stamp, self._loaded_link(), self._sudden.jump.copy())
+        self._last_loud, self._payload_before, self._named_at = stamp, self._payload, self.ratio
+        self.contact = Contact(stamp, self._touched_link(q), self._sudden.jump.copy())
 
-    def _follow(self, stamp: float) -> None:
+    def _follow(self, stamp: float, q: FloatArray) -> None:
         contact = self._lasting
         assert contact is not None
-        if stamp - contact.start <= self.options.link_time_s:
-            link = self._loaded_link()
-            if link > contact.link:
+        if stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at:
+            self._named_at = self.ratio
+            link = self._touched_link(q)
+            if link != contact.link:
                 self.contact = replace(contact, link=link, torques=self._sudden.jump.copy())
-        if self.ratio > self.options.end_threshold:
+        if self._sudden.largest > self.options.end_threshold:
             self._last_loud = stamp
         if stamp - self._last_loud > self.options.quiet_s:
             self._end(stamp, PAYLOAD if self._payload_explains() else RELEASED)
@@ -181,8 +186,5 @@ class ContactDetector:
         change = self._regressor @ (self._payload - self._payload_before)
         return bool((np.abs(change) > self.options.end_threshold * self._sudden.std).any())
 
-    def _loaded_link(self) -> int:
-        """The last joint whose torque is significant, or the one whose is most so."""
-        ratio = np.abs(self._sudden.jump) / self._sudden.std
-        loaded = np.flatnonzero(ratio > self.options.link_threshold)
-        return int(loaded[-1] if loaded.size else np.argmax(ratio)) + 1
+    def _touched_link(self, q: FloatArray) -> int:
+        return self._links.link(q, self._sudden.jump, self._sudden.std)

@@ -8,12 +8,15 @@ the difference e = s - m has the variance that the process gives it,
     v = sigma^2 (1 - 2 exp(-L/tau) tau/(tau + T) + tau/(tau + T)),
 
 whatever s is about: an offset or a payload that nobody told of cancels. Two things come on top.
-- Noise of the sensors and vibration, which the residual model does not have: learnt, as the mean of e^2, where that
-  is more than v.
+- Noise of the sensors and vibration, which the residual model does not have: learnt, as what e^2 has beyond v, and
+  more of it the more inertia a joint moves (`learnt_noise`).
 - Friction. An error of Coulomb friction changes sign with the velocity: to e it adds (sigma/2)^2 (c - c_m)^2, where
   c is tanh(dq / .05 rad/s) through the filters of s, and c_m what m is of s. A joint that stands still or goes
   steadily has none of it.
 While a contact lasts the mean is frozen, L grows, and v with it.
+
+A contact loads several joints as a rule. With z = e / std of each joint, (sum z^4)^(1/4) is the largest where one
+stands out and a fifth more where two do alike; of noise it is hardly more than the largest, as a sum of squares is.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.estimation.learnt_noise import MEANS, learn_noise, noise_parts, start_noise, velocity_noise_gain
 from panda_dynamics_ros.robot import ResidualModel
 
-LAG, MEAN_TIME = 0.05, 0.03
+LAG, MEAN_TIME = 0.045, 0.02
 """s: a contact has this long to show before it becomes part of what it is compared with; time constant of the mean."""
 SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
@@ -34,9 +38,8 @@ NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 OUTLIER = 9.0  # e^2 over its variance, of which no more is learnt: three sigma
 REVERSAL_SHARE, TRANSITION = 0.5, 0.05  # of sigma; rad/s
 
-# Rows of `memory`: the means of s and c, the noise's variance, two poles of the low-pass filter for c, and the mean
-# of s without a lag.
-_S, _C, _NOISE, _FIRST, _SECOND, _RECENT = 0, 1, 2, 3, 4, 5
+# Rows of `memory`: the means of s and c, two poles of the low-pass filter for c, and the mean of s without a lag.
+_S, _C, _FIRST, _SECOND, _RECENT = 0, 1, 2, 3, 4
 # Entries of `clock`: delay line's first slot and length, stamp of the last s taken into the mean, time of learning.
 _HEAD, _COUNT, _MEAN_STAMP, _LEARNT = 0, 1, 2, 3
 
@@ -72,10 +75,11 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 
 @compiled
-def sudden_torque_step(stamp, dt, frozen, s, dq, w, sigma, tau, line, clock, memory, jump, std):
-    """e (n,) and its standard deviation (n,), in place; returns the largest ratio. `frozen`: s since it was, or < 0."""
+def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
+    """e (n,) and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s since it was, or < 0."""
     n = s.shape[0]
-    a, b, largest = math.exp(-w * dt), math.exp(-dt / MEAN_TIME), 0.0
+    a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
+    prior, fourth = velocity_noise_gain(w, dt), 0.0
     learning = 1.0 - math.exp(-dt / min(NOISE_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
     for i in range(n):
         sign = math.tanh(dq[i] / TRANSITION)
@@ -83,18 +87,21 @@ def sudden_torque_step(stamp, dt, frozen, s, dq, w, sigma, tau, line, clock, mem
         memory[_SECOND, i] = memory[_FIRST, i] + a * (memory[_SECOND, i] - memory[_FIRST, i])
         memory[_RECENT, i] = s[i] + b * (memory[_RECENT, i] - s[i])
         e = s[i] - memory[_S, i]
+        if noise[i, 0] == 0.0:
+            start_noise(noise[i], h[i], sigma[i] * sigma[i])
         least = drift_variance(sigma[i], tau[i], LAG)
-        drift = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0))
+        grown = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0)) - least
+        steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
-        variance = drift + max(memory[_NOISE, i] - least, 0.0) + turned * turned
+        variance = steady + inertial * h[i] + grown + turned * turned
         if frozen < 0.0:
-            memory[_NOISE, i] += learning * (min(e * e, OUTLIER * variance) - memory[_NOISE, i])
+            learn_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
         jump[i], std[i] = e, math.sqrt(variance)
-        largest = max(largest, abs(e) / std[i])
+        fourth += (e * e / variance) ** 2
     if frozen < 0.0:
         clock[_LEARNT] += dt
         delayed_mean(stamp, s, line, clock, memory)
-    return largest
+    return math.sqrt(math.sqrt(fourth))
 
 
 class SuddenTorque:
@@ -110,8 +117,8 @@ class SuddenTorque:
         n = len(residual.std)
         # Copies: numba would compile anew for arrays that cannot be written to.
         self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
-        self._memory, self._line, self._clock = np.zeros((6, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(4)
-        self._memory[_NOISE] = residual.std**2
+        self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(4)
+        self._noise = np.zeros((n, MEANS))
         self.jump, self.std = np.zeros(n), residual.std.copy()
         self._stamp = math.nan
         self._frozen_since = math.nan
@@ -139,12 +146,20 @@ class SuddenTorque:
         self._memory[_RECENT] += change
         self._line[:, : len(change)] += change
 
-    def update(self, stamp: float, external: FloatArray, dq: FloatArray) -> float:
-        """Take the external torques (n,), N m, and velocities at `stamp`, s; returns the largest of |jump| / std."""
+    def update(self, stamp: float, external: FloatArray, dq: FloatArray, inertia: FloatArray) -> float:
+        """Take the external torques (n,), N m, and velocities at `stamp`, s; returns how sudden they are together.
+
+        inertia: (n,), kg^2 m^4, `squared_inertia` of the posture.
+        """
         dt, self._stamp = stamp - self._stamp, stamp
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
-        largest: float = sudden_torque_step(
-            stamp, dt, frozen, external, dq, self._pole, self._sigma, self._tau,
-            self._line, self._clock, self._memory, self.jump, self.std,
+        together: float = sudden_torque_step(
+            stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
+            self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip
-        return largest
+        return together
+
+    @property
+    def largest(self) -> float:
+        """Of the joints' |jump| / std."""
+        return float(np.abs(self.jump / self.std).max())

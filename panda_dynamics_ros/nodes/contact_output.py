@@ -25,8 +25,9 @@ DEFAULTS = ContactOptions()
 def rehearse_contacts(robot: RobotModel, q: FloatArray) -> None:
     """Compile what `ContactOutput` needs, or load what was compiled before, at the configuration q (n,)."""
     detector = ContactDetector(robot)
-    for k in range(150):
-        detector.update(0.001 * k, q, 0.0 * q, 0.0 * q)
+    push = 100.0 * robot.residual.std  # a contact, too: naming its link is code of its own
+    for k in range(200):
+        detector.update(0.001 * k, q, 0.0 * q, push if k > 150 else 0.0 * q)
     WrenchEstimator(robot).estimate(q, 0.0 * q)
 
 
@@ -38,8 +39,8 @@ class ContactOutput:
     wrench: that of the last sample, or None before the first.
     contact: the last contact, which may last, or None.
 
-    `largest_ratio` in the diagnostics is the largest sudden torque since the start that was no contact, in standard
-    deviations: what `contact_threshold` has to be above on this arm.
+    `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
+    standard deviations: what `contact_threshold` has to be above on this arm.
     """
 
     def __init__(self, node: Node, samples: JointStateInput, observer: MomentumObserver) -> None:
@@ -48,7 +49,7 @@ class ContactOutput:
             node,
             "contact_threshold",
             DEFAULTS.threshold,
-            "Sudden external torque of a joint that makes a contact, in its standard deviations.",
+            "Sudden external torques that make a contact, all joints together, in standard deviations.",
             3.0,
             100.0,
         )

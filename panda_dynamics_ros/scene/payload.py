@@ -16,7 +16,6 @@ LABEL_HEIGHT = 0.035  # m
 CENTRE: Colour = (0.85, 0.20, 0.10, 1.0)
 DOUBT: Colour = (0.95, 0.55, 0.10, 0.30)
 BODY: Colour = (0.20, 0.45, 0.85, 0.40)
-GUESS: Colour = (0.20, 0.45, 0.85, 0.12)
 MOMENTS = [4, 7, 9]  # Ixx, Iyy, Izz in the inertial vector
 TEXT: Colour = (0.10, 0.12, 0.15, 1.0)
 
@@ -29,24 +28,24 @@ def is_carried(estimate: PayloadEstimate) -> bool:
 def payload_shapes(estimate: PayloadEstimate) -> tuple[Shape, ...]:
     """CoM, its two-sigma ellipsoid, the equivalent box and the mass in words, in the flange frame; layer `payload`.
 
-    Nothing where nothing is carried. The box is faint while the data has not told the moments of inertia.
+    Nothing where nothing is carried; no box while the data, or a known shape, has not told the moments of inertia.
     """
     if not is_carried(estimate):
         return ()
     com, place = estimate.com, translation(estimate.com)
-    axes, edges = equivalent_box(estimate.inertia, estimate.mass)
     turned, deviations = principal_deviations(com_covariance(estimate.mass, com, estimate.covariance))
     length = float(np.linalg.norm(com))
-    colour = BODY if estimate.identifiable[MOMENTS].all() else GUESS
     mass = f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"
     shapes: list[Shape] = [
         Ellipsoid("payload/com", "flange", place, CENTRE, np.full(3, 0.011)),
         Ellipsoid(
             "payload/doubt", "flange", _turned(place, turned), DOUBT, np.clip(2.0 * deviations, SMALLEST, LARGEST)
         ),
-        Box("payload/box", "flange", _turned(place, axes), colour, edges),
         Label("payload/mass", "flange", translation(com + np.array([0.0, 0.0, 0.08])), TEXT, mass, LABEL_HEIGHT),
     ]
+    if estimate.identifiable[MOMENTS].all():
+        axes, edges = equivalent_box(estimate.inertia, estimate.mass)
+        shapes.append(Box("payload/box", "flange", _turned(place, axes), BODY, edges))
     if length > SMALLEST:
         shapes.append(Cylinder("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
     return tuple(shapes)

@@ -12,6 +12,7 @@ from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from benchmarks.payload.baselines import BatchLeastSquares, ForgettingLeastSquares, GravityOnly
+from benchmarks.payload.bound import PRIOR, covariance
 from benchmarks.payload.incidents import noticed
 from benchmarks.payload.methods import Answer
 from benchmarks.payload.samples import Samples, body
@@ -137,3 +138,13 @@ def test_the_best_baseline_is_the_one_to_beat() -> None:
     }
     ratios = {name: ratio for _, name, ratio in comparisons(cells)}
     assert ratios == {"mass_rmse": pytest.approx(1.5), "com_median": pytest.approx(0.5)}
+
+
+def test_the_bound_is_that_of_generalised_least_squares(rng):
+    """Against the inverse of the disturbance's whole covariance, sample by sample."""
+    Y, std, decay = rng.normal(size=(40, 2, 10)), np.array([0.3, 0.7]), np.array([0.9, 0.6])
+    information = np.diag(1.0 / PRIOR**2)
+    lag = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
+    for j in range(2):
+        information += Y[:, j].T @ np.linalg.inv(std[j] ** 2 * decay[j] ** lag) @ Y[:, j]
+    np.testing.assert_allclose(covariance(Y, std, decay), np.linalg.inv(information), rtol=1e-8, atol=1e-12)

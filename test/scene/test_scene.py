@@ -107,11 +107,10 @@ def test_payload_and_equivalent_box_are_where_the_payload_is(panda: pdr.RobotMod
     assert np.linalg.det(box.T[:3, :3]) == pytest.approx(1.0)
 
 
-def test_the_box_of_an_inertia_that_nobody_knows_is_faint() -> None:
-    known, guessed = (
-        by_name(payload_shapes(estimate_of(1.0, identifiable=flag)))["payload/box"] for flag in (True, False)
-    )
-    assert guessed.colour[3] < 0.5 * known.colour[3]
+def test_an_inertia_that_nobody_knows_has_no_box() -> None:
+    """Until the data tells, it is the prior's, made consistent: of 1 kg that may be a plank of half a metre."""
+    known, unknown = (by_name(payload_shapes(estimate_of(1.0, identifiable=flag))) for flag in (True, False))
+    assert known.keys() - unknown.keys() == {"payload/box"}
 
 
 def test_the_box_of_a_thin_rod_is_thin() -> None:
