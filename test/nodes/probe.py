@@ -21,6 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 DEEP = QoSProfile(depth=1000)  # reliable, volatile: what a subscriber gets who asks for nothing special
 # Parameters that every node has, or that rclpy describes in its own words.
 ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
+HEARD = 0.1  # s, in which a service hears of a client that has heard of it
 PATIENCE = 30.0  # s, for what a node does at once; the first start on a machine compiles the kernels
 
 Ready = Callable[[dict[str, str]], object]
@@ -35,6 +36,7 @@ class Probe:
         self._executor = _executor()
         self._executor.add_node(self.node)
         self._diagnostics: dict[str, list[DiagnosticStatus]] = {}
+        self._clients: dict[str, Client] = {}
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, DEEP)
 
     def __enter__(self) -> Probe:
@@ -75,12 +77,19 @@ class Probe:
 
     def call(self, service_type: Any, name: str, request: Any = None) -> Any:
         """The answer of a service."""
-        client: Client = self.node.create_client(service_type, name)
+        client = self._client(service_type, name)
         self.until(client.service_is_ready, f"the service {name}")
         future = client.call_async(request or service_type.Request())
         self.until(future.done, f"an answer of {name}")
-        self.node.destroy_client(client)
         return future.result()
+
+    def _client(self, service_type: Any, name: str) -> Client:
+        """One for all calls: a service drops its answer when it has not yet heard of the client, which is never told."""
+        if name not in self._clients:
+            client = self._clients[name] = self.node.create_client(service_type, name)
+            self.until(client.service_is_ready, f"the service {name}")
+            self.spin(HEARD)
+        return self._clients[name]
 
     def described(self, node: str) -> dict[str, ParameterDescriptor]:
         """How a node describes its parameters, but for those that every node has."""
