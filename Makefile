@@ -46,14 +46,14 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy panda_dynamics_ros test
 
-# Nodes want the machine for themselves; all other tests share it by two processes. With PYTEST_ARGS, just those.
+# Two processes each; what computes all the time comes first, and nodes have the machine for themselves. With PYTEST_ARGS, just those.
 PYTEST := PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest
 test: $(VENV)/.test lint
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else
 	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
-	$(PYTEST) test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
+	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
 endif
 
 bench: $(VENV)/.test
