@@ -19,6 +19,9 @@ CHANGED = "something changed"
 ESTIMATING = "estimating"
 STANDSTILL = "standing still, holding"
 
+STAMP_RESOLUTION = 1e-6
+"""s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class ChangeEvent:

@@ -20,6 +20,7 @@ from panda_dynamics_ros.estimation.payload_estimate import (
     CHANGED,
     ESTIMATING,
     SETTLING,
+    STAMP_RESOLUTION,
     STANDSTILL,
     WAITING,
     ChangeEvent,
@@ -30,9 +31,6 @@ from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.published_estimate import published_estimate
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
-
-STAMP_RESOLUTION = 1e-6
-"""s: what is left of a stamp since 1970 in a double is 0.24 microseconds."""
 
 ONE_CHANGE = 0.5
 """s: changes of one kind that are closer together than this are one event."""

@@ -26,8 +26,7 @@ from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
 from panda_dynamics_ros.estimation.gated_regressors import GatedRegressors
 from panda_dynamics_ros.estimation.motion_meter import MotionMeter
-from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
-from panda_dynamics_ros.estimation.payload_estimator import STAMP_RESOLUTION
+from panda_dynamics_ros.estimation.payload_estimate import STAMP_RESOLUTION, ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.payload_segment import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.published_estimate import published_estimate

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import math
 
-from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
+from panda_dynamics_ros.estimation.payload_estimate import STAMP_RESOLUTION, ChangeEvent, PayloadEstimate
 
 PERIOD = 0.02
 """s, of publication, where the user says nothing else."""
-
-STAMP_ROUNDING = 1e-6
-"""s: seconds since 1970 in a double are a quarter of a microsecond apart."""
 
 
 class PublicationSchedule:
@@ -30,7 +27,7 @@ class PublicationSchedule:
         if estimate.stamp != stamp:
             return False  # the sample was only filtered, or left out for its stamp
         changed = estimate.event is not None and estimate.event is not self._event
-        if not changed and 0.0 <= stamp - self._published < self.period - STAMP_ROUNDING:
+        if not changed and 0.0 <= stamp - self._published < self.period - STAMP_RESOLUTION:
             return False
         self._published, self._event = stamp, estimate.event or self._event
         return True

@@ -84,7 +84,7 @@ class Probe:
         return future.result()
 
     def _client(self, service_type: Any, name: str) -> Client:
-        """One for all calls: a service drops its answer when it has not yet heard of the client, which is never told."""
+        """One for all calls: a service drops its answer while it has not heard of the client, which is never told."""
         if name not in self._clients:
             client = self._clients[name] = self.node.create_client(service_type, name)
             self.until(client.service_is_ready, f"the service {name}")
