@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView
 
 ROBOT = "panda"
+LIGHTEST = 0.1  # kg, whose centre of mass is shown
 INPUT, ESTIMATE, CONTACT = "payload_estimator: input", "payload_estimator: estimate", "panda_dynamics: contact"
 
 
@@ -46,7 +47,7 @@ def live_rows(recording: Recording, elapsed: float, duration: float) -> list[tup
         estimate = estimate_at(recording, len(recording.covariance) - 1)
         rows.append(("payload mass", f"{estimate.mass:6.3f} ± {2.0 * estimate.std[0]:.3f} kg"))
         com = "  ".join(f"{1e3 * c:6.1f}" for c in estimate.com)
-        known = estimate.mass > 0.1 and estimate.com_std.max() < 0.1
+        known = estimate.mass > LIGHTEST and estimate.com_std.max() < 0.1
         rows.append(("centre of mass", f"{com} mm" if known else "not identifiable"))
         rows.append(("status", estimate.status))
     began = recording.joint_states[0][0]
@@ -176,8 +177,8 @@ def _rows(summary: dict[str, Any], truth: InertialParameters, last: PayloadEstim
         ),
     ]
     for event in summary["events"]:
-        com = "  ".join(f"{1e3 * c:.0f}" for c in event["com_after_2s"])
-        rows.append(
-            (f"{event['stamp']:7.3f} s", f"{event['kind']}; 2 s later {event['mass_after_2s']:.3f} kg, CoM {com} mm")
-        )
+        mass, com = event["mass_after_2s"], "  ".join(f"{1e3 * c:.0f}" for c in event["com_after_2s"])
+        # A mass of next to nothing has its centre anywhere.
+        where = f", CoM {com} mm" if mass > LIGHTEST else ""
+        rows.append((f"{event['stamp']:7.3f} s", f"{event['kind']}; 2 s later {mass:.3f} kg{where}"))
     return rows
