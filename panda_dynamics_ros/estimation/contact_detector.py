@@ -63,7 +63,8 @@ class Contact:
     ----------
     start: s, stamp of the sample at which it was detected.
     link: 1..n, the one on which a force explains the torques best.
-    torques: (n,), N m, what it adds to the external torques, as of when the link was named.
+    torques: (n,), N m, what it adds to the external torques: as of when the link was named, while it lasts; then as
+        of when they stood out most in the first `link_time_s`.
     end: s, stamp at which the torques had been back for `quiet_s`; None while it lasts.
     ended_by: "released", "payload", "steady"; empty while it lasts.
     """
@@ -100,7 +101,7 @@ class ContactDetector:
         self._links = LinkEvidence(robot)
         self._payload = self._payload_before = np.zeros(10)
         self._carries = False
-        self._regressor, self._inertia = np.zeros((robot.n, 10)), np.zeros(robot.n)
+        self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
         self._table = robot.table
         self._stamp, self._last_loud, self._named_at = -math.inf, -math.inf, 0.0
         self._settled = False
@@ -158,17 +159,16 @@ class ContactDetector:
 
     def _begin(self, stamp: float, q: FloatArray) -> None:
         self._sudden.freeze()
-        self._last_loud, self._payload_before, self._named_at = stamp, self._payload, self.ratio
-        self.contact = Contact(stamp, self._touched_link(q), self._sudden.jump.copy())
+        self._last_loud, self._payload_before = stamp, self._payload
+        self.contact = Contact(stamp, self._touched_link(q), self._torques)
 
     def _follow(self, stamp: float, q: FloatArray) -> None:
         contact = self._lasting
         assert contact is not None
         if stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at:
-            self._named_at = self.ratio
             link = self._touched_link(q)
             if link != contact.link:
-                self.contact = replace(contact, link=link, torques=self._sudden.jump.copy())
+                self.contact = replace(contact, link=link, torques=self._torques)
         if self._sudden.largest > self.options.end_threshold:
             self._last_loud = stamp
         if stamp - self._last_loud > self.options.quiet_s:
@@ -178,7 +178,7 @@ class ContactDetector:
 
     def _end(self, stamp: float, ended_by: str) -> None:
         assert self.contact is not None
-        self.contact = replace(self.contact, end=stamp, ended_by=ended_by)
+        self.contact = replace(self.contact, torques=self._torques, end=stamp, ended_by=ended_by)
         self._sudden.resume()
 
     def _payload_explains(self) -> bool:
@@ -187,4 +187,5 @@ class ContactDetector:
         return bool((np.abs(change) > self.options.end_threshold * self._sudden.std).any())
 
     def _touched_link(self, q: FloatArray) -> int:
+        self._named_at, self._torques = self.ratio, self._sudden.jump.copy()
         return self._links.link(q, self._sudden.jump, self._sudden.std)

@@ -8,15 +8,17 @@ the difference e = s - m has the variance that the process gives it,
     v = sigma^2 (1 - 2 exp(-L/tau) tau/(tau + T) + tau/(tau + T)),
 
 whatever s is about: an offset or a payload that nobody told of cancels. Two things come on top.
-- Noise of the sensors and vibration, which the residual model does not have: learnt, as what e^2 has beyond v, and
-  more of it the more inertia a joint moves (`learnt_noise`).
+- Noise of the sensors and vibration, which the residual model does not have: learnt while the arm moves, as what e^2
+  has beyond v, and more of it the more inertia a joint moves (`learnt_noise`). At a standstill there is less of it, and
+  what is learnt there would make a contact of the next motion.
 - Friction. An error of Coulomb friction changes sign with the velocity: to e it adds (sigma/2)^2 (c - c_m)^2, where
   c is tanh(dq / .05 rad/s) through the filters of s, and c_m what m is of s. A joint that stands still or goes
   steadily has none of it.
 While a contact lasts the mean is frozen, L grows, and v with it.
 
 A contact loads several joints as a rule. With z = e / std of each joint, (sum z^4)^(1/4) is the largest where one
-stands out and a fifth more where two do alike; of noise it is hardly more than the largest, as a sum of squares is.
+stands out and a fifth more where two do alike. The noise of all the others hardly adds to it, as it would to a sum of
+squares.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ LAG, MEAN_TIME = 0.045, 0.02
 """s: a contact has this long to show before it becomes part of what it is compared with; time constant of the mean."""
 SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
-"""s: memory of the noise, and how long its first guess (sigma) counts."""
+"""s of motion: memory of the noise, and how long its first guess (sigma) counts."""
+MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
 OUTLIER = 9.0  # e^2 over its variance, of which no more is learnt: three sigma
 REVERSAL_SHARE, TRANSITION = 0.5, 0.05  # of sigma; rad/s
 
@@ -80,6 +83,7 @@ def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
     prior, fourth = velocity_noise_gain(w, dt), 0.0
+    learns = frozen < 0.0 and np.abs(dq).max() > MOVING
     learning = 1.0 - math.exp(-dt / min(NOISE_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
     for i in range(n):
         sign = math.tanh(dq[i] / TRANSITION)
@@ -94,12 +98,13 @@ def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
         variance = steady + inertial * h[i] + grown + turned * turned
-        if frozen < 0.0:
+        if learns:
             learn_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
         jump[i], std[i] = e, math.sqrt(variance)
         fourth += (e * e / variance) ** 2
-    if frozen < 0.0:
+    if learns:
         clock[_LEARNT] += dt
+    if frozen < 0.0:
         delayed_mean(stamp, s, line, clock, memory)
     return math.sqrt(math.sqrt(fourth))
 

@@ -8,7 +8,7 @@ from panda_dynamics_ros.estimation.sudden_torque import LAG, SuddenTorque, drift
 from panda_dynamics_ros.robot import ResidualModel
 
 STEP, POLE = 1e-3, 2.0 * np.pi * 10.0
-STEADY = np.zeros(2)
+STEADY = np.full(2, 0.5)  # rad/s: moving, and not turning around
 INERTIA = np.ones(2)
 
 
@@ -93,14 +93,26 @@ def test_noise_that_grows_with_inertia_is_expected(residual, rng):
 
 def test_friction_that_turns_is_expected_and_standing_still_is_not_turning(residual):
     quiet = np.zeros((2000, 2))
-    _, still, _ = run(SuddenTorque(residual, POLE), quiet, 0.004 * np.sign(np.sin(np.arange(2000.0)))[:, None] + quiet)
+    noise = 0.004 * np.sign(np.sin(np.arange(2000.0)))[:, None]
+    _, still, _ = run(SuddenTorque(residual, POLE), quiet, noise + quiet)
+    np.testing.assert_allclose(still[10:], still[[9]].repeat(1990, axis=0), rtol=0.01)
     speed = np.where(np.arange(2000) < 1000, 0.5, -0.5)
     turning = np.column_stack((speed, np.full(2000, 0.5)))
     _, std, _ = run(SuddenTorque(residual, POLE), quiet, turning)
     assert std[1040, 0] > 1.5 * std[990, 0]
     # The first guess of the noise wears off all the time, at a rate of 1 / (1.3 s) here.
     np.testing.assert_allclose(std[1040, 1], std[990, 1], rtol=0.05)
-    np.testing.assert_allclose(std[-1], still[-1], rtol=0.01)
+    _, steady, _ = run(SuddenTorque(residual, POLE), quiet)
+    np.testing.assert_allclose(std[-1], steady[-1], rtol=0.01)
+
+
+def test_a_long_standstill_makes_no_contact_of_the_next_motion(residual, rng):
+    """20 s without any noise, twice the memory, then motion with drift and noise of the residual's size."""
+    moved = drift(residual, 4000, rng) + 0.5 * residual.std * rng.normal(size=(4000, 2))
+    torques = np.vstack([np.tile(moved[0], (20_000, 1)), moved])
+    dq = np.vstack([np.zeros((20_000, 2)), np.full((4000, 2), 0.5)])
+    _, _, sudden = run(SuddenTorque(residual, POLE), torques, dq)
+    assert sudden[20_000:].max() < 5.25
 
 
 def test_a_frozen_comparison_stays_and_becomes_less_certain(residual):
