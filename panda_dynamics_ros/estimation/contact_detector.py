@@ -18,6 +18,7 @@ from panda_dynamics_ros.estimation.contact_link import LinkEvidence
 from panda_dynamics_ros.estimation.learnt_noise import squared_inertia
 from panda_dynamics_ros.estimation.positive_options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.steady_load import SteadyLoad
 from panda_dynamics_ros.estimation.sudden_torque import SuddenTorque
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
@@ -37,7 +38,7 @@ class ContactOptions(PositiveOptions):
     end_threshold: a contact has ended when no joint's own was beyond this for `quiet_s`.
     link_time_s: how long after its detection a contact's link may be named anew, while its torques rise.
     quiet_s: see above.
-    longest_s: a contact that lasts longer counts as something carried, and is what later torques are compared with.
+    longest_s: a contact that lasts longer counts as something carried, whose torques are expected from then on.
     bandwidth_hz: of the two low-pass filters on the external torques.
     max_gap_s: a longer silence, or a longer step back, restarts the filters.
 
@@ -99,8 +100,9 @@ class ContactDetector:
         self._regression = MomentumRegression(robot, "flange", self.options.bandwidth_hz)
         self._sudden = SuddenTorque(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
         self._links = LinkEvidence(robot)
+        self._load = SteadyLoad(robot.residual)
         self._payload = self._payload_before = np.zeros(10)
-        self._carries = False
+        self._known = np.zeros(10)  # the payload that was told of, and what has stayed on so long that it is carried
         self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
         self._table = robot.table
         self._stamp, self._last_loud, self._named_at = -math.inf, -math.inf, 0.0
@@ -115,10 +117,8 @@ class ContactDetector:
 
         That is no contact. A contact that ends with it was this payload being picked up or put down.
         """
-        change = payload.vector - self._payload
-        self._payload, self._carries = payload.vector, payload.mass > 0.0
-        if self._lasting is None:
-            self._sudden.shift(self._regressor @ change)
+        self._payload = payload.vector
+        self._count_as_carried(payload.vector)
 
     def update(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Contact | None:
         """The contact that lasts after a sample at `stamp` s, or None.
@@ -134,13 +134,14 @@ class ContactDetector:
             self._settled = False
         self._stamp = stamp
         self._regressor, y = self._regression.step(dt, q, dq, tau)
-        external = self._regressor @ self._payload - y if self._carries else -y
+        external = self._regressor @ self._known - y
         if not self._settled:
             self._settle(stamp, external)
             return None
         squared_inertia(self._table, q, self._inertia)
         self.ratio = self._sudden.update(stamp, external, dq, self._inertia)
         if self._lasting is not None:
+            self._load.add(dt, self._regressor, self._sudden.jump)
             self._follow(stamp, q)
         elif self.ratio > self.options.threshold:
             self._begin(stamp, q)
@@ -159,6 +160,7 @@ class ContactDetector:
 
     def _begin(self, stamp: float, q: FloatArray) -> None:
         self._sudden.freeze()
+        self._load.start()
         self._last_loud, self._payload_before = stamp, self._payload
         self.contact = Contact(stamp, self._touched_link(q), self._torques)
 
@@ -180,6 +182,13 @@ class ContactDetector:
         assert self.contact is not None
         self.contact = replace(self.contact, torques=self._torques, end=stamp, ended_by=ended_by)
         self._sudden.resume()
+        if ended_by == STEADY:
+            self._count_as_carried(self._known + self._load.vector)
+
+    def _count_as_carried(self, known: FloatArray) -> None:
+        change, self._known = known - self._known, known
+        if self._lasting is None:
+            self._sudden.shift(self._regressor @ change)
 
     def _payload_explains(self) -> bool:
         """Whether the payload has changed by as much as a contact's end is worth since the contact began."""
