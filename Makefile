@@ -46,7 +46,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy panda_dynamics_ros test
 
-# Two processes each; what computes all the time comes first, and nodes have the machine for themselves. With PYTEST_ARGS, just those.
+# Nodes do not share the machine with what computes all the time. With PYTEST_ARGS, just those.
 PYTEST := PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest
 test: $(VENV)/.test lint
 ifdef PYTEST_ARGS

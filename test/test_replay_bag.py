@@ -20,6 +20,7 @@ from panda_dynamics_ros.replay_bag import TOPICS, topics, write_replay
 from panda_dynamics_ros.replay_bag.markers import MARKER_ARRAY, SceneSerialiser
 from panda_dynamics_ros.scene import Scene
 from panda_dynamics_ros.scene.drawing import ADD, ARROW, CUBE, DELETE, SPHERE
+from panda_dynamics_ros.scene.payload import MOMENTS
 from panda_dynamics_ros.scene.shapes import Ellipsoid, Shape
 from panda_dynamics_ros.stamps import to_seconds
 
@@ -134,7 +135,7 @@ def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, res
     estimate = result.estimates[np.searchsorted(result.published, 1400, side="right") - 1]
     types = {marker.type for marker in payload[-1].markers}
     assert SPHERE in types
-    assert (CUBE in types) is bool(estimate.identifiable[[4, 7, 9]].all())
+    assert (CUBE in types) is bool(estimate.identifiable[MOMENTS].all())
     words = [marker.text for marker in payload[-1].markers if marker.text]
     assert words == [f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"]
 

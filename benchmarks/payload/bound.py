@@ -18,10 +18,11 @@ from benchmarks.payload.arms import published
 from benchmarks.payload.samples import TIMES, Samples, body
 from benchmarks.payload.zero_phase import EDGE, EVERY, STEP, smooth
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
 from panda_dynamics_ros.simulation import Realism
 
-PRIOR = np.array([3.0, *[0.5] * 3, *[0.05] * 6])
-"""kg, kg m, kg m^2: standard deviations of what a gripper may hold, so that a second of motion has a bound at all."""
+PRIOR = EstimatorOptions().spread
+"""(10,): what is known beforehand, the same as the payload estimator's."""
 DRAWS = 2000
 
 
@@ -64,9 +65,8 @@ def main() -> None:
                 variances.append(found[0, 0])
                 drawn = truth.vector + rng.multivariate_normal(np.zeros(10), found, DRAWS)
                 com_errors.append(np.linalg.norm(drawn[:, 1:4] / drawn[:, :1] - truth.com, axis=1))
-        if variances:
-            mass, com = np.sqrt(np.mean(variances)), np.median(np.concatenate(com_errors))
-            print(f"after {time:4g} s  {1e3 * mass:5.1f} g  {1e3 * com:5.1f} mm")
+        mass, com = np.sqrt(np.mean(variances)), np.median(np.concatenate(com_errors))
+        print(f"after {time:4g} s  {1e3 * mass:5.1f} g  {1e3 * com:5.1f} mm")
 
 
 if __name__ == "__main__":

@@ -115,7 +115,8 @@ class ContactDetector:
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is part of the arm; one of zero mass for none.
 
-        That is no contact. A contact that ends with it was this payload being picked up or put down.
+        That is no contact. A contact that ends with it was this payload being picked up or put down. It is all that
+        is carried: what counted as carried because it had stayed on is forgotten.
         """
         self._payload = payload.vector
         self._count_as_carried(payload.vector)
@@ -162,13 +163,13 @@ class ContactDetector:
         self._sudden.freeze()
         self._load.start()
         self._last_loud, self._payload_before = stamp, self._payload
-        self.contact = Contact(stamp, self._touched_link(q), self._torques)
+        self.contact = Contact(stamp, self._name_link(q), self._torques)
 
     def _follow(self, stamp: float, q: FloatArray) -> None:
         contact = self._lasting
         assert contact is not None
         if stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at:
-            link = self._touched_link(q)
+            link = self._name_link(q)
             if link != contact.link:
                 self.contact = replace(contact, link=link, torques=self._torques)
         if self._sudden.largest > self.options.end_threshold:
@@ -195,6 +196,7 @@ class ContactDetector:
         change = self._regressor @ (self._payload - self._payload_before)
         return bool((np.abs(change) > self.options.end_threshold * self._sudden.std).any())
 
-    def _touched_link(self, q: FloatArray) -> int:
+    def _name_link(self, q: FloatArray) -> int:
+        """The link that the torques name as they stand out now; keeps these torques."""
         self._named_at, self._torques = self.ratio, self._sudden.jump.copy()
         return self._links.link(q, self._sudden.jump, self._sudden.std)

@@ -27,8 +27,8 @@ VELOCITY_NOISE = 0.004  # rad/s: of a Panda's dq; first differences of a recordi
 PRIOR_SHARE = 0.01
 """How much the prior of c counts: as much as postures do whose h has a relative variance of this."""
 
-MEANS = 5
-"""Entries of a joint's row of `means`: of the weight, h, h^2, e^2, e^2 h."""
+MEANS = 4
+"""Entries of a joint's row of `means`: of h, h^2, e^2, e^2 h."""
 
 
 @compiled
@@ -56,26 +56,27 @@ def velocity_noise_gain(w, dt):
 @compiled
 def start_noise(means, h, variance):
     """Begin as if e^2 had been `variance` at this h."""
-    means[0], means[1], means[2], means[3], means[4] = 1.0, h, h * h, variance, variance * h
+    means[0], means[1], means[2], means[3] = h, h * h, variance, variance * h
 
 
 @compiled
 def noise_parts(means, least, prior):
-    """(a, c), with a >= least and c >= 0; `prior` of c."""
-    weight, h, hh, ee, eeh = means[0], means[1], means[2], means[3], means[4]
-    share = PRIOR_SHARE * weight * hh
-    c = max((weight * eeh - h * ee + share * prior) / (weight * hh - h * h + share), 0.0)
-    a = (ee - c * h) / weight
+    """(a, c), with a >= least and c >= 0; `prior` of c. A joint that moves nothing (h = 0) has only a."""
+    h, hh, ee, eeh = means[0], means[1], means[2], means[3]
+    if h == 0.0:
+        return max(ee, least), 0.0
+    share = PRIOR_SHARE * hh
+    c = max((eeh - h * ee + share * prior) / (hh - h * h + share), 0.0)
+    a = ee - c * h
     if a < least:
-        a, c = least, max((ee - least * weight) / h, 0.0)
+        a, c = least, max((ee - least) / h, 0.0)
     return a, c
 
 
 @compiled
 def learn_noise(means, gain, h, squared):
     """Let e^2 = `squared` at h count by `gain`, and what was before by 1 - gain."""
-    means[0] += gain * (1.0 - means[0])
-    means[1] += gain * (h - means[1])
-    means[2] += gain * (h * h - means[2])
-    means[3] += gain * (squared - means[3])
-    means[4] += gain * (squared * h - means[4])
+    means[0] += gain * (h - means[0])
+    means[1] += gain * (h * h - means[1])
+    means[2] += gain * (squared - means[2])
+    means[3] += gain * (squared * h - means[3])

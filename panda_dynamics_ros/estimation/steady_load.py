@@ -4,10 +4,11 @@
 While it lasts, the torques that it adds are -Y x of a body x (10,) at the flange, Y being the payload regressor: by
 least squares over all of its samples, toward nothing,
 
-    x = argmin  sum_k dt / (2 tau sigma^2) |e_k + Y_k x|^2  +  |x / s|^2.
+    x = argmin  sum_k dt / (2 tau sigma^2) |e_k + Y_k x|^2  +  |x / s|^2,
 
-dt / 2 tau of a sample count as one, since neighbours share the residual's error. It is no estimate to publish (that
-is `PayloadEstimator`): it only has to say how these torques go on as the arm moves.
+s being the payload estimator's prior. dt / 2 tau of a sample count as one, since neighbours share the residual's
+error. It is no estimate to publish (that is `PayloadEstimator`): it only has to say how these torques go on as the arm
+moves.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
 from panda_dynamics_ros.robot import ResidualModel
-
-SCALE = np.array([3.0, *[0.5] * 3, *[0.05] * 6])  # kg, kg m, kg m^2: standard deviations of what a gripper holds
 
 
 @compiled
@@ -46,7 +46,7 @@ class SteadyLoad:
 
     def start(self) -> None:
         """A contact begins."""
-        self._information[:] = np.diag(SCALE**-2.0)
+        self._information[:] = np.diag(EstimatorOptions().spread ** -2.0)
         self._moment[:] = 0.0
 
     def add(self, dt: float, regressor: FloatArray, torques: FloatArray) -> None:

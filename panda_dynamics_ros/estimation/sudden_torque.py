@@ -91,7 +91,7 @@ def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
         memory[_SECOND, i] = memory[_FIRST, i] + a * (memory[_SECOND, i] - memory[_FIRST, i])
         memory[_RECENT, i] = s[i] + b * (memory[_RECENT, i] - s[i])
         e = s[i] - memory[_S, i]
-        if noise[i, 0] == 0.0:
+        if math.isnan(noise[i, 0]):
             start_noise(noise[i], h[i], sigma[i] * sigma[i])
         least = drift_variance(sigma[i], tau[i], LAG)
         grown = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0)) - least
@@ -123,7 +123,7 @@ class SuddenTorque:
         # Copies: numba would compile anew for arrays that cannot be written to.
         self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
         self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(4)
-        self._noise = np.zeros((n, MEANS))
+        self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
         self.jump, self.std = np.zeros(n), residual.std.copy()
         self._stamp = math.nan
         self._frozen_since = math.nan

@@ -15,7 +15,7 @@ from panda_dynamics_ros.estimation.learnt_noise import (
 )
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
-GAIN, PRIOR = 1e-3, 0.5
+PRIOR = 0.5
 
 
 def learnt(h, squared):
@@ -49,6 +49,12 @@ def test_no_part_is_below_its_bound(least):
     a, c = noise_parts(learnt(h, np.where(h > 2.0, 0.5, 1.5)), least, PRIOR)
     assert a >= least
     assert c >= 0.0
+
+
+def test_a_joint_that_moves_nothing_has_noise_all_the_same():
+    """Such as before massless links: no division by its h, which would make the detector deaf."""
+    a, c = noise_parts(learnt(np.zeros(100), np.full(100, 2.0)), 0.5, PRIOR)
+    assert (a, c) == (pytest.approx(2.0), 0.0)
 
 
 def test_h_is_what_noise_of_all_velocities_does_to_the_momentum(panda, rng):

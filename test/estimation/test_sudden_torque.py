@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from panda_dynamics_ros.estimation import ContactOptions
 from panda_dynamics_ros.estimation.sudden_torque import LAG, SuddenTorque, drift_variance
 from panda_dynamics_ros.robot import ResidualModel
 
@@ -112,7 +113,7 @@ def test_a_long_standstill_makes_no_contact_of_the_next_motion(residual, rng):
     torques = np.vstack([np.tile(moved[0], (20_000, 1)), moved])
     dq = np.vstack([np.zeros((20_000, 2)), np.full((4000, 2), 0.5)])
     _, _, sudden = run(SuddenTorque(residual, POLE), torques, dq)
-    assert sudden[20_000:].max() < 5.25
+    assert sudden[20_000:].max() < ContactOptions().threshold
 
 
 def test_a_frozen_comparison_stays_and_becomes_less_certain(residual):
