@@ -6,7 +6,7 @@ least squares over all of its samples, toward nothing,
 
     x = argmin  sum_k dt / (2 tau sigma^2) |e_k + Y_k x|^2  +  |x / s|^2,
 
-s being the payload estimator's prior. dt / 2 tau of a sample count as one, since neighbours share the residual's
+s being the payload estimator's prior. A sample counts as dt / (2 tau) of one, since neighbours share the residual's
 error. It is no estimate to publish (that is `PayloadEstimator`): it only has to say how these torques go on as the arm
 moves.
 """
