@@ -18,7 +18,7 @@ from benchmarks.payload.arms import published
 from benchmarks.payload.samples import TIMES, Samples, body
 from benchmarks.payload.zero_phase import EDGE, EVERY, STEP, smooth
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
+from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.simulation import Realism
 
 PRIOR = EstimatorOptions().spread

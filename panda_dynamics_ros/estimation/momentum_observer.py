@@ -18,8 +18,8 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.vectors import compiled
 from panda_dynamics_ros.estimation.regression import ARM, PARAMETERS, hold_coefficients, regression_terms
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 

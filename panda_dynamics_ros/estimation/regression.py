@@ -21,7 +21,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
-from panda_dynamics_ros.dynamics.vectors import compiled, place_joints
+from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import RobotDescription
 
 PARAMETERS = 10
