@@ -21,7 +21,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.simulation import Realism
 
-PRIOR = EstimatorOptions().spread
+PRIOR = EstimatorOptions().prior_std
 """(10,): what is known beforehand, the same as the payload estimator's."""
 DRAWS = 2000
 

@@ -65,7 +65,7 @@ class EstimatorOptions(PositiveOptions):
     bandwidth_hz: pole of the two low-pass filters.
     update_period_s: the filter takes in a sample each such period (samples in between are only filtered).
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
-    white_share: white noise of the filtered torque, as a share of the residual's standard deviation.
+    white_noise_ratio: white noise of the filtered torque, as a share of the residual's standard deviation.
     slow_speed: rad/s, speed of a joint below which its friction is anybody's guess: there, and until the filters
         have passed it on, its torque counts with the whole residual's standard deviation as white noise.
     still_speed, moving_speed: rad/s, norm of dq below which the arm stands still, above which it fully moves.
@@ -86,14 +86,14 @@ class EstimatorOptions(PositiveOptions):
     bandwidth_hz: float = 3.0
     update_period_s: float = 0.01
     memory_s: float = 8.0
-    white_share: float = 0.3
+    white_noise_ratio: float = 0.3
     slow_speed: float = 0.05
     still_speed: float = 0.03
     moving_speed: float = 0.3
     max_gap_s: float = 0.5
 
     @cached_property
-    def spread(self) -> FloatArray:
+    def prior_std(self) -> FloatArray:
         """Standard deviations (10,) of the inertial vector about the flange origin, before any data; its mean is 0."""
         m = self.mass_std
         return checks.read_only(np.array([m, *[m * self.com_std] * 3, *[self.inertia_std] * 6]))
@@ -101,4 +101,4 @@ class EstimatorOptions(PositiveOptions):
     @cached_property
     def identified_variance(self) -> FloatArray:
         """Variances (10,) below which the data has told nine tenths of what is known: deviations of a third."""
-        return checks.read_only((self.spread / 3.0) ** 2)
+        return checks.read_only((self.prior_std / 3.0) ** 2)

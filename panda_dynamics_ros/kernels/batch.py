@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.compiled import compiled
@@ -66,9 +67,4 @@ def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, 
             shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, arrays, strict=True))
             raise ArgumentError(f"{', '.join(named)}: expected leading shapes that broadcast, got {shapes}") from error
         shape = arrays[0].shape
-    return shape[:-1], [_for_kernel(array).reshape(-1, robot.n) for array in arrays]
-
-
-def _for_kernel(array: FloatArray) -> FloatArray:
-    """The array or, where it is read-only or unaligned, a copy: to numba those are types to compile anew for."""
-    return array if array.flags.carray else array.copy()
+    return shape[:-1], [checks.for_kernel(array).reshape(-1, robot.n) for array in arrays]

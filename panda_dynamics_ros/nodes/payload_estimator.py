@@ -128,7 +128,7 @@ class PayloadEstimatorNode(Node):
         if not self._enabled:
             return
         estimate = self._estimator.update(stamp, q, dq, tau)
-        if not self._schedule.due(estimate, stamp):
+        if not self._schedule.is_due(estimate, stamp):
             return
         body = self._encoded_payload = self._encoded_payload or self._encode_payload()
         self._payload.publish(body.at(header_stamp, about_com(estimate.vector)))

@@ -4,7 +4,7 @@
 import numpy as np
 from motion import PAYLOAD, coloured, sinusoids
 
-from panda_dynamics_ros.estimation.contact.sustained_load import SteadyLoad
+from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
 
 
 def test_a_payloads_torques_go_on_as_it_says(panda, rng):
@@ -13,7 +13,7 @@ def test_a_payloads_torques_go_on_as_it_says(panda, rng):
     Y = panda.payload_regressor(motion.q, motion.dq, motion.ddq)
     torques = -Y @ PAYLOAD.vector
     measured = torques + coloured(panda, motion.stamp, rng)
-    load = SteadyLoad(panda.residual)
+    load = SustainedLoad(panda.residual)
     load.start()
     for k in range(3000):
         load.add(1e-3, Y[k], measured[k])
@@ -24,7 +24,7 @@ def test_a_payloads_torques_go_on_as_it_says(panda, rng):
 def test_each_contact_is_one_of_its_own(panda):
     motion = sinusoids(1.0)
     Y = panda.payload_regressor(motion.q, motion.dq, motion.ddq)
-    load, other = SteadyLoad(panda.residual), SteadyLoad(panda.residual)
+    load, other = SustainedLoad(panda.residual), SustainedLoad(panda.residual)
     load.start()
     for k in range(500):
         load.add(1e-3, Y[k], -Y[k] @ PAYLOAD.vector)
@@ -36,6 +36,6 @@ def test_each_contact_is_one_of_its_own(panda):
 
 
 def test_no_torques_weigh_nothing(panda):
-    load = SteadyLoad(panda.residual)
+    load = SustainedLoad(panda.residual)
     load.start()
     np.testing.assert_array_equal(load.vector, np.zeros(10))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from panda_dynamics_ros.estimation import ContactOptions
-from panda_dynamics_ros.estimation.contact.torque_step import LAG, SuddenTorque, drift_variance
+from panda_dynamics_ros.estimation.contact.torque_step import LAG, TorqueStepDetector, drift_variance
 from panda_dynamics_ros.robot import ResidualModel
 
 STEP, POLE = 1e-3, 2.0 * np.pi * 10.0
@@ -41,7 +41,7 @@ def run(watch, torques, dq=None, start=0.0):
 
 def test_the_drifts_variance_is_what_the_formula_says(residual, rng):
     """200 s are some 300 independent values of the slower joint: the variance is known to 1 / sqrt(150) = 8 %."""
-    jumps, _, _ = run(SuddenTorque(residual, POLE), drift(residual, 200_000, rng))
+    jumps, _, _ = run(TorqueStepDetector(residual, POLE), drift(residual, 200_000, rng))
     for i in range(2):
         expected = drift_variance(residual.std[i], residual.correlation_time[i], LAG)
         # The delay line's slots are LAG / 16 apart: the mean is up to that much older.
@@ -49,14 +49,14 @@ def test_the_drifts_variance_is_what_the_formula_says(residual, rng):
 
 
 def test_drift_of_the_residuals_kind_is_hardly_ever_sudden(residual, rng):
-    _, _, sudden = run(SuddenTorque(residual, POLE), 7.0 + drift(residual, 60_000, rng))
+    _, _, sudden = run(TorqueStepDetector(residual, POLE), 7.0 + drift(residual, 60_000, rng))
     assert sudden.max() < 5.5  # 60 s of two joints: a few thousand independent values, 4 sigma at most
 
 
 def test_a_jump_is_sudden_at_once_and_old_after_the_lag(residual, rng):
     torques = drift(residual, 3000, rng)
     torques[2000:, 1] += 5.0 * residual.std[1]
-    jumps, std, sudden = run(SuddenTorque(residual, POLE), torques)
+    jumps, std, sudden = run(TorqueStepDetector(residual, POLE), torques)
     assert sudden[2000] > 6.0
     assert np.argmax(np.abs(jumps[2000]) / std[2000]) == 1
     after = 2000 + round((LAG + 0.2) / STEP)
@@ -66,7 +66,7 @@ def test_a_jump_is_sudden_at_once_and_old_after_the_lag(residual, rng):
 def test_noise_is_learnt(residual, rng):
     """White noise of one sigma is no part of the residual model: after 10 s it is known to some per cent."""
     noise = residual.std * rng.normal(size=(30_000, 2))
-    jumps, std, sudden = run(SuddenTorque(residual, POLE), noise)
+    jumps, std, sudden = run(TorqueStepDetector(residual, POLE), noise)
     np.testing.assert_allclose(std[-1], jumps[15_000:].std(axis=0), rtol=0.1)
     assert sudden[5000:].max() < 5.5
 
@@ -80,7 +80,7 @@ def test_noise_that_grows_with_inertia_is_expected(residual, rng):
     count = 40_000
     h = 4.0 + 3.8 * np.sin(2.0 * np.pi / 5.0 * STEP * np.arange(count))  # a period of 5 s
     noise = (2.0 * residual.std * np.sqrt(h)[:, None]) * rng.normal(size=(count, 2))
-    watch = SuddenTorque(residual, POLE)
+    watch = TorqueStepDetector(residual, POLE)
     watch.start(-STEP, noise[0])
     jumps, std = np.empty((count, 2)), np.empty((count, 2))
     for k in range(count):
@@ -95,15 +95,15 @@ def test_noise_that_grows_with_inertia_is_expected(residual, rng):
 def test_friction_that_turns_is_expected_and_standing_still_is_not_turning(residual):
     quiet = np.zeros((2000, 2))
     noise = 0.004 * np.sign(np.sin(np.arange(2000.0)))[:, None]
-    _, still, _ = run(SuddenTorque(residual, POLE), quiet, noise + quiet)
+    _, still, _ = run(TorqueStepDetector(residual, POLE), quiet, noise + quiet)
     np.testing.assert_allclose(still[10:], still[[9]].repeat(1990, axis=0), rtol=0.01)
     speed = np.where(np.arange(2000) < 1000, 0.5, -0.5)
     turning = np.column_stack((speed, np.full(2000, 0.5)))
-    _, std, _ = run(SuddenTorque(residual, POLE), quiet, turning)
+    _, std, _ = run(TorqueStepDetector(residual, POLE), quiet, turning)
     assert std[1040, 0] > 1.5 * std[990, 0]
     # The first guess of the noise wears off all the time, at a rate of 1 / (1.3 s) here.
     np.testing.assert_allclose(std[1040, 1], std[990, 1], rtol=0.05)
-    _, steady, _ = run(SuddenTorque(residual, POLE), quiet)
+    _, steady, _ = run(TorqueStepDetector(residual, POLE), quiet)
     np.testing.assert_allclose(std[-1], steady[-1], rtol=0.01)
 
 
@@ -112,14 +112,14 @@ def test_a_long_standstill_makes_no_contact_of_the_next_motion(residual, rng):
     moved = drift(residual, 4000, rng) + 0.5 * residual.std * rng.normal(size=(4000, 2))
     torques = np.vstack([np.tile(moved[0], (20_000, 1)), moved])
     dq = np.vstack([np.zeros((20_000, 2)), np.full((4000, 2), 0.5)])
-    _, _, sudden = run(SuddenTorque(residual, POLE), torques, dq)
+    _, _, sudden = run(TorqueStepDetector(residual, POLE), torques, dq)
     assert sudden[20_000:].max() < ContactOptions().threshold
 
 
 def test_a_frozen_comparison_stays_and_becomes_less_certain(residual):
     torques = np.zeros((1500, 2))
     torques[1000:] = 5.0
-    watch = SuddenTorque(residual, POLE)
+    watch = TorqueStepDetector(residual, POLE)
     run(watch, torques[:1001])
     watch.freeze()
     before = watch.std.copy()
@@ -134,7 +134,7 @@ def test_a_frozen_comparison_stays_and_becomes_less_certain(residual):
 
 def test_a_shift_for_a_known_reason_is_no_jump(residual, rng):
     torques = drift(residual, 3000, rng)
-    plain, shifted = SuddenTorque(residual, POLE), SuddenTorque(residual, POLE)
+    plain, shifted = TorqueStepDetector(residual, POLE), TorqueStepDetector(residual, POLE)
     expected, _, _ = run(plain, torques)
     change = np.array([4.0, -9.0])
     run(shifted, torques[:2000])
@@ -146,7 +146,7 @@ def test_a_shift_for_a_known_reason_is_no_jump(residual, rng):
 
 @pytest.mark.parametrize("rate", [30.0, 200.0])
 def test_other_rates_see_the_same_jump(residual, rate):
-    watch = SuddenTorque(residual, POLE)
+    watch = TorqueStepDetector(residual, POLE)
     watch.start(0.0, np.zeros(2))
     for k in range(1, round(2.0 * rate)):
         assert watch.update(k / rate, np.zeros(2), STEADY, INERTIA) < 1e-9

@@ -7,13 +7,13 @@ import pytest
 from panda_dynamics_ros.estimation.contact.velocity_noise import (
     MEANS,
     VELOCITY_NOISE,
-    learn_noise,
+    initialise_noise,
     noise_parts,
     squared_inertia,
-    start_noise,
+    update_noise,
     velocity_noise_gain,
 )
-from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
 
 PRIOR = 0.5
 
@@ -21,9 +21,9 @@ PRIOR = 0.5
 def learnt(h, squared):
     """The means after these postures and squares, all counting alike: a memory longer than the test."""
     means = np.zeros(MEANS)
-    start_noise(means, h[0], squared[0])
+    initialise_noise(means, h[0], squared[0])
     for k in range(1, len(h)):
-        learn_noise(means, 1.0 / (1 + k), h[k], squared[k])
+        update_noise(means, 1.0 / (1 + k), h[k], squared[k])
     return means
 
 
@@ -70,12 +70,12 @@ def test_h_is_what_noise_of_all_velocities_does_to_the_momentum(panda, rng):
 def test_the_prior_is_what_the_filters_leave_of_velocity_noise(panda, rng, rate):
     """At rest, so that the noise of dq is all there is: 40 s have some 1200 independent values, 4 %."""
     q = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8])
-    regression, h, dt = MomentumRegression(panda, "flange", 10.0), np.zeros(7), 1.0 / rate
+    regression, terms, h, dt = MomentumRegression(panda.n, 10.0), MomentumTerms(panda), np.zeros(7), 1.0 / rate
     squared_inertia(panda.table, q, h)
     still = panda.gravity_torques(q)
     found = []
     for _ in range(round(40.0 * rate)):
         dq = VELOCITY_NOISE * rng.normal(size=7)
-        found.append(regression.step(dt, q, dq, still + panda.friction_torques(dq))[1].copy())
+        found.append(regression.step(dt, terms.at(q, dq, still + panda.friction_torques(dq)))[1].copy())
     variance = np.array(found[round(rate) :]).var(axis=0)
     np.testing.assert_allclose(velocity_noise_gain(regression.pole, dt) * h, variance, rtol=0.15)

@@ -2,9 +2,9 @@
 import numpy as np
 
 from panda_dynamics_ros.estimation.payload.generalised_least_squares import (
-    REPEATS,
-    ColouredLeastSquares,
-    payloads_given,
+    MODEL_ERROR_TIME,
+    GeneralisedLeastSquares,
+    payload_posteriors,
 )
 
 SIGMA, TAU = np.array([0.4, 1.5]), np.array([0.5, 0.2])
@@ -25,10 +25,10 @@ def test_it_is_generalised_least_squares(rng):
     """Forty samples of two joints and three unknowns, uneven in time and noise."""
     stamp = np.cumsum(rng.uniform(0.005, 0.2, 40))
     H, y, noise = rng.normal(size=(40, 2, 3)), rng.normal(size=(40, 2)), rng.uniform(0.01, 1.0, (40, 2))
-    fit = ColouredLeastSquares(3, SIGMA, TAU)
+    fit = GeneralisedLeastSquares(3, SIGMA, TAU)
     for k in range(40):
-        fit.wait(stamp[k] - stamp[k - 1] if k else 0.0)
-        fit.learn(0, H[k], y[k], noise[k])
+        fit.predict(stamp[k] - stamp[k - 1] if k else 0.0)
+        fit.update(0, H[k], y[k], noise[k])
     L, v = generalised_least_squares(stamp, H, y, noise)
     np.testing.assert_allclose(fit.information, L, rtol=1e-9)
     np.testing.assert_allclose(fit.vector, v, rtol=1e-9)
@@ -36,16 +36,16 @@ def test_it_is_generalised_least_squares(rng):
 
 def test_unknowns_without_torque_or_trace_may_be_left_out(rng):
     """Once what the first two owe to d has died out, to leave them out changes nothing."""
-    whole, part = ColouredLeastSquares(5, SIGMA, TAU), ColouredLeastSquares(5, SIGMA, TAU)
+    whole, part = GeneralisedLeastSquares(5, SIGMA, TAU), GeneralisedLeastSquares(5, SIGMA, TAU)
     for k in range(300):
         H, y, noise = rng.normal(size=(2, 5)), rng.normal(size=2), np.full(2, 0.1)
         if k >= 100:
             H[:, :2] = 0.0
         for fit in (whole, part):
-            fit.wait(0.05)
-        whole.learn(0, H, y, noise)
+            fit.predict(0.05)
+        whole.update(0, H, y, noise)
         first = 2 if part.trace(0, 2) < 1e-12 and k >= 100 else 0
-        part.learn(first, H[:, first:], y, noise)
+        part.update(first, H[:, first:], y, noise)
     assert first == 2
     np.testing.assert_allclose(part.information, whole.information, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(part.vector, whole.vector, rtol=1e-9, atol=1e-9)
@@ -56,9 +56,9 @@ def test_what_is_common_to_all_payloads_is_told_from_them(rng):
     A = rng.normal(size=(30, 6))
     L, x = A.T @ A, rng.normal(size=6)
     spread, motion = np.array([2.0, 0.5]), np.array([3.0, 6.0, 2.0])
-    mean, covariance = payloads_given(L, L @ x, motion, spread, {1})
+    mean, covariance = payload_posteriors(L, L @ x, motion, spread, {1})
     per_second = (L[:2, :2] + L[2:4, 2:4] + L[4:, 4:]) / 11.0
-    B = np.linalg.inv(np.diag(spread**-2.0) + REPEATS * per_second)
+    B = np.linalg.inv(np.diag(spread**-2.0) + MODEL_ERROR_TIME * per_second)
     # phi = theta + b, measured as x with covariance L^-1; theta of the second is nothing.
     prior = np.kron(np.ones((3, 3)), B) + np.diag(np.concatenate((spread, [0.0, 0.0], spread)) ** 2.0)
     of_theta = np.diag(np.concatenate((spread, [0.0, 0.0], spread)) ** 2.0)

@@ -5,11 +5,17 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
-from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS, JumpSignatures
-from panda_dynamics_ros.estimation.payload.jump_evidence import contact_evidence, fit_and_cost, payload_evidence
-from panda_dynamics_ros.estimation.payload.kalman_filter import PARAMETERS, Belief, Lesson, correct, predict
-from panda_dynamics_ros.estimation.payload.onset_regressors import GatedRegressors
-from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.payload.glr_signatures import (
+    MOMENTS,
+    GlrSignatures,
+    contact_evidence,
+    fit_and_penalty,
+    payload_evidence,
+)
+from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, predict
+from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 BANDWIDTH, ON = 3.0, 300  # Hz; sample after which something comes on
 
@@ -21,10 +27,10 @@ def motion():
 
 def run(panda, motion, tau, at_on=None, then=None):
     """All (Y, y), with `at_on(regression)` called after sample `ON` and `then(regression, dt)` after later ones."""
-    regression, found = MomentumRegression(panda, "flange", BANDWIDTH), []
+    regression, terms, found = MomentumRegression(panda.n, BANDWIDTH), MomentumTerms(panda), []
     for k, stamp in enumerate(motion.stamp):
         dt = stamp - motion.stamp[k - 1] if k else 0.0
-        Y, y = regression.step(dt, motion.q[k], motion.dq[k], tau[k])
+        Y, y = regression.step(dt, terms.at(motion.q[k], motion.dq[k], tau[k]))
         if k > ON and then is not None:
             then(regression, dt)
         found.append((Y.copy(), y.copy()))
@@ -34,23 +40,23 @@ def run(panda, motion, tau, at_on=None, then=None):
 
 
 def test_gated_regressor_explains_a_payload_from_its_first_sample(panda, motion):
-    """Y of the whole past would claim the payload's torque at once; the gated one rises with it."""
+    """Y of the whole past would claim the payload's torque at once; the onset_regressors one rises with it."""
     carried = (np.arange(len(motion.stamp)) > ON)[:, None]
     unloaded, loaded = torques(panda, motion), torques(panda, motion, PAYLOAD)
-    gates, gated = GatedRegressors(panda.n, 1), []
+    onsets, onset_regressors = OnsetRegressors(panda.n, 1), []
 
     def follow(regression, dt):
-        gates.step(np.array([0]), regression, dt)
-        gated.append(gates.regressors[0].copy())
+        onsets.step(np.array([0]), regression, dt)
+        onset_regressors.append(onsets.regressors[0].copy())
 
-    def open_gate(regression):
-        gates.start(regression)
-        gates.open(0, regression)
+    def start_onset(regression):
+        onsets.restart(regression)
+        onsets.start(0, regression)
 
-    with_jump = run(panda, motion, np.where(carried, loaded, unloaded), open_gate, follow)
+    with_jump = run(panda, motion, np.where(carried, loaded, unloaded), start_onset, follow)
     without = run(panda, motion, unloaded)
     whole_error, gated_error = [], []
-    for k, Y_gated in enumerate(gated, start=ON + 1):
+    for k, Y_gated in enumerate(onset_regressors, start=ON + 1):
         seen = with_jump[k][1] - without[k][1]
         gated_error.append(np.abs(seen - Y_gated @ PAYLOAD.vector).max())
         whole_error.append(np.abs(seen - with_jump[k][0] @ PAYLOAD.vector).max())
@@ -63,14 +69,14 @@ def test_split_regression_goes_on_with_the_new_payload_alone(panda, motion):
     """After a drop, what is left of the old payload in the filters is taken from y, and Y is of what came since."""
     carried = (np.arange(len(motion.stamp)) <= ON)[:, None]
     tau = np.where(carried, torques(panda, motion, PAYLOAD), torques(panda, motion))
-    gates = GatedRegressors(panda.n, 1)
+    onsets = OnsetRegressors(panda.n, 1)
 
-    def split(regression):
-        gates.start(regression)
-        gates.open(0, regression)
-        regression.split(gates.state(0), PAYLOAD.vector)
+    def change(regression):
+        onsets.restart(regression)
+        onsets.start(0, regression)
+        regression.change_payload(onsets.state(0), PAYLOAD.vector)
 
-    dropped, empty = run(panda, motion, tau, split), run(panda, motion, torques(panda, motion))
+    dropped, empty = run(panda, motion, tau, change), run(panda, motion, torques(panda, motion))
     for k in range(ON + 1, len(motion.stamp)):
         # The same ramp of 1 ms as above.
         np.testing.assert_allclose(dropped[k][1], empty[k][1], atol=0.1)
@@ -82,16 +88,16 @@ def test_settled_torque_counts_as_one_that_was_always_there(panda, motion):
     unloaded = torques(panda, motion)
     empty, settle_at = run(panda, motion, unloaded), ON + 40
 
-    regression = MomentumRegression(panda, "flange", BANDWIDTH)
+    regression, terms = MomentumRegression(panda.n, BANDWIDTH), MomentumTerms(panda)
     for k, stamp in enumerate(motion.stamp):
         dt = stamp - motion.stamp[k - 1] if k else 0.0
-        _, y = regression.step(dt, motion.q[k], motion.dq[k], (unloaded + on * push)[k])
+        _, y = regression.step(dt, terms.at(motion.q[k], motion.dq[k], (unloaded + on * push)[k]))
         if k > settle_at:
             # Exact but for the ramp of 1 ms at the beginning.
             np.testing.assert_allclose(y, empty[k][1] + push, atol=0.04)
         if k == settle_at:
             assert np.abs(y - empty[k][1] - push).max() > 1.0
-            regression.settle(push, stamp - motion.stamp[ON])
+            regression.complete_step(push, stamp - motion.stamp[ON])
 
 
 SIGMA, CORRELATION_TIME = np.array([0.3, 0.5, 0.2]), np.array([0.5, 0.8, 0.4])
@@ -102,40 +108,41 @@ PRIOR = np.diag(np.array([1.5, *[0.15] * 3, *[0.02] * 6]) ** 2)
 def test_signatures_equal_the_difference_of_two_filters():
     """One filter sees a jump, the other does not: their innovations differ by g, their states by X, per unit."""
     rng = np.random.default_rng(3)
-    Y, y, gated = (
+    Y, y, onset_regressors = (
         rng.normal(size=(15, 3, PARAMETERS)),
         rng.normal(size=(15, 3)),
         rng.normal(size=(15, 1, 3, PARAMETERS)),
     )
-    risen, jump = np.linspace(0.1, 1.0, 15), rng.normal(size=MOMENTS + 3)
-    signatures, slots = JumpSignatures(3, 1), np.array([0])
-    signatures.open(0)
+    step_response, jump = np.linspace(0.1, 1.0, 15), rng.normal(size=MOMENTS + 3)
+    signatures, slots = GlrSignatures(3, 1), np.array([0])
+    signatures.start(0)
     L, v = np.zeros((7, 7)), np.zeros(7)
-    beliefs = [Belief.start(np.zeros(PARAMETERS), PRIOR, SIGMA) for _ in range(1 + len(jump))]
-    whole = Belief.start(np.zeros(PARAMETERS), PRIOR, SIGMA)
+    states = [GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA) for _ in range(1 + len(jump))]
+    whole = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA)
 
-    def advance(belief, k, extra):
-        lesson = Lesson.blank(3)
-        predict(belief.mean, belief.covariance, 0.01, SIGMA, CORRELATION_TIME)
+    def advance(state, k, extra):
+        step = FilterStep.zeros(3)
+        predict(state.mean, state.covariance, 0.01, SIGMA, CORRELATION_TIME)
         correct(
-            belief.mean, belief.covariance, Y[k], y[k] + extra, VARIANCE, lesson.gain, lesson.innovation, lesson.spread
+            state.mean, state.covariance, Y[k], y[k] + extra, VARIANCE,
+            step.gain, step.innovation, step.innovation_variance,
         )  # fmt: skip
-        lesson.decay[:], lesson.Y[:] = np.exp(-0.01 / CORRELATION_TIME), Y[k]
-        return lesson
+        step.decay[:], step.Y[:] = np.exp(-0.01 / CORRELATION_TIME), Y[k]
+        return step
 
     for k in range(15):
-        effect = np.hstack((gated[k, 0, :, :MOMENTS], risen[k] * np.eye(3)))
-        lesson = advance(beliefs[0], k, 0.0)
-        signatures.step(slots, lesson, gated[k], risen[k : k + 1])
-        g = np.column_stack([advance(b, k, effect[:, c]).innovation for c, b in enumerate(beliefs[1:])])
-        g -= lesson.innovation[:, None]
+        effect = np.hstack((onset_regressors[k, 0, :, :MOMENTS], step_response[k] * np.eye(3)))
+        step = advance(states[0], k, 0.0)
+        signatures.update(slots, step, onset_regressors[k], step_response[k : k + 1])
+        g = np.column_stack([advance(b, k, effect[:, c]).innovation for c, b in enumerate(states[1:])])
+        g -= step.innovation[:, None]
         advance(whole, k, effect @ jump)
-        L += g.T @ (g / lesson.spread[:, None])
-        v += g.T @ (lesson.innovation / lesson.spread)
+        L += g.T @ (g / step.innovation_variance[:, None])
+        v += g.T @ (step.innovation / step.innovation_variance)
     # Linear algebra in double precision, some thousand operations of size one.
     np.testing.assert_allclose(signatures.L[0], L, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(signatures.v[0], v, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(signatures.X[0] @ jump, whole.mean - beliefs[0].mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(signatures.X[0] @ jump, whole.mean - states[0].mean, rtol=1e-9, atol=1e-9)
 
 
 def log_normal(x, covariance):
@@ -145,18 +152,18 @@ def log_normal(x, covariance):
 def test_evidence_is_the_ratio_of_two_gaussians():
     rng = np.random.default_rng(5)
     A, x, variance = rng.normal(size=(20, 4)), rng.normal(size=20), np.array([0.3, 1.0, 2.0, 0.1])
-    fit, cost = fit_and_cost(A.T @ A, A.T @ x, variance)
+    fit, cost = fit_and_penalty(A.T @ A, A.T @ x, variance)
     ratio = log_normal(x, np.eye(20) + A @ np.diag(variance) @ A.T) - log_normal(x, np.eye(20))
     assert fit - cost == pytest.approx(ratio, rel=1e-10)
 
 
-@pytest.mark.parametrize("weigh", [payload_evidence, contact_evidence])
-def test_what_cannot_reach_the_least_evidence_is_left_out_and_nothing_else(weigh):
+@pytest.mark.parametrize("log_bayes_factors", [payload_evidence, contact_evidence])
+def test_what_cannot_reach_the_least_evidence_is_left_out_and_nothing_else(log_bayes_factors):
     rng = np.random.default_rng(6)
     for _ in range(200):
         A, x = rng.normal(size=(20, 4)), rng.normal(size=20) * rng.uniform(0.1, 3.0)
-        arguments = (0.1,) if weigh is payload_evidence else (np.full(4, 0.4),)
+        arguments = (0.1,) if log_bayes_factors is payload_evidence else (np.full(4, 0.4),)
         sizes = np.array([0.3, 1.0, 3.0])
-        full = weigh(A.T @ A, A.T @ x, sizes, *arguments, -np.inf)
-        quick = weigh(A.T @ A, A.T @ x, sizes, *arguments, 5.0)
+        full = log_bayes_factors(A.T @ A, A.T @ x, sizes, *arguments, -np.inf)
+        quick = log_bayes_factors(A.T @ A, A.T @ x, sizes, *arguments, 5.0)
         assert quick == full if full >= 5.0 else quick in (0.0, full)

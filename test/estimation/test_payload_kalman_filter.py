@@ -2,7 +2,14 @@
 import numpy as np
 import pytest
 
-from panda_dynamics_ros.estimation.payload.kalman_filter import PARAMETERS, Belief, Lesson, correct, forget, predict
+from panda_dynamics_ros.estimation.payload.kalman_filter import (
+    FilterStep,
+    GaussianState,
+    correct,
+    forget,
+    predict,
+)
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 SIGMA = np.array([0.3, 0.5, 0.2])
 CORRELATION_TIME = np.array([0.5, 0.8, 0.4])
@@ -17,19 +24,19 @@ def data():
     return rng.normal(size=(25, 3, PARAMETERS)), rng.normal(size=(25, 3))
 
 
-def learn(belief, Y, y):
+def learn(state, Y, y):
     """One correction; returns its log-likelihood."""
-    lesson = Lesson.blank(len(y))
-    return correct(belief.mean, belief.covariance, Y, y, VARIANCE, lesson.gain, lesson.innovation, lesson.spread)
+    step = FilterStep.zeros(len(y))
+    return correct(state.mean, state.covariance, Y, y, VARIANCE, step.gain, step.innovation, step.innovation_variance)
 
 
 def filtered(Y, y):
-    belief, log_likelihood = Belief.start(np.zeros(PARAMETERS), PRIOR, SIGMA), 0.0
+    state, log_likelihood = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA), 0.0
     for k in range(len(y)):
         if k:
-            predict(belief.mean, belief.covariance, DT, SIGMA, CORRELATION_TIME)
-        log_likelihood += learn(belief, Y[k], y[k])
-    return belief, log_likelihood
+            predict(state.mean, state.covariance, DT, SIGMA, CORRELATION_TIME)
+        log_likelihood += learn(state, Y[k], y[k])
+    return state, log_likelihood
 
 
 def coloured_covariance(count):
@@ -44,13 +51,13 @@ def coloured_covariance(count):
 def test_recursion_equals_generalised_least_squares(data):
     """The oracle knows no recursion: all samples at once, weighted by the covariance of the coloured noise."""
     Y, y = data
-    belief, log_likelihood = filtered(Y, y)
+    state, log_likelihood = filtered(Y, y)
     A, b, noise = Y.reshape(-1, PARAMETERS), y.ravel(), coloured_covariance(len(y))
     covariance = np.linalg.inv(A.T @ np.linalg.solve(noise, A) + np.linalg.inv(PRIOR))
     mean = covariance @ A.T @ np.linalg.solve(noise, b)
     # Both go through some hundred double-precision operations at a condition number of about 1e4.
-    np.testing.assert_allclose(belief.mean[:PARAMETERS], mean, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(belief.covariance[:PARAMETERS, :PARAMETERS], covariance, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(state.mean[:PARAMETERS], mean, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(state.covariance[:PARAMETERS, :PARAMETERS], covariance, rtol=1e-8, atol=1e-12)
     spread = A @ PRIOR @ A.T + noise
     evidence = -0.5 * (b @ np.linalg.solve(spread, b) + np.linalg.slogdet(2.0 * np.pi * spread)[1])
     assert log_likelihood == pytest.approx(evidence, rel=1e-8)
@@ -61,11 +68,11 @@ def test_standing_still_teaches_nothing_twice(data):
     Y, y = data
 
     def repeated(count):
-        belief = Belief.start(np.zeros(PARAMETERS), PRIOR, SIGMA)
+        state = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA)
         for _ in range(count):
-            predict(belief.mean, belief.covariance, 0.0, SIGMA, CORRELATION_TIME)
-            learn(belief, Y[0], y[0])
-        return belief
+            predict(state.mean, state.covariance, 0.0, SIGMA, CORRELATION_TIME)
+            learn(state, Y[0], y[0])
+        return state
 
     minute, hour = repeated(6_000), repeated(360_000)
     std_minute, std_hour = (np.sqrt(np.diag(b.covariance)[:PARAMETERS]) for b in (minute, hour))
@@ -76,24 +83,24 @@ def test_standing_still_teaches_nothing_twice(data):
 
 
 def test_forgetting_is_bounded_by_the_prior(data):
-    belief, _ = filtered(*data)
+    state, _ = filtered(*data)
     for _ in range(4_000):
-        forget(belief, 0.99, np.zeros(PARAMETERS), PRIOR)
+        forget(state, 0.99, np.zeros(PARAMETERS), PRIOR)
     # 0.99 ** 4000 = 3e-18 of the information is left: less than rounding.
-    np.testing.assert_allclose(belief.covariance[:PARAMETERS, :PARAMETERS], PRIOR, rtol=1e-5, atol=1e-9)
-    np.testing.assert_allclose(belief.mean[:PARAMETERS], 0.0, atol=1e-6)
+    np.testing.assert_allclose(state.covariance[:PARAMETERS, :PARAMETERS], PRIOR, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(state.mean[:PARAMETERS], 0.0, atol=1e-6)
 
 
 def test_forgetting_keeps_what_the_disturbance_owes_to_the_payload(data):
-    belief, _ = filtered(*data)
-    before = belief.copy()
-    forget(belief, 0.8, np.zeros(PARAMETERS), PRIOR)
+    state, _ = filtered(*data)
+    before = state.copy()
+    forget(state, 0.8, np.zeros(PARAMETERS), PRIOR)
 
     def conditional(b):
         theta, d = slice(0, PARAMETERS), slice(PARAMETERS, None)
         regression = np.linalg.solve(b.covariance[theta, theta], b.covariance[theta, d]).T
         return regression, b.covariance[d, d] - regression @ b.covariance[theta, d]
 
-    for after, earlier in zip(conditional(belief), conditional(before), strict=True):
+    for after, earlier in zip(conditional(state), conditional(before), strict=True):
         np.testing.assert_allclose(after, earlier, rtol=1e-7, atol=1e-10)
-    assert (np.diag(belief.covariance)[:PARAMETERS] > np.diag(before.covariance)[:PARAMETERS]).all()
+    assert (np.diag(state.covariance)[:PARAMETERS] > np.diag(before.covariance)[:PARAMETERS]).all()

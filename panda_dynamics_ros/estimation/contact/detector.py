@@ -12,14 +12,16 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.contact.link import LinkEvidence
-from panda_dynamics_ros.estimation.contact.sustained_load import SteadyLoad
-from panda_dynamics_ros.estimation.contact.torque_step import SuddenTorque
+from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
+from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
 from panda_dynamics_ros.estimation.options import PositiveOptions
-from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
@@ -97,10 +99,11 @@ class ContactDetector:
 
     def __init__(self, robot: RobotDescription, **options: float) -> None:
         self.options = ContactOptions.of(options)
-        self._regression = MomentumRegression(robot, "flange", self.options.bandwidth_hz)
-        self._sudden = SuddenTorque(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
+        self._n, self._terms = robot.n, MomentumTerms(robot)
+        self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
+        self._torque_step = TorqueStepDetector(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
         self._links = LinkEvidence(robot)
-        self._load = SteadyLoad(robot.residual)
+        self._load = SustainedLoad(robot.residual)
         self._payload = self._payload_before = np.zeros(10)
         self._known = np.zeros(10)  # the payload that was told of, and what has stayed on so long that it is carried
         self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
@@ -121,12 +124,24 @@ class ContactDetector:
         self._payload = payload.vector
         self._count_as_carried(payload.vector)
 
-    def update(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Contact | None:
-        """The contact that lasts after a sample at `stamp` s, or None.
+    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
+        """The contact that lasts after one more sample, or None.
 
-        q, dq, tau: (n,), checked by the caller (`JointMapping`); rad, rad/s, N m with gravity. A stamp that repeats
-        or steps back a little is left out.
+        Parameters
+        ----------
+        stamp: s. A stamp that repeats, or steps back a little, is ignored.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+
+        Raises
+        ------
+        ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
         """
+        stamp = checks.number(stamp, "stamp")
+        q, dq, tau = checks.sample(q, dq, tau, self._n)
+        return self.update_terms(stamp, q, dq, self._terms.at(q, dq, tau))
+
+    def update_terms(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> Contact | None:
+        """`update` with a sample that was checked before, and its terms."""
         dt = stamp - self._stamp
         if -self.options.max_gap_s <= dt <= 0.0:
             return self._lasting
@@ -134,15 +149,15 @@ class ContactDetector:
             self._regression.restart()
             self._settled = False
         self._stamp = stamp
-        self._regressor, y = self._regression.step(dt, q, dq, tau)
+        self._regressor, y = self._regression.step(dt, terms)
         external = self._regressor @ self._known - y
         if not self._settled:
             self._settle(stamp, external)
             return None
         squared_inertia(self._table, q, self._inertia)
-        self.ratio = self._sudden.update(stamp, external, dq, self._inertia)
+        self.ratio = self._torque_step.update(stamp, external, dq, self._inertia)
         if self._lasting is not None:
-            self._load.add(dt, self._regressor, self._sudden.jump)
+            self._load.add(dt, self._regressor, self._torque_step.jump)
             self._follow(stamp, q)
         elif self.ratio > self.options.threshold:
             self._begin(stamp, q)
@@ -157,10 +172,10 @@ class ContactDetector:
         if self._lasting is not None:
             self._end(stamp, RELEASED)
         self._settled = self._regression.settled
-        self._sudden.start(stamp, external)
+        self._torque_step.start(stamp, external)
 
     def _begin(self, stamp: float, q: FloatArray) -> None:
-        self._sudden.freeze()
+        self._torque_step.freeze()
         self._load.start()
         self._last_loud, self._payload_before = stamp, self._payload
         self.contact = Contact(stamp, self._name_link(q), self._torques)
@@ -172,7 +187,7 @@ class ContactDetector:
             link = self._name_link(q)
             if link != contact.link:
                 self.contact = replace(contact, link=link, torques=self._torques)
-        if self._sudden.largest > self.options.end_threshold:
+        if self._torque_step.largest > self.options.end_threshold:
             self._last_loud = stamp
         if stamp - self._last_loud > self.options.quiet_s:
             self._end(stamp, PAYLOAD if self._payload_explains() else RELEASED)
@@ -182,21 +197,21 @@ class ContactDetector:
     def _end(self, stamp: float, ended_by: str) -> None:
         assert self.contact is not None
         self.contact = replace(self.contact, torques=self._torques, end=stamp, ended_by=ended_by)
-        self._sudden.resume()
+        self._torque_step.resume()
         if ended_by == STEADY:
             self._count_as_carried(self._known + self._load.vector)
 
     def _count_as_carried(self, known: FloatArray) -> None:
         change, self._known = known - self._known, known
         if self._lasting is None:
-            self._sudden.shift(self._regressor @ change)
+            self._torque_step.shift(self._regressor @ change)
 
     def _payload_explains(self) -> bool:
         """Whether the payload has changed by as much as a contact's end is worth since the contact began."""
         change = self._regressor @ (self._payload - self._payload_before)
-        return bool((np.abs(change) > self.options.end_threshold * self._sudden.std).any())
+        return bool((np.abs(change) > self.options.end_threshold * self._torque_step.std).any())
 
     def _name_link(self, q: FloatArray) -> int:
         """The link that the torques name as they stand out now; keeps these torques."""
-        self._named_at, self._torques = self.ratio, self._sudden.jump.copy()
-        return self._links.link(q, self._sudden.jump, self._sudden.std)
+        self._named_at, self._torques = self.ratio, self._torque_step.jump.copy()
+        return self._links.link(q, self._torque_step.jump, self._torque_step.std)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a contact that does not end would weigh, if it were carried.
+"""What a contact that does not end would log_bayes_factors, if it were carried.
 
 While it lasts, the torques that it adds are -Y x of a body x (10,) at the flange, Y being the payload regressor: by
 least squares over all of its samples, toward nothing,
@@ -32,7 +32,7 @@ def add_sample(Y, e, weight, information, moment):
                 information[a, b] += weighted * Y[i, b]
 
 
-class SteadyLoad:
+class SustainedLoad:
     """Sums up one contact after the other.
 
     Parameters
@@ -46,7 +46,7 @@ class SteadyLoad:
 
     def start(self) -> None:
         """A contact begins."""
-        self._information[:] = np.diag(EstimatorOptions().spread ** -2.0)
+        self._information[:] = np.diag(EstimatorOptions().prior_std ** -2.0)
         self._moment[:] = 0.0
 
     def add(self, dt: float, regressor: FloatArray, torques: FloatArray) -> None:

@@ -30,9 +30,9 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.contact.velocity_noise import (
     MEANS,
-    learn_noise,
+    initialise_noise,
     noise_parts,
-    start_noise,
+    update_noise,
     velocity_noise_gain,
 )
 from panda_dynamics_ros.kernels.vectors import compiled
@@ -84,7 +84,7 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 
 @compiled
-def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
+def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
     """e (n,) and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s since it was, or < 0."""
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
@@ -98,14 +98,14 @@ def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
         memory[_RECENT, i] = s[i] + b * (memory[_RECENT, i] - s[i])
         e = s[i] - memory[_S, i]
         if math.isnan(noise[i, 0]):
-            start_noise(noise[i], h[i], sigma[i] * sigma[i])
+            initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
         least = drift_variance(sigma[i], tau[i], LAG)
         grown = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0)) - least
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
         variance = steady + inertial * h[i] + grown + turned * turned
         if learns:
-            learn_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
+            update_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
         jump[i], std[i] = e, math.sqrt(variance)
         fourth += (e * e / variance) ** 2
     if learns:
@@ -115,7 +115,7 @@ def sudden_torque_step(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
     return math.sqrt(math.sqrt(fourth))
 
 
-class SuddenTorque:
+class TorqueStepDetector:
     """e and its standard deviation for the joints of one arm, sample by sample.
 
     Parameters
@@ -164,7 +164,7 @@ class SuddenTorque:
         """
         dt, self._stamp = stamp - self._stamp, stamp
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
-        together: float = sudden_torque_step(
+        together: float = torque_step_update(
             stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
             self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip

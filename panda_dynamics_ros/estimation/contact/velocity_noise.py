@@ -54,7 +54,7 @@ def velocity_noise_gain(w, dt):
 
 
 @compiled
-def start_noise(means, h, variance):
+def initialise_noise(means, h, variance):
     """Begin as if e^2 had been `variance` at this h."""
     means[0], means[1], means[2], means[3] = h, h * h, variance, variance * h
 
@@ -74,7 +74,7 @@ def noise_parts(means, least, prior):
 
 
 @compiled
-def learn_noise(means, gain, h, squared):
+def update_noise(means, gain, h, squared):
     """Let e^2 = `squared` at h count by `gain`, and what was before by 1 - gain."""
     means[0] += gain * (h - means[0])
     means[1] += gain * (h * h - means[1])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generalised least squares for y = H x + d + e, where d is the arm's coloured residual and x is constant.
 
-The model is that of `disturbance_filter`: per joint an Ornstein-Uhlenbeck state d and white noise e. With x constant
+The model is that of `kalman_filter`: per joint an Ornstein-Uhlenbeck process d and white noise e. With x constant
 the joints are independent, so one scalar Kalman filter per joint over d alone whitens y and the columns of H alike
 (the augmented Kalman filter of de Jong, "The diffuse Kalman filter", Annals of Statistics 1991): with the
 innovations nu_y and nu_H of variance S,
@@ -11,13 +11,11 @@ innovations nu_y and nu_H of variance S,
 That is what a forward-backward smoother gives for constants, in one pass and without a matrix inverse on the way:
 every sample counts for x, whenever it came.
 
-Payloads of one arm, given that part of what the arm's model gets wrong looks like a payload and stays.
-
-The residual's Ornstein-Uhlenbeck model averages out; an error of the model's masses does not, however long one
-listens. It is one more payload b that is always there: the data knows only phi_s = theta_s + b. The prior of b says
-that `REPEATS` s of motion teach all that ever averages out, B^-1 = `REPEATS` times the mean information per second of
-motion. So an interval never shrinks below B, and a stretch that is known to be without payload is a tare for all
-others, with as much weight as its own length gives it.
+`payload_posteriors` then accounts for the part of the model's error that does not average out: an error of the
+model's masses acts like one more payload b that is always there, so that the data only determines phi_s = theta_s + b
+for each payload s. The prior of b says that `MODEL_ERROR_TIME` s of motion yield all the information that ever
+averages out, B^-1 = `MODEL_ERROR_TIME` times the mean information per second of motion. An interval therefore never
+shrinks below B, and a stretch that is known to be unloaded is a tare for all others, weighted by its own length.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from panda_dynamics_ros.kernels.vectors import compiled
 
 
 @compiled
-def wait(columns, torque, variance, motion_time, sigma, correlation_time):
+def predict(columns, torque, variance, motion_time, sigma, correlation_time):
     """Let `motion_time` seconds of motion pass over what y and H say about d, in place."""
     for i in range(sigma.shape[0]):
         a = math.exp(-motion_time / correlation_time[i])
@@ -46,21 +44,21 @@ def whiten(columns, torque, variance, first, end, H, y, noise, L, v):
     """Take in y = H x + d + e, e of variance `noise` (n,); H (n, end - first) belongs to x[first:end]. In place."""
     nu = np.empty(end - first)
     for i in range(y.shape[0]):
-        spread = variance[i] + noise[i]
-        gain, surprise = variance[i] / spread, y[i] - torque[i]
+        S = variance[i] + noise[i]
+        gain, innovation = variance[i] / S, y[i] - torque[i]
         for c in range(end - first):
             nu[c] = H[i, c] - columns[i, first + c]
             columns[i, first + c] += gain * nu[c]
-        torque[i] += gain * surprise
+        torque[i] += gain * innovation
         variance[i] *= 1.0 - gain
         for c in range(end - first):
-            weighted = nu[c] / spread
-            v[first + c] += weighted * surprise
+            weighted = nu[c] / S
+            v[first + c] += weighted * innovation
             for r in range(end - first):
                 L[first + r, first + c] += nu[r] * weighted
 
 
-class ColouredLeastSquares:
+class GeneralisedLeastSquares:
     """Information on `size` constants x, sample by sample.
 
     Parameters
@@ -80,11 +78,11 @@ class ColouredLeastSquares:
         self._columns, self._torque, self._variance = np.zeros((n, size)), np.zeros(n), sigma**2
         self.information, self.vector = np.zeros((size, size)), np.zeros(size)
 
-    def wait(self, motion_time: float) -> None:
+    def predict(self, motion_time: float) -> None:
         """Let `motion_time` seconds of motion pass: d becomes less certain."""
-        wait(self._columns, self._torque, self._variance, motion_time, self._sigma, self._correlation_time)
+        predict(self._columns, self._torque, self._variance, motion_time, self._sigma, self._correlation_time)
 
-    def learn(self, first: int, H: FloatArray, y: FloatArray, noise: FloatArray) -> None:
+    def update(self, first: int, H: FloatArray, y: FloatArray, noise: FloatArray) -> None:
         """Take in y (n,) = H (n, k) x[first:first + k] + d + e, e of variance `noise` (n,).
 
         Entries of x outside have no torque left; neither may they have left any trace in d (`trace`).
@@ -99,19 +97,19 @@ class ColouredLeastSquares:
         return float(np.abs(self._columns[:, first:end]).max(initial=0.0))
 
 
-REPEATS = 4.0
+MODEL_ERROR_TIME = 4.0
 """s of motion. Chosen of 2, 4 and 8 s on the simulated arms of `benchmarks/payload`: with 8 s the published model's
 intervals are too narrow after 22 s, with 2 s an unloaded stretch makes a calibrated arm's payload worse."""
 
-NOTHING = 1e-9
+ZERO_STD = 1e-9
 """Standard deviation, in SI units, of the inertial vector where nothing was carried."""
 
 
-def payloads_given(
+def payload_posteriors(
     information: FloatArray,
     vector: FloatArray,
     motion_s: FloatArray,
-    spread: FloatArray,
+    prior_std: FloatArray,
     unloaded: Collection[int],
 ) -> tuple[FloatArray, FloatArray]:
     """Means (S, p) and covariances (S, p, p) of S payloads.
@@ -120,20 +118,20 @@ def payloads_given(
     ----------
     information, vector: (S p, S p) and (S p,), what the data says of all phi_s, without a prior.
     motion_s: (S,), s in motion of each.
-    spread: (p,), prior standard deviations of a payload.
+    prior_std: (p,), prior standard deviations of a payload.
     unloaded: which of the S are known to be none.
     """
-    count, size = len(motion_s), len(spread)
+    count, size = len(motion_s), len(prior_std)
     blocks = information.reshape(count, size, count, size)
     of_each = np.einsum("sisj->ij", blocks)
-    known = REPEATS * of_each / max(float(np.sum(motion_s)), REPEATS)
+    known = MODEL_ERROR_TIME * of_each / max(float(np.sum(motion_s)), MODEL_ERROR_TIME)
     # x = (theta_1 .. theta_S, b), phi = A x
     A = np.hstack([np.eye(count * size), np.tile(np.eye(size), (count, 1))])
-    std = np.tile(spread, (count + 1, 1))
-    std[list(unloaded)] = NOTHING
+    std = np.tile(prior_std, (count + 1, 1))
+    std[list(unloaded)] = ZERO_STD
     L = A.T @ information @ A + np.diag(std.ravel() ** -2.0)
     L[-size:, -size:] += known
-    # In units of each entry's own certainty: NOTHING beside 1 kg is more than a double holds.
+    # In units of each entry's own certainty: ZERO_STD beside 1 kg is more than a double holds.
     scale = 1.0 / np.sqrt(np.diag(L))
     P = np.linalg.inv(scale[:, None] * L * scale) * np.outer(scale, scale)
     mean = P @ (A.T @ vector)

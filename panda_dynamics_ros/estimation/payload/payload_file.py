@@ -12,7 +12,7 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate, PayloadMemory
-from panda_dynamics_ros.estimation.payload.kalman_filter import PARAMETERS
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 EXPECTED = "expected a saved payload (of the service ~/save)"
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.

@@ -14,8 +14,8 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
-_MASS_DOUBT = 1e-3  # of a known mass: a kitchen scale's
-_SHAPE_DOUBT = 0.1  # of a known shape's inertia: bodies are not quite homogeneous, nor quite aligned
+_MASS_STD = 1e-3  # of a known mass: a kitchen scale's
+_SHAPE_STD = 0.1  # of a known shape's inertia: bodies are not quite homogeneous, nor quite aligned
 _SIZES = {"box": "LX LY LZ", "cylinder": "RADIUS HEIGHT", "sphere": "RADIUS"}
 
 
@@ -80,7 +80,7 @@ def with_known_mass(mean: FloatArray, covariance: FloatArray, known: float) -> t
     """
     if known == 0.0 or mean[0] < 0.5 * known:
         return mean, covariance
-    gain = covariance[0] / (covariance[0, 0] + (_MASS_DOUBT * known) ** 2)
+    gain = covariance[0] / (covariance[0, 0] + (_MASS_STD * known) ** 2)
     return mean + gain * (known - mean[0]), covariance - np.outer(gain, covariance[0])
 
 
@@ -103,6 +103,6 @@ def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -
     slope[4:, 0] = (K - steiner / mass)[upper]
     for axis, e in enumerate(np.eye(3)):
         slope[4:, 1 + axis] = ((2.0 * h[axis] * np.eye(3) - np.outer(e, h) - np.outer(h, e)) / mass)[upper]
-    doubt = np.concatenate((np.zeros(4), _SHAPE_DOUBT * mass * np.max(K) * np.ones(6)))
+    variance = np.concatenate((np.zeros(4), _SHAPE_STD * mass * np.max(K) * np.ones(6)))
     body = np.concatenate((vector[:4], (mass * K + steiner)[upper]))
-    return body, slope @ covariance[:4, :4] @ slope.T + np.diag(doubt**2)
+    return body, slope @ covariance[:4, :4] @ slope.T + np.diag(variance**2)

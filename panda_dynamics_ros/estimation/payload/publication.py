@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a filter says to what is published: what the user knows of the payload, and a body that can exist.
+"""What is published: the filter's estimate, what the user knows of the payload, and a body that can exist.
 
-Which estimates are published: the same in the node and offline.
+`PublicationSchedule` decides which estimates are published, in the nodes and offline alike.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def published_estimate(
     status: str,
     event: ChangeEvent | None = None,
 ) -> PayloadEstimate:
-    """What is published of a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
+    """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    `body` is the search for the nearest body that can exist: the one of the payload's last estimate starts near it.
+    `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
     """
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
     vector = no_heavier(body.nearest(mean, covariance), options.max_mass)
@@ -49,26 +49,24 @@ def published_estimate(
 
 
 PERIOD = 0.02
-"""s, of publication, where the user says nothing else."""
+"""s, default period of publication."""
 
 
 class PublicationSchedule:
     """One estimate each `period` seconds of stamps, and each change at once.
 
-    Where the stamps jump back (a recording in a loop), publication goes on from there.
+    Where the stamps jump back (a recording in a loop), publication continues from there.
     """
 
     def __init__(self, period: float = PERIOD) -> None:
         self.period = period
         self._published = -math.inf
-        self._event: ChangeEvent | None = None
 
-    def due(self, estimate: PayloadEstimate, stamp: float) -> bool:
-        """Whether to publish `estimate`, which the estimator gave for the sample at `stamp`; asked once per sample."""
+    def is_due(self, estimate: PayloadEstimate, stamp: float) -> bool:
+        """Whether to publish `estimate`, the estimator's answer to the sample at `stamp`; asked once per sample."""
         if estimate.stamp != stamp:
-            return False  # the sample was only filtered, or left out for its stamp
-        changed = estimate.event is not None and estimate.event is not self._event
-        if not changed and 0.0 <= stamp - self._published < self.period - STAMP_RESOLUTION:
+            return False  # the sample was only filtered, or ignored for its stamp
+        if estimate.event is None and 0.0 <= stamp - self._published < self.period - STAMP_RESOLUTION:
             return False
-        self._published, self._event = stamp, estimate.event or self._event
+        self._published = stamp
         return True

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payloads of a whole recording, each from all samples while it was carried: the estimator's offline twin.
+"""The payloads of a whole recording, each from all samples while it was carried: the estimator's offline counterpart.
 
-Once it is known when the payload changed (`PayloadEstimator` says so, with the onset), it is constant in between,
-and so there is nothing to forget and nothing to wait for: every payload has a regressor that is gated at its onset
-and at its end (the filters are linear: a difference of two `gated_regressors`), the arm's residual runs through all
-of them, and `coloured_least_squares` has the answer that a forward-backward smoother would have.
+Once the onsets of the changes are known (`PayloadEstimator` detects them), the payload is constant in between, so that
+nothing is forgotten. Every payload has a regressor that starts at its onset and ends with it (the filters are linear:
+a difference of two `onset_regressors`), and the arm's residual runs through all of them. `generalised_least_squares`
+then gives the same answer as a forward-backward smoother.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     PayloadEstimate,
     PayloadSegment,
 )
-from panda_dynamics_ros.estimation.payload.generalised_least_squares import ColouredLeastSquares, payloads_given
-from panda_dynamics_ros.estimation.payload.motion_clock import MotionMeter
-from panda_dynamics_ros.estimation.payload.onset_regressors import GatedRegressors
+from panda_dynamics_ros.estimation.payload.generalised_least_squares import GeneralisedLeastSquares, payload_posteriors
+from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
+from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
-from panda_dynamics_ros.estimation.regression import PARAMETERS, MomentumRegression
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LEAST_MOTION = 0.5
 """s in motion, below which a segment says little: about one correlation time of the arm's residual."""
@@ -93,10 +94,10 @@ def smooth_payloads(
     q, dq, tau = checks.exactly(q, size, "q"), checks.exactly(dq, size, "dq"), checks.exactly(tau, size, "tau")
     for moment in unloaded:
         checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
-    listener = _Listener(robot, EstimatorOptions.of(options), Shape.of(shape), stamp, events)
+    smoother = _Smoother(robot, EstimatorOptions.of(options), Shape.of(shape), stamp, events)
     for k in range(len(stamp)):
-        listener.hear(k, q[k], dq[k], tau[k])
-    return listener.segments(unloaded)
+        smoother.update(k, q[k], dq[k], tau[k])
+    return smoother.segments(unloaded)
 
 
 def _onsets(stamp: FloatArray, events: Sequence[ChangeEvent], max_gap_s: float) -> list[int]:
@@ -113,13 +114,13 @@ def _onsets(stamp: FloatArray, events: Sequence[ChangeEvent], max_gap_s: float) 
 
 
 def _contacts(events: Sequence[ChangeEvent]) -> list[tuple[float, float]]:
-    """From when to when not to listen."""
+    """Times (start, end) whose samples are excluded."""
     onsets = sorted(e.onset if math.isfinite(e.onset) else e.stamp for e in events if e.kind == "contact")
     ends = [after if after - onset < ONE_CONTACT else onset for onset, after in pairwise([*onsets, math.inf])]
     return [(onset, end + CONTACT) for onset, end in zip(onsets, ends, strict=True)]
 
 
-class _Listener:
+class _Smoother:
     """One pass over the samples, with a block of ten unknowns for each payload."""
 
     def __init__(
@@ -132,81 +133,83 @@ class _Listener:
     ) -> None:
         self._residual, self._options, self._shape, self._stamp = robot.residual, options, shape, stamp
         self._starts = _onsets(stamp, events, options.max_gap_s)
-        self._deaf = _contacts(events)
+        self._excluded = _contacts(events)
         count = len(self._starts)
-        self._regression = MomentumRegression(robot, "flange", options.bandwidth_hz)
-        self._gates = GatedRegressors(robot.n, count)
-        self._meter = MotionMeter(robot.n, options)
-        self._fit = ColouredLeastSquares(PARAMETERS * count, robot.residual.std, robot.residual.correlation_time)
+        self._terms, self._regression = MomentumTerms(robot), MomentumRegression(robot.n, options.bandwidth_hz)
+        self._onset_regressors = OnsetRegressors(robot.n, count)
+        self._clock = MotionClock(robot.n, options)
+        self._fit = GeneralisedLeastSquares(PARAMETERS * count, robot.residual.std, robot.residual.correlation_time)
         # Blocks from the oldest payload whose torque has not died out to the one that is carried.
         self._oldest = self._current = 0
-        self._motion = np.zeros(count)
-        self._updated = self._deaf_until = -math.inf
+        self._motion_s = np.zeros(count)
+        self._updated = self._excluded_until = -math.inf
 
-    def hear(self, k: int, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        """Take in sample k."""
+    def update(self, k: int, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        """Follow sample k."""
         now = self._stamp[k]
         dt = now - self._stamp[k - 1] if k else 0.0
         starts = k == 0 or dt > self._options.max_gap_s
         if starts:
-            self._fit.wait(dt)
+            self._fit.predict(dt)
             self._regression.restart()
-            self._meter.restart()
+            self._clock.restart()
             self._updated, dt = -math.inf, 0.0
-        _, y = self._regression.step(dt, q, dq, tau)
+        _, y = self._regression.step(dt, self._terms.at(q, dq, tau))
         self._follow_changes(k, dt, starts)
-        self._meter.follow(dt, dq)
+        self._clock.update(dt, dq)
         if now - self._updated < self._options.update_period_s - STAMP_RESOLUTION:
             return
         since = now - self._updated if math.isfinite(self._updated) else self._options.update_period_s
         self._updated = now
-        motion_time = self._meter.motion_time(since)
-        self._fit.wait(motion_time)
-        if self._regression.settled and now >= self._deaf_until and not self._meter.nothing_new:
-            self._motion[self._current] += motion_time
-            self._learn(y)
+        motion_time = self._clock.motion_time(since)
+        self._fit.predict(motion_time)
+        if self._regression.settled and now >= self._excluded_until and not self._clock.stands_still:
+            self._motion_s[self._current] += motion_time
+            self._correct(y)
 
     def _follow_changes(self, k: int, dt: float, starts: bool) -> None:
-        """Step the gates, open that of a payload that comes on now, and stop listening for a moment."""
+        """Step the onset regressors, start that of a payload that appears now, and exclude the samples around it."""
         now = self._stamp[k]
         if starts:
-            self._gates.start(self._regression)
+            self._onset_regressors.restart(self._regression)
         else:
-            self._gates.step(np.arange(self._oldest, self._current + 1), self._regression, dt)
+            self._onset_regressors.step(np.arange(self._oldest, self._current + 1), self._regression, dt)
         if k in self._starts[self._current + 1 : self._current + 2]:
             self._current += 1
-            self._gates.open(self._current, self._regression)
-            self._meter.listen()
-            self._deaf_until = max(self._deaf_until, now + GUARD)
+            self._onset_regressors.start(self._current, self._regression)
+            self._clock.note_change()
+            self._excluded_until = max(self._excluded_until, now + GUARD)
         if starts:
-            # The filters start as if this payload had been there for ever, and those before it never.
+            # The filters start as if this payload had always been there, and those before it never.
             for slot in range(self._oldest, self._current + 1):
-                self._gates.open_whole(slot, self._regression)
-        while self._deaf and now >= self._deaf[0][0]:
-            self._deaf_until = max(self._deaf_until, self._deaf.pop(0)[1])
+                self._onset_regressors.start_settled(slot, self._regression)
+        while self._excluded and now >= self._excluded[0][0]:
+            self._excluded_until = max(self._excluded_until, self._excluded.pop(0)[1])
 
-    def _learn(self, y: FloatArray) -> None:
-        gated = self._gates.regressors[self._oldest : self._current + 1].copy()
-        gated[:-1] -= gated[1:]
-        H = gated.transpose(1, 0, 2).reshape(len(y), -1)
+    def _correct(self, y: FloatArray) -> None:
+        onset_regressors = self._onset_regressors.regressors[self._oldest : self._current + 1].copy()
+        onset_regressors[:-1] -= onset_regressors[1:]
+        H = onset_regressors.transpose(1, 0, 2).reshape(len(y), -1)
         first = PARAMETERS * self._oldest
-        self._fit.learn(first, H, y, self._meter.white_share * self._residual.std**2)
+        self._fit.update(first, H, y, self._clock.white_variance_ratio * self._residual.std**2)
         if self._oldest < self._current:
-            left = max(float(np.abs(gated[0]).max()), self._fit.trace(first, first + PARAMETERS))
+            left = max(float(np.abs(onset_regressors[0]).max()), self._fit.trace(first, first + PARAMETERS))
             self._oldest += left < NEGLIGIBLE
 
     def segments(self, unloaded: Sequence[float]) -> tuple[PayloadSegment, ...]:
-        """What all samples together say."""
-        starts, spread = self._stamp[self._starts], self._options.spread
+        """The estimates from all samples together."""
+        starts, prior_std = self._stamp[self._starts], self._options.prior_std
         empty = {int(np.searchsorted(starts, moment, side="right")) - 1 for moment in unloaded}
-        means, covariances = payloads_given(self._fit.information, self._fit.vector, self._motion, spread, empty)
+        means, covariances = payload_posteriors(
+            self._fit.information, self._fit.vector, self._motion_s, prior_std, empty
+        )
         ends = [*starts[1:], self._stamp[-1]]
         return tuple(
             PayloadSegment(
                 start=float(starts[s]),
                 end=float(ends[s]),
-                motion_s=float(self._motion[s]),
-                estimate=self._estimate(s in empty, float(ends[s]), self._motion[s], means[s], covariances[s]),
+                motion_s=float(self._motion_s[s]),
+                estimate=self._estimate(s in empty, float(ends[s]), self._motion_s[s], means[s], covariances[s]),
             )
             for s in range(len(starts))
         )
