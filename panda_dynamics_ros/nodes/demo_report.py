@@ -16,9 +16,10 @@ from panda_dynamics_ros.recordings.bag_writing import write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.reporting.console import com_text, mass_text, payload_rows
 from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
-from panda_dynamics_ros.reporting.summary import floats, payload_entry, truth_entry, write_summary
+from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.joint_mapping import JointMapping
 from panda_dynamics_ros.scene import ArmScene
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView
 
 ROBOT = "panda"
-LIGHTEST = 0.1  # kg, whose centre of mass is shown
 INPUT, ESTIMATE, CONTACT = "payload_estimator: input", "payload_estimator: estimate", "panda_dynamics: contact"
 
 
@@ -46,11 +46,7 @@ def live_rows(recording: Recording, elapsed: float, duration: float) -> list[tup
     rows = [("robot time", f"{elapsed:5.1f} of {duration:.0f} s"), ("truly carried", f"{carried:6.3f} kg")]
     if recording.covariance:
         estimate = estimate_at(recording, len(recording.covariance) - 1)
-        rows.append(("payload mass", f"{estimate.mass:6.3f} ± {2.0 * estimate.std[0]:.3f} kg"))
-        com = "  ".join(f"{1e3 * c:6.1f}" for c in estimate.com)
-        known = estimate.mass > LIGHTEST and estimate.com_std.max() < 0.1
-        rows.append(("centre of mass", f"{com} mm" if known else "not identifiable"))
-        rows.append(("status", estimate.status))
+        rows += payload_rows(estimate)
     began = recording.joint_states[0][0]
     changes = "; ".join(f"{kind} at {stamp - began:.2f} s" for stamp, kind in recording.changes) or "none yet"
     return [*rows, ("stream", recording.diagnostics[INPUT][0]), ("detected changes", changes)]
@@ -93,16 +89,22 @@ def report(recording: Recording, output: Path) -> tuple[dict[str, Any], list[tup
     stream = recording.diagnostics[INPUT][1]
     dropped = sum(int(stream[key]) for key in ("lost", "rejected", "out_of_order"))
     truth = max((body for _, body in recording.truth), key=lambda body: body.mass)
-    summary = {
-        "samples": int(stream["received"]),
-        "dropped": dropped,
-        "duration_s": recording.joint_states[-1][0] - began,
-        "rate_hz": float(stream["rate_hz"]),
-        "torque_residual_rms": floats(offline.torque_residual_rms),
-        "payload": payload_entry(last),
-        "truth": truth_entry(truth),
-        "events": _events(recording, began),
-    }
+    stamps = np.array([stamp for stamp, _ in recording.payload[: len(recording.covariance)]])
+    bodies = [body for _, body in recording.payload[: len(recording.covariance)]]
+    summary = build_summary(
+        samples=int(stream["received"]),
+        dropped=dropped,
+        duration_s=recording.joint_states[-1][0] - began,
+        rate_hz=float(stream["rate_hz"]),
+        torque_residual_rms=offline.torque_residual_rms,
+        payload=last,
+        events=_events(recording),
+        stamp=stamps,
+        mass=np.array([body.mass for body in bodies]),
+        com=np.array([body.com for body in bodies]),
+        truth=truth,
+        time_origin=began,
+    )
     files = [write_summary(summary, output), *_plots(recording, began, output), bag]
     scene = ArmScene(robot).at(data.q[np.searchsorted(data.stamp, last.stamp) - 1], last)
     files.append(draw_scene(scene, output / "scene.png"))
@@ -121,23 +123,10 @@ def _last_carried(recording: Recording) -> PayloadEstimate:
     return estimate_at(recording, last)
 
 
-def _events(recording: Recording, began: float) -> list[dict[str, Any]]:
-    """True and detected changes in order of time, stamps counted from the first sample."""
+def _events(recording: Recording) -> list[tuple[float, str]]:
+    """True and detected changes."""
     truth = [(stamp, "picked" if body.mass > 0.0 else "released") for stamp, body in recording.truth[1:]]
-    detected = [(stamp, f"detected_{kind}") for stamp, kind in recording.changes]
-    stamps = [stamp for stamp, _ in recording.payload[: len(recording.covariance)]]
-    events = []
-    for stamp, kind in sorted(truth + detected):
-        later = min(int(np.searchsorted(stamps, stamp + 2.0)), len(stamps) - 1)
-        body = recording.payload[later][1]
-        entry = {
-            "stamp": stamp - began,
-            "kind": kind,
-            "mass_after_2s": float(body.mass),
-            "com_after_2s": floats(body.com),
-        }
-        events.append(entry)
-    return events
+    return truth + [(stamp, f"detected_{kind}") for stamp, kind in recording.changes]
 
 
 def _plots(recording: Recording, began: float, output: Path) -> list[Path]:
@@ -146,16 +135,7 @@ def _plots(recording: Recording, began: float, output: Path) -> list[Path]:
     estimates = [estimate_at(recording, index) for index in range(count)]
     truth_mass, truth_com = _truth_over(stamps, recording)
     changes = [(stamp - began, f"detected {kind}") for stamp, kind in recording.changes]
-    history = PayloadHistory(
-        time=stamps - began,
-        mass=np.array([estimate.mass for estimate in estimates]),
-        mass_std=np.array([estimate.std[0] for estimate in estimates]),
-        com=np.array([estimate.com for estimate in estimates]),
-        com_std=np.array([estimate.com_std for estimate in estimates]),
-        events=tuple(changes),
-        truth_mass=truth_mass,
-        truth_com=truth_com,
-    )
+    history = PayloadHistory.of(stamps - began, estimates, changes, truth_mass, truth_com)
     return [plot_payload(history, output / "payload.png", "A simulated Panda's payload, found over ROS 2 topics")]
 
 
@@ -168,18 +148,13 @@ def _truth_over(stamps: FloatArray, recording: Recording) -> tuple[FloatArray, F
 
 
 def _rows(summary: dict[str, Any], truth: InertialParameters, last: PayloadEstimate) -> list[tuple[str, str]]:
+    true_com = "  ".join(f"{1e3 * c:.1f}" for c in truth.com)
     rows = [
         ("stream", f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz, {summary['dropped']} dropped"),
-        ("mass", f"{last.mass:.3f} ± {2.0 * last.std[0]:.3f} kg (truth {truth.mass:.3f})"),
-        (
-            "centre of mass",
-            "  ".join(f"{1e3 * c:.1f} ± {2e3 * s:.1f}" for c, s in zip(last.com, last.com_std, strict=True))
-            + f" mm (truth {'  '.join(f'{1e3 * c:.1f}' for c in truth.com)})",
-        ),
+        ("mass", f"{mass_text(last)}, truth {truth.mass:.3f} kg"),
+        ("centre of mass", f"{com_text(last)}, truth {true_com} mm"),
     ]
     for event in summary["events"]:
-        mass, com = event["mass_after_2s"], "  ".join(f"{1e3 * c:.0f}" for c in event["com_after_2s"])
-        # A mass of next to nothing has its centre anywhere.
-        where = f", CoM {com} mm" if mass > LIGHTEST else ""
-        rows.append((f"{event['stamp']:7.3f} s", f"{event['kind']}; 2 s later {mass:.3f} kg{where}"))
+        what = f"{event['kind']}; 2 s later {event['mass_after_2s']:.3f} kg"
+        rows.append((f"{event['stamp']:7.3f} s", what))
     return rows

@@ -15,7 +15,7 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import serialize_message
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
 
 STAMP = struct.Struct("=iI")
 MARKED = Time(sec=int(STAMP_MARK[0]), nanosec=int(STAMP_MARK[1]))
@@ -34,8 +34,8 @@ class EncodedMessage:
     def __init__(self, make: Callable[[Time, FloatArray], Any], count: int) -> None:
         example, numbers = make(MARKED, marks(count)), marks(count)
         encoded = serialize_message(example)
-        self._stamp = place_of(STAMP_MARK, encoded) if hasattr(example, "header") else None
-        self._numbers = slice(first := place_of(numbers, encoded), first + numbers.nbytes)
+        self._stamp = first_place(STAMP_MARK, encoded) if hasattr(example, "header") else None
+        self._numbers = slice(first := last_place(numbers, encoded), first + numbers.nbytes)
         self._size = numbers.nbytes
         self._buffer = bytearray(encoded)
 

@@ -16,7 +16,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_message import MARKED, STAMP
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
 
 MALFORMED = "malformed message"
 HEADER = 4  # bytes of encapsulation before an encoded message
@@ -97,7 +97,7 @@ def _layout_of(message: JointState, names: tuple[str, ...], length: int) -> _Lay
     example.header.stamp, example.header.frame_id = MARKED, message.header.frame_id
     example.position, example.velocity, example.effort = [conversions.doubles(row) for row in rows]
     encoded = serialize_message(example)
-    stamp, firsts = place_of(STAMP_MARK, encoded), tuple(place_of(row, encoded) for row in rows)
+    stamp, firsts = first_place(STAMP_MARK, encoded), tuple(last_place(row, encoded) for row in rows)
     count = _COUNT.pack(len(names))
     mask = bytearray(len(encoded))
     mask[:HEADER] = b"\xff" * HEADER  # the encoding, its byte order and options

@@ -15,7 +15,7 @@ from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.scene_markers import SceneMarkers
 from panda_dynamics_ros.nodes.topics import publisher
 from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.payload import payload_shapes
+from panda_dynamics_ros.scene.payload import payload_primitives
 
 PERIOD = 0.1  # s
 
@@ -44,4 +44,4 @@ class PayloadMarkers:
         stamp, q = self._latest
         self._markers = self._markers or SceneMarkers(self._source.base_frame)
         flange = {"flange": self._source.robot.pose(q, "flange")}
-        self._publisher.publish(self._markers.message(stamp, Scene(flange, payload_shapes(self._estimate()))))
+        self._publisher.publish(self._markers.message(stamp, Scene(flange, payload_primitives(self._estimate()))))
