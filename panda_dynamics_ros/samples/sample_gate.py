@@ -22,8 +22,7 @@ JUMP = "position jump"
 
 POSITION_MARGIN = 0.1  # rad or m beyond the limits: tolerances of mounting and calibration
 LIMIT_FACTOR = 2.0  # on velocity and effort limits, which arms exceed a little in reflexes and collisions
-JUMP_TOLERANCE = 0.05  # rad or m, and
-JUMP_SHARE = 0.5  # of the velocity limit: by how much a step may differ from what the velocities say
+JUMP_TOLERANCE = 0.05  # rad or m, beyond what the arm can move between two samples
 PERSISTENCE = 5
 
 
@@ -39,12 +38,12 @@ class SampleGate:
         limits, self._robot = robot.limits, robot
         self._bounds = np.array([limits.lower - POSITION_MARGIN, limits.upper + POSITION_MARGIN])
         self._largest = LIMIT_FACTOR * np.array([limits.velocity, limits.effort])
-        self._velocity = limits.velocity
+        self._fastest = LIMIT_FACTOR * limits.velocity
         self.restart()
 
     def restart(self) -> None:
         """Accept any posture as the next one."""
-        self._last = self._refused = (-math.inf, np.zeros(0), np.zeros(0))
+        self._last = self._refused = (-math.inf, np.zeros(0))
         self._agreeing = 0
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
@@ -59,29 +58,23 @@ class SampleGate:
         size = np.abs((dq, tau))
         if not (size < self._largest).all():
             raise self._too_large(size)
-        if self._connects(self._last, stamp, q, dq):
+        if self._is_reachable(self._last, stamp, q):
             self._agreeing = 0
         else:
-            self._agreeing = self._agreeing + 1 if self._connects(self._refused, stamp, q, dq) else 1
+            self._agreeing = self._agreeing + 1 if self._is_reachable(self._refused, stamp, q) else 1
             if self._agreeing < PERSISTENCE:
-                self._refused = (stamp, q, dq)
+                self._refused = (stamp, q)
                 raise self._jumped(stamp, q)
             self._agreeing = 0
-        self._last = (stamp, q, dq)
+        self._last = (stamp, q)
 
-    def _connects(
-        self, earlier: tuple[float, FloatArray, FloatArray], stamp: float, q: FloatArray, dq: FloatArray
-    ) -> bool:
-        """Whether the arm can have moved from an earlier sample to this one.
-
-        True after a gap so long that it can have moved anywhere; stamps that do not advance are not this gate's matter.
-        """
-        before, q_before, dq_before = earlier
+    def _is_reachable(self, earlier: tuple[float, FloatArray], stamp: float, q: FloatArray) -> bool:
+        """Whether the arm can have moved from an earlier sample to this one. Stamps that do not advance pass."""
+        before, q_before = earlier
         dt = stamp - before
         if not 0.0 < dt < math.inf:
             return dt <= 0.0 or earlier is self._last
-        step = q - q_before - 0.5 * dt * (dq + dq_before)
-        return bool((np.abs(step) < JUMP_TOLERANCE + JUMP_SHARE * dt * self._velocity).all())
+        return bool((np.abs(q - q_before) < JUMP_TOLERANCE + dt * self._fastest).all())
 
     def _outside(self, q: FloatArray) -> SampleError:
         beyond = np.maximum(self._bounds[0] - q, q - self._bounds[1])
@@ -102,7 +95,7 @@ class SampleGate:
         )
 
     def _jumped(self, stamp: float, q: FloatArray) -> SampleError:
-        before, q_before, _ = self._last
+        before, q_before = self._last
         joint = int(np.argmax(np.abs(q - q_before)))
         return SampleError(
             f"q: expected a posture that the arm can reach within {stamp - before:.4g} s, got a jump of "

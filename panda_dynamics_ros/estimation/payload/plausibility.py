@@ -38,7 +38,7 @@ UNEXPLAINED = 12.0
 JOINT_FAULT = 7.0
 """Offset, or share of the torque, of one joint, over the arm's own residual. Offsets of real arms reach 5.8, which the
 estimator learns."""
-JOINT_REST = 2.5  # over the arm's own residual: what an offset or a share may leave of such a joint
+JOINT_REST = 1.6  # over the arm's own residual: what an offset or a share may leave of such a joint
 LARGEST_SHARE = 0.5
 FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave
 SMALL = 0.3  # of the model's mean square: torques as small as these do not hold the arm
@@ -126,7 +126,7 @@ class PlausibilityCheck:
         self._motion_s += motion_time
         self._since_evaluation += motion_time
         self._age += motion_time
-        keep = math.exp(-motion_time / min(MEMORY, self._motion_s))
+        keep = 1.0 - motion_time / min(MEMORY, self._motion_s)  # plain means at first
         update_moments(torque, torque - y, residual, keep, self._cross, self._moments)
         if self._motion_s >= ENOUGH and self._since_evaluation >= PERIOD:
             self._since_evaluation = 0.0
@@ -184,27 +184,26 @@ class PlausibilityCheck:
                 "the torques are too small to hold the arm against gravity: expected measured torques with gravity; "
                 "torques without gravity, or external torques, do not show a payload"
             )
-        if correlation < -0.5:
+        order, of_order = self._best_order()
+        of_sign = T + 2.0 * C + H
+        if correlation < -0.5 and of_sign < of_order:
             return "sign", (
                 "the torques have the opposite sign of the arm's: expected the torques of the joints on the links; "
                 "check the sign convention, and that the base is not mounted upside down"
             )
-        order = self._better_order()
-        if order:
+        if of_order < FAR_BETTER * (T - 2.0 * C + H):
             return "order", (
                 f"the torque columns fit the arm in the order {', '.join(map(str, order))}: expected joint 1 to "
                 f"{len(order)} from base to flange; check which effort belongs to which joint name"
             )
         return "", ""
 
-    def _better_order(self) -> list[int]:
-        """1-based: which measured column belongs to joint 1, 2, ..; empty unless it fits far better than today's."""
+    def _best_order(self) -> tuple[list[int], float]:
+        """Which measured column (1-based) fits joint 1, 2, .. best, and the sum of mean((t - h)^2) / sigma^2 then."""
         tt, hh = self._moments[3], self._moments[4]
         cost = (tt[:, None] - 2.0 * self._cross + hh[None, :]) / self._sigma[None, :] ** 2
         columns, joints = linear_sum_assignment(cost)
-        if cost[columns, joints].sum() > FAR_BETTER * np.trace(cost):
-            return []
-        return [int(column) for column in columns[np.argsort(joints)] + 1]
+        return [int(column) for column in columns[np.argsort(joints)] + 1], float(cost[columns, joints].sum())
 
     def _mass_problem(self, mass: float, mass_std: float, tolerance: float) -> tuple[str, str]:
         declared = self._declared
