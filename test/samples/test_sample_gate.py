@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples that no arm can have measured are refused; those of a real arm never are."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from motion import sinusoids
@@ -64,7 +66,7 @@ def test_real_arms_pass(panda, log):
 def test_a_value_beyond_the_limits_is_refused_and_the_next_sample_accepted(
     panda, samples, field, joint, value, expected, words
 ):
-    bad = [np.copy(part) for part in samples[500]]
+    bad: list[Any] = [np.copy(part) for part in samples[500]]
     bad[field][joint] = value
     gate = SampleGate(panda)
     assert set(refused(gate, samples[:500])) == {""}
