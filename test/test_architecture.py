@@ -43,6 +43,7 @@ ARROWS: dict[str, set[str]] = {
         *CHECKED,
     },
 }
+ARROWS["demo"] = {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED}
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
 ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "motion", "identification"}) | {"__init__"}

@@ -14,9 +14,9 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.nodes.topics import publisher
 from panda_dynamics_ros.recordings.joint_states import JointStateSample, read_joint_states
 
 BURST = 10  # messages at most in one go: subscribers' queues are short
@@ -30,14 +30,14 @@ class BagPlayerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("bag_player")
-        path = parameters.fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
-        topic = parameters.fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
-        self._rate = parameters.fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
-        self._loop = parameters.fixed(self, "loop", False, "Start again at the end.")
-        with_clock = parameters.fixed(
+        path = fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
+        topic = fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
+        self._rate = fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
+        self._loop = fixed(self, "loop", False, "Start again at the end.")
+        with_clock = fixed(
             self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time."
         )
-        self._awaited = parameters.fixed(
+        self._awaited = fixed(
             self,
             "wait_for_subscribers",
             1,
@@ -45,7 +45,7 @@ class BagPlayerNode(Node):
             0,
             100,
         )
-        delay = parameters.fixed(
+        delay = fixed(
             self, "start_delay_s", 1.0, "From the last of these subscribers to the first message, s.", 0.0, 60.0
         )
         if not path:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbags_library
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
 from panda_dynamics_ros.samples.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
@@ -103,13 +103,13 @@ def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, 
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
         times = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4")
-        _put(rows, message, STAMP_MARK.astype("<u4"), times)
+        _put(rows, first_place(STAMP_MARK.astype("<u4"), message), times)
     for mark, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
-        _put(rows, message, mark.astype("<f8"), values.astype("<f8"))
+        _put(rows, last_place(mark.astype("<f8"), message), values.astype("<f8"))
     return rows
 
 
-def _put(rows: Rows, message: bytes, mark: NDArray[Any], values: NDArray[Any]) -> None:
-    """`values` (N, k) where the mark (k,) stands."""
-    place = place_of(mark, message)
-    rows[:, place : place + mark.nbytes] = np.ascontiguousarray(values).view(np.uint8)
+def _put(rows: Rows, place: int, values: NDArray[Any]) -> None:
+    """`values` (N, k) into the bytes of the messages that begin at `place`."""
+    packed = np.ascontiguousarray(values).view(np.uint8)
+    rows[:, place : place + packed.shape[1]] = packed
