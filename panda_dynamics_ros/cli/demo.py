@@ -7,13 +7,12 @@ import argparse
 import os
 from pathlib import Path
 
-from panda_dynamics_ros.cli.answer import answer
-from panda_dynamics_ros.cli.options import add_payload_com_option
-from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
+from panda_dynamics_ros.cli.options import add_payload_com_option, add_view_options, opened_view, show_until_interrupted
 from panda_dynamics_ros.demo.report import ROBOT
 from panda_dynamics_ros.demo.session import Scenario, run_demo
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.reporting.console import answer
 
 DESCRIPTION = """\
 Starts a simulated Panda, the dynamics node and the payload estimator as ROS 2

@@ -22,7 +22,7 @@ from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot import RobotDescription, library_names
 from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
-from panda_dynamics_ros.samples.stream_monitor import StreamMonitor
+from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 

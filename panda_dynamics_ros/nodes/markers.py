@@ -21,10 +21,9 @@ from panda_dynamics_ros.nodes.interface import publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.drawing import ADD, DELETE, LIFETIME, Drawing, draw, split
-from panda_dynamics_ros.scene.marker_ids import MarkerIds
-from panda_dynamics_ros.scene.payload import payload_shapes
-from panda_dynamics_ros.scene.shapes import Shape
+from panda_dynamics_ros.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
+from panda_dynamics_ros.scene.payload import payload_primitives
+from panda_dynamics_ros.scene.primitives import Primitive
 
 PERIOD = 0.1  # s
 
@@ -32,7 +31,7 @@ PERIOD = 0.1  # s
 class SceneMarkers:
     """Turns scenes into marker arrays; what a scene no longer shows is deleted.
 
-    Messages of shapes that stay are kept, and only moved: filling new ones in takes ten times as long.
+    Messages of primitives that stay are kept, and only moved: filling new ones in takes ten times as long.
 
     Parameters
     ----------
@@ -41,15 +40,17 @@ class SceneMarkers:
 
     def __init__(self, frame: str) -> None:
         self._header = Header(frame_id=frame)
-        self._drawn: dict[str, tuple[Shape, list[tuple[Shape, Marker]]]] = {}
+        self._drawn: dict[str, tuple[Primitive, list[tuple[Primitive, Marker]]]] = {}
         self._ids = MarkerIds()
 
     def message(self, stamp: Time, scene: Scene) -> MarkerArray:
         """Markers of the scene at the stamp of its sample; valid until the next call."""
         self._header.stamp = stamp
-        placed = [part for shape in scene.shapes for part in self._parts(shape)]
+        placed = [part for primitive in scene.primitives for part in self._parts(primitive)]
         if placed:
-            T = np.array([scene.frames[shape.frame] for shape, _ in placed]) @ np.array([s.T for s, _ in placed])
+            T = np.array([scene.frames[primitive.frame] for primitive, _ in placed]) @ np.array(
+                [s.T for s, _ in placed]
+            )
             positions, quaternions = T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist()
             for (_, marker), (x, y, z), (qx, qy, qz, qw) in zip(placed, positions, quaternions, strict=True):
                 position, orientation = marker.pose.position, marker.pose.orientation
@@ -60,15 +61,15 @@ class SceneMarkers:
         deleted = [Marker(header=self._header, ns=ns, id=number, action=DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
 
-    def _parts(self, shape: Shape) -> list[tuple[Shape, Marker]]:
-        """A shape's markers, each with the shape of its own that it shows."""
-        known = self._drawn.get(shape.name)
-        if known is not None and known[0] is shape:
+    def _parts(self, primitive: Primitive) -> list[tuple[Primitive, Marker]]:
+        """A primitive's markers, each with the primitive of its own that it shows."""
+        known = self._drawn.get(primitive.name)
+        if known is not None and known[0] is primitive:
             return known[1]
-        parts = [(part, _message(draw(part))) for part in split(shape)]
+        parts = [(part, _message(draw(part))) for part in split(primitive)]
         for part, marker in parts:
             marker.header, (marker.ns, marker.id) = self._header, self._ids.key(part)
-        self._drawn[shape.name] = shape, parts
+        self._drawn[primitive.name] = primitive, parts
         return parts
 
 
@@ -132,4 +133,4 @@ class PayloadMarkers(_MarkerOutput):
         samples.robot.pose(samples.robot.limits.lower, "flange")  # compiles, while no sample is waiting
 
     def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
-        return Scene({"flange": self._samples.robot.pose(q, "flange")}, payload_shapes(self._estimate()))
+        return Scene({"flange": self._samples.robot.pose(q, "flange")}, payload_primitives(self._estimate()))
