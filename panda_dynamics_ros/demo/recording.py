@@ -110,9 +110,8 @@ class Recorder:
         if stamp_ns not in self._bodies or stamp_ns not in self._covariances:
             return
         body, covariance = self._bodies[stamp_ns], self._covariances[stamp_ns]
-        for halves in (self._bodies, self._covariances):
-            for old in [stamp for stamp in halves if stamp <= stamp_ns]:
-                del halves[old]  # type: ignore[attr-defined]
+        self._bodies = {stamp: each for stamp, each in self._bodies.items() if stamp > stamp_ns}
+        self._covariances = {stamp: each for stamp, each in self._covariances.items() if stamp > stamp_ns}
         status = self._diagnostics.get(ESTIMATE, Status())
         flags = np.array([flag == "1" for flag in status.values.get("identifiable", "0" * 10)])
         estimate = PayloadEstimate(stamp_ns / BILLION, body.vector, covariance, flags, status.summary)

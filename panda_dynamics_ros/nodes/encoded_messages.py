@@ -144,9 +144,12 @@ def _layout_of(encoded: bytes, decoded: DecodedJointState) -> _Layout | None:
         read = layout.read(encoded)
     except (struct.error, ValueError):  # not plain CDR
         return None
-    same = read.stamp == decoded.stamp and all(
-        mine.tobytes() == np.array(theirs, dtype=np.float64).tobytes()  # bytes, since nan is not nan
-        for mine, theirs in zip(read[2:], decoded[2:], strict=True)
+    same = (
+        read.stamp == decoded.stamp
+        and all(
+            np.array(mine).tobytes() == np.array(theirs).tobytes()  # bytes, since nan is not nan
+            for mine, theirs in zip(read[2:], decoded[2:], strict=True)
+        )
     )
     return layout if same else None
 

@@ -64,9 +64,7 @@ class JointStateInput:
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
-        source = fixed(
-            node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file."
-        )
+        source = fixed(node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file.")
         end_effector = fixed(
             node, "end_effector", "none", "What is mounted for good, and no payload: none, hand, or a YAML file's path."
         )

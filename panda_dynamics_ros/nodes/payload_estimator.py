@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -100,7 +100,7 @@ class PayloadEstimatorNode(Node):
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
         return fixed(self, "shape", "", words) or None
 
-    def _declare_options(self) -> dict[str, float]:
+    def _declare_options(self) -> dict[str, Any]:
         """The estimator's options that a user may want to set, fixed at start-up."""
 
         defaults = EstimatorOptions()
