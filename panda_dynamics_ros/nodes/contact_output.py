@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
 
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
-from panda_dynamics_ros.estimation import ArmMonitor, Contact, ContactOptions
-from panda_dynamics_ros.estimation.arm_monitor import DynamicsOutput
+from panda_dynamics_ros.estimation import Contact, ContactOptions
+from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, subscribe
@@ -29,24 +31,19 @@ def declare_contact_options(node: Node) -> dict[str, float]:
     }
 
 
-class ContactOutput:
-    """Publishes `~/contact_wrench` with every sample and `~/contact` when a contact begins, moves or ends.
+class PayloadInput:
+    """Subscribes to the payload on `payload_topic`, if that is set, and hands it on.
 
-    It also subscribes to the payload, if `payload_topic` is set, and hands it to the monitor.
-
-    `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
-    standard deviations: `contact_threshold` has to be above it on this arm.
+    Attributes
+    ----------
+    mass: kg, of the last payload.
+    problem: why the last message was left out; empty where it was not.
     """
 
-    def __init__(self, node: Node, samples: JointStateInput, monitor: ArmMonitor) -> None:
-        self._node, self._input, self._monitor = node, samples, monitor
-        self._payload: InertialParameters | None = None
-        self._payload_problem = ""
-        self._contact: Contact | None = None
-        self._count, self._largest = 0, 0.0
-        self._encoded: EncodedMessage | None = None
-        self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
-        self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
+    def __init__(self, node: Node, samples: JointStateInput, carry: Callable[[InertialParameters], None]) -> None:
+        self._node, self._input, self._carry = node, samples, carry
+        self._received = False
+        self.mass, self.problem = 0.0, ""
         topic = fixed(
             node,
             "payload_topic",
@@ -55,10 +52,49 @@ class ContactOutput:
         )
         if topic:
             subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED)
+
+    def _on_payload(self, message: InertiaStamped) -> None:
+        """Hand the payload on. One that cannot be is reported, and the one before stays."""
+        try:
+            payload = self._checked(message)
+        except PandaDynamicsError as error:
+            self.problem = str(error)
+            self._node.get_logger().warning(f"payload left out: {error}", throttle_duration_sec=5.0)
+            return
+        if not self._received:
+            self._received = True
+            self._node.get_logger().info(f"a payload is known, {payload.mass:.3f} kg: it does not count as external")
+        self.mass, self.problem = payload.mass, ""
+        self._carry(payload)
+
+    def _checked(self, message: InertiaStamped) -> InertialParameters:
+        frame = message.header.frame_id
+        if frame and self._input.joint_names and frame != self._input.flange_frame:
+            raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
+        payload = conversions.body_from_message(message)
+        if not payload.is_physical():
+            raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
+        return payload
+
+
+class ContactOutput:
+    """Publishes `~/contact_wrench` with every sample and `~/contact` when a contact begins, moves or ends.
+
+    `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
+    standard deviations: `contact_threshold` has to be above it on this arm.
+    """
+
+    def __init__(self, node: Node, samples: JointStateInput) -> None:
+        self._node, self._input = node, samples
+        self._contact: Contact | None = None
+        self._count, self._largest = 0, 0.0
+        self._encoded: EncodedMessage | None = None
+        self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
+        self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
 
-    def publish(self, header_stamp: Time, output: DynamicsOutput) -> None:
-        """Publish the wrench of a sample, and the contact if it has changed."""
+    def publish(self, header_stamp: Time, output: DynamicsOutput | ArmOutput, ratio: float) -> None:
+        """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
         self._encoded = self._encoded or self._encode()
         self._wrenches.publish(self._encoded.at(header_stamp, output.wrench.wrench))
         if output.contact_changed:
@@ -67,13 +103,13 @@ class ContactOutput:
             self._contacts.publish(self.diagnostic())
             self._node.get_logger().info(self._summary())
         elif self._contact is None or not self._contact.lasts:
-            self._largest = max(self._largest, self._monitor.contact_detector.ratio)
+            self._largest = max(self._largest, ratio)
 
     def _encode(self) -> EncodedMessage:
         frame = self._input.base_frame
         return EncodedMessage(lambda stamp, wrench: conversions.wrench_message(stamp, frame, wrench), 6)
 
-    def diagnostic(self) -> DiagnosticStatus:
+    def diagnostic(self, payload: PayloadInput | None = None) -> DiagnosticStatus:
         """The contact in words, as in /diagnostics and on ~/contact; WARN while it lasts."""
         contact = self._contact
         values: dict[str, object] = {
@@ -85,9 +121,9 @@ class ContactOutput:
             "torques_nm": " ".join(f"{torque:.3f}" for torque in contact.torques) if contact else "",
             "contacts": self._count,
             "largest_ratio": f"{self._largest:.2f}",
-            "payload_kg": f"{self._payload.mass:.3f}" if self._payload else "0.000",
-            "payload_problem": self._payload_problem,
         }
+        if payload is not None:
+            values |= {"payload_kg": f"{payload.mass:.3f}", "payload_problem": payload.problem}
         level = DiagnosticStatus.WARN if contact is not None and contact.lasts else DiagnosticStatus.OK
         return conversions.status_message(level, f"{diagnostic_name(self._node)}: contact", self._summary(), values)
 
@@ -99,25 +135,3 @@ class ContactOutput:
             return f"contact on link {contact.link} since {contact.start:.3f} s"
         reason = {"payload": " (a payload)", "steady": " (counts as carried)"}.get(contact.ended_by, "")
         return f"no contact; the last, on link {contact.link}, ended at {contact.end:.3f} s{reason}"
-
-    def _on_payload(self, message: InertiaStamped) -> None:
-        """Hand the payload to the monitor. One that cannot be is reported, and the one before stays."""
-        try:
-            payload = self._checked(message)
-        except PandaDynamicsError as error:
-            self._payload_problem = str(error)
-            self._node.get_logger().warning(f"payload left out: {error}", throttle_duration_sec=5.0)
-            return
-        if self._payload is None:
-            self._node.get_logger().info(f"a payload is known, {payload.mass:.3f} kg: it does not count as external")
-        self._payload, self._payload_problem = payload, ""
-        self._monitor.carry(payload)
-
-    def _checked(self, message: InertiaStamped) -> InertialParameters:
-        frame = message.header.frame_id
-        if frame and self._input.joint_names and frame != self._input.flange_frame:
-            raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
-        payload = conversions.body_from_message(message)
-        if not payload.is_physical():
-            raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
-        return payload

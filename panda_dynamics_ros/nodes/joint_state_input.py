@@ -46,7 +46,7 @@ class JointStateInput:
     """
 
     def __init__(self, node: Node, handle: Handler) -> None:
-        self._node, self._handle = node, handle
+        self._node, self.handle = node, handle
         self.robot = self._declare_robot()
         self._stale_timeout = in_range(
             node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
@@ -109,7 +109,7 @@ class JointStateInput:
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             stamp = conversions.seconds(header_stamp)
             self.monitor.accept(stamp)
-            self._handle(header_stamp, stamp, q, dq, tau)
+            self.handle(header_stamp, stamp, q, dq, tau)
         except PandaDynamicsError as error:
             self.monitor.reject(getattr(error, "reason", type(error).__name__), str(error))
             self._unreported += 1

@@ -21,6 +21,7 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions
+from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, PayloadOutput
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
 from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.estimation.payload.publication import PERIOD
@@ -58,20 +59,31 @@ class EncodedOutputs(NamedTuple):
 
 
 class PayloadEstimatorNode(Node):
-    """Hands joint states to the payload part of an `ArmMonitor` and publishes its estimates."""
+    """Publishes the payload estimates of an `ArmMonitor`.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    samples: the input of a node in this process that hands its outputs to `publish` (`suite`); None: its own.
+    options: further ones of its `ArmMonitor`.
+
+    Attributes
+    ----------
+    monitor: the pipeline.
+    enabled: whether samples are used.
+    """
+
+    def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
         self._autosave_period = 0.0  # Kilted destroys a node that could not start, too
-        self._input = JointStateInput(self, self._on_sample)
+        self._has_input = samples is None
+        self._input = samples or JointStateInput(self, self._on_sample)
         period = in_range(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
-        self._enabled = switch(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
-        self._monitor = ArmMonitor(
-            self._input.robot, shape=self._declare_shape(), publish_period_s=period, **self._declare_options()
-        )
-        self._estimator = self._monitor.payload_estimator
+        self.enabled = switch(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
+        options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
+        self.monitor = ArmMonitor(self._input.robot, **options)
+        self._estimator = self.monitor.payload_estimator
         self._declare_saving()
         load_service = fixed(
             self, "set_load_service", "service_server/set_load", "Franka's service that ~/apply_load calls."
@@ -151,10 +163,16 @@ class PayloadEstimatorNode(Node):
         self.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(self._save_path).expanduser()}")
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        if self.enabled:
+            self.publish(header_stamp, self.monitor.update_payload(stamp, q, dq, tau))
+        self.move_markers(header_stamp, q)
+
+    def move_markers(self, header_stamp: Time, q: FloatArray) -> None:
+        """Draw the payload at joint positions q (n,), rad, from now on."""
         self._markers.update(header_stamp, q)
-        if not self._enabled:
-            return
-        output = self._monitor.update_payload(stamp, q, dq, tau)
+
+    def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
+        """Publish the output of a sample, if it is due."""
         if not output.is_due:
             return
         estimate = output.estimate
@@ -177,12 +195,12 @@ class PayloadEstimatorNode(Node):
     def _publish_diagnostics(self) -> None:
         message = DiagnosticArray()
         message.header.stamp = self.get_clock().now().to_msg()
-        message.status = [self._input.diagnostic(), self._diagnostic()]
+        message.status = [*([self._input.diagnostic()] if self._has_input else []), self._diagnostic()]
         self._diagnostics.publish(message)
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
-        summary = estimate.status if self._enabled else "disabled (call ~/set_enabled)"
+        summary = estimate.status if self.enabled else "disabled (call ~/set_enabled)"
         values = {
             "mass_kg": f"{estimate.mass:.4f}",
             "mass_std_kg": f"{estimate.std[0]:.4f}",
@@ -211,9 +229,9 @@ class PayloadEstimatorNode(Node):
         """Apply changed parameters, once all of them were accepted."""
         for parameter in changed:
             if parameter.name == "publish_period_s":
-                self._monitor.schedule.period = parameter.value
+                self.monitor.schedule.period = parameter.value
             elif parameter.name == "enabled":
-                self._enabled = parameter.value
+                self.enabled = parameter.value
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._estimator.reset()
@@ -267,7 +285,7 @@ class PayloadEstimatorNode(Node):
         return response
 
 
-def _warm_up() -> None:
+def warm_up() -> None:
     """Compile, or load what was compiled before, while no sample is waiting."""
     robot = load_robot("panda")
     monitor = ArmMonitor(robot)
@@ -279,7 +297,7 @@ def _warm_up() -> None:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(PayloadEstimatorNode, args, prepare=_warm_up)
+    return run_node(PayloadEstimatorNode, args, prepare=warm_up)
 
 
 if __name__ == "__main__":
