@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene as RViz markers. All are in the arm's base frame, so that no TF is needed to see them."""
+"""RViz markers: the arm (`~/robot_markers` of `dynamics`) and the payload (`~/payload_markers` of the estimator).
+
+All markers are in the arm's base frame, placed by the model's own kinematics, so that they are right without TF.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Vector3
+from rclpy.node import Node
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.nodes.interface import publisher
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.scene import Scene
+from panda_dynamics_ros.scene import ArmScene, Scene
 from panda_dynamics_ros.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
+from panda_dynamics_ros.scene.payload import payload_primitives
 from panda_dynamics_ros.scene.primitives import Primitive
+
+PERIOD = 0.1  # s
 
 
 class SceneMarkers:
@@ -72,3 +85,52 @@ def _message(drawing: Drawing) -> Marker:
         text=drawing.text,
         lifetime=Duration(sec=LIFETIME),
     )
+
+
+class _MarkerOutput:
+    """Publishes markers of the latest sample ten times a second, while somebody subscribes."""
+
+    def __init__(self, node: Node, samples: JointStateInput, topic: str) -> None:
+        self._samples = samples
+        self._latest: tuple[Time, FloatArray, FloatArray | None] | None = None
+        self._markers: SceneMarkers | None = None
+        self._publisher = publisher(node, MarkerArray, topic, 1)
+        node.create_timer(PERIOD, self._publish)
+
+    def update(self, stamp: Time, q: FloatArray, wrench: FloatArray | None = None) -> None:
+        """Joint positions (n,), rad, at the stamp of their sample, and the wrench (6,) on the flange, if any."""
+        self._latest = stamp, q, wrench
+
+    def _publish(self) -> None:
+        if self._latest is None or not self._publisher.get_subscription_count():
+            return
+        stamp, q, wrench = self._latest
+        self._markers = self._markers or SceneMarkers(self._samples.base_frame)
+        self._publisher.publish(self._markers.message(stamp, self._scene_at(q, wrench)))
+
+    def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
+        raise NotImplementedError
+
+
+class RobotMarkers(_MarkerOutput):
+    """The arm from its model, with the torques of gravity and the force of a contact."""
+
+    def __init__(self, node: Node, samples: JointStateInput) -> None:
+        super().__init__(node, samples, "~/robot_markers")
+        self._scene = ArmScene(samples.robot)
+        self._scene.at(samples.robot.limits.lower)  # compiles, while no sample is waiting
+
+    def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
+        return self._scene.at(q, wrench=wrench)
+
+
+class PayloadMarkers(_MarkerOutput):
+    """The payload of the latest `estimate()`, where the arm's flange is."""
+
+    def __init__(self, node: Node, samples: JointStateInput, estimate: Callable[[], PayloadEstimate]) -> None:
+        super().__init__(node, samples, "~/payload_markers")
+        self._estimate = estimate
+        samples.robot.pose(samples.robot.limits.lower, "flange")  # compiles, while no sample is waiting
+
+    def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
+        return Scene({"flange": self._samples.robot.pose(q, "flange")}, payload_primitives(self._estimate()))
