@@ -27,6 +27,7 @@ COMMANDS = {
     "identify": "a model of your own arm, fitted to recordings",
     "excite": "an exciting trajectory for identification, within the arm's limits",
     "simulate": "a recording of a simulated Panda on an exciting motion",
+    "convert": "a log of another program as a rosbag2",
     "base-parameters": "the minimum inertial parameters, with their closed forms",
     "inertia": "the table of inertial parameters, also mapped to another frame",
     "export": "stand-alone C or Python source of an arm's dynamics",

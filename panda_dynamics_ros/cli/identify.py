@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli.options import add_columns_option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
@@ -36,6 +37,7 @@ examples:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
+    add_columns_option(parser)
     parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
     parser.add_argument(
         "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
@@ -59,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     prior = load_robot(args.robot)
-    recordings = [load_dataset(path, prior) for path in args.data]
-    others = [load_dataset(path, prior) for path in args.validate]
+    recordings = [load_dataset(path, prior, columns=args.columns) for path in args.data]
+    others = [load_dataset(path, prior, columns=args.columns) for path in args.validate]
     fit = (
         identify_gravity(recordings, prior)
         if args.gravity_only

@@ -13,6 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
+    add_columns_option,
     add_end_effector_option,
     add_robot_option,
     add_view_options,
@@ -67,6 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_robot_option(parser)
     add_end_effector_option(parser)
+    add_columns_option(parser)
     _add_payload_options(parser)
     parser.add_argument(
         "--output",
@@ -120,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     options = _payload_options(args)
     args.bag = _recording(args)
     robot = load_robot(args.robot, end_effector=args.end_effector)
-    data = load_dataset(args.bag, robot)
+    data = load_dataset(args.bag, robot, columns=args.columns)
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:
