@@ -18,11 +18,11 @@ from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.bags import JointStateSample, write_joint_states
 from panda_dynamics_ros.nodes.bag_player import BagPlayerNode
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.nodes.simulated_panda import SimulatedPandaNode
+from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 NODES = (DynamicsNode, PayloadEstimatorNode, SimulatedPandaNode, BagPlayerNode)
 # Those that every node has, or that rclpy describes in its own words.

@@ -98,7 +98,7 @@ def node(executable, name, **parameters):
 def own_base_frame(robot, arm_prefix):
     """The nodes' base frame if the joints turn out to be called as the robot's own are, after arm_prefix."""
     from panda_dynamics_ros import load_robot
-    from panda_dynamics_ros.joint_samples import link_name
+    from panda_dynamics_ros.samples.joint_mapping import link_name
 
     link = link_name(load_robot(robot).joint_names, 0)
     return f"{arm_prefix.rstrip('_')}_{link}" if arm_prefix else link

@@ -16,12 +16,13 @@ Conventions, used everywhere in this package
 """
 
 from panda_dynamics_ros import pose
-from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
 from panda_dynamics_ros.identification import Identification, identify
 from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 __version__ = "0.1.0"
 

@@ -122,3 +122,14 @@ def read_only(array: FloatArray) -> FloatArray:
     copy = np.array(array, dtype=np.float64)
     copy.setflags(write=False)
     return copy
+
+
+def sample(q: ArrayLike, dq: ArrayLike, tau: ArrayLike, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """One sample of n joints: q, dq, tau as finite float64 arrays (n,) that a kernel takes."""
+    q, dq, tau = exactly(q, (n,), "q"), exactly(dq, (n,), "dq"), exactly(tau, (n,), "tau")
+    return for_kernel(q), for_kernel(dq), for_kernel(tau)
+
+
+def for_kernel(array: FloatArray) -> FloatArray:
+    """The array or, where it is read-only or unaligned, a copy: kernels would be compiled again for those types."""
+    return array if array.flags.carray else array.copy()

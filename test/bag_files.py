@@ -15,7 +15,7 @@ import yaml
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from panda_dynamics_ros.bags import JointStateSample, read_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, read_joint_states
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
 SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}

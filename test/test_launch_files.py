@@ -15,7 +15,7 @@ import yaml
 from bag_files import samples
 from launched import START, installed, launched
 
-from panda_dynamics_ros.bags import write_joint_states
+from panda_dynamics_ros.recordings import write_joint_states
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))

@@ -24,8 +24,8 @@ import pytest
 from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.bags import JointStateSample, write_joint_states
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

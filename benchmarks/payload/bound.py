@@ -18,10 +18,10 @@ from benchmarks.payload.arms import published
 from benchmarks.payload.samples import TIMES, Samples, body
 from benchmarks.payload.zero_phase import EDGE, EVERY, STEP, smooth
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
+from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.simulation import Realism
 
-PRIOR = EstimatorOptions().spread
+PRIOR = EstimatorOptions().prior_std
 """(10,): what is known beforehand, the same as the payload estimator's."""
 DRAWS = 2000
 

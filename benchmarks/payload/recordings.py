@@ -18,8 +18,8 @@ import numpy as np
 
 import panda_dynamics_ros as pdr
 from benchmarks.payload.samples import Samples, body
+from panda_dynamics_ros.motion.payload_motion import BRISK
 from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
-from panda_dynamics_ros.simulation.motion_search import BRISK
 
 TRAINING_MOTIONS, TRAINING_TIME = 6, 31.5  # s each: three minutes of motion
 SKIPPED = 6.0  # s at the start of a test, until the arm has its full speed

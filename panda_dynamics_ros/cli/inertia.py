@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def for_a_program(robot: RobotModel, q: FloatArray, frames: tuple[str, ...]) -> dict[str, Any]:
     """The JSON object: for each frame a list of links; inertia as xx, xy, xz, yy, yz, zz."""
-    from panda_dynamics_ros.dynamics.link_inertias import links_in_base
+    from panda_dynamics_ros.dynamics.kinematics import links_in_base
 
     content: dict[str, Any] = {"robot": robot.name, "q": q.tolist()}
     if "joint" in frames:

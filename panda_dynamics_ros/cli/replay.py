@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.bags.writing import STORAGES
 from panda_dynamics_ros.cli.options import add_end_effector_option, add_robot_option
 from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
-from panda_dynamics_ros.dataset import JointDataset, load_dataset
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import (
     EstimatorOptions,
@@ -26,10 +24,13 @@ from panda_dynamics_ros.estimation import (
     smooth_payloads,
 )
 from panda_dynamics_ros.model import RobotModel, load_robot
-from panda_dynamics_ros.replay import Replay, replay
-from panda_dynamics_ros.replay_bag import write_replay
+from panda_dynamics_ros.recordings.bag_writing import STORAGES
+from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings.replay import Replay, replay
+from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
 from panda_dynamics_ros.reporting.summary import floats, payload_entry, segment_entry, write_summary
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
 Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1..,

@@ -4,23 +4,19 @@
 from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
 from panda_dynamics_ros.dynamics.forward_dynamics import forward_dynamics
 from panda_dynamics_ros.dynamics.friction import friction_torques
-from panda_dynamics_ros.dynamics.gravity_regressor import gravity_regressor
 from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
-from panda_dynamics_ros.dynamics.kinematics import pose
-from panda_dynamics_ros.dynamics.link_inertias import LinkInertias, links_in_base
+from panda_dynamics_ros.dynamics.kinematics import LinkInertias, links_in_base, pose
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix
 from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
-from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
+from panda_dynamics_ros.dynamics.regressor import gravity_regressor, payload_regressor, regressor
 from panda_dynamics_ros.dynamics.regrouping import BaseParameters, base_parameters
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
-from panda_dynamics_ros.dynamics.screw_chain import ScrewChain
 
 __all__ = [
     "BaseParameters",
     "LinkInertias",
     "RobotState",
-    "ScrewChain",
     "base_parameters",
     "com_jacobian",
     "coriolis_matrix",

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_kernel, mass_matrix_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_kernel, newton_euler_sample
-from panda_dynamics_ros.dynamics.vectors import compiled, place_joints
 from panda_dynamics_ros.errors import RobotDescriptionError
+from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
 

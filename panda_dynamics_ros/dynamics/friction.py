@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 
 

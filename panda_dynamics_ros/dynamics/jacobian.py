@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
 from panda_dynamics_ros.dynamics.kinematics import beyond_joints
-from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes
-from panda_dynamics_ros.dynamics.vectors import (
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.lanes import LANES, state_lanes
+from panda_dynamics_ros.kernels.vectors import (
     IDENTITY,
     ZERO,
     add,
@@ -24,7 +25,6 @@ from panda_dynamics_ros.dynamics.vectors import (
     rotate,
     sub,
 )
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 _AT_THE_ORIGIN = checks.read_only(np.zeros(3))

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
-from panda_dynamics_ros.dynamics.vectors import (
+from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.vectors import (
     AXIS,
     ZERO,
     add,

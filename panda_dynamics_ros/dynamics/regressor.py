@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torque regressor: inverse dynamics as a linear function of the inertial parameters."""
+"""The torque regressor: inverse dynamics as a linear function of the inertial parameters.
+
+The gravity torques as a linear function of the inertial parameters, for identification from static poses.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import finite, is_one_state, joint_rows
 from panda_dynamics_ros.dynamics.body_regressor import (
     carry_twists,
     joint_twist,
@@ -15,9 +17,10 @@ from panda_dynamics_ros.dynamics.body_regressor import (
     store_row,
     unit_twists,
 )
-from panda_dynamics_ros.dynamics.lanes import LANES, state_lanes, work_lanes
 from panda_dynamics_ros.dynamics.newton_euler import step_outward
-from panda_dynamics_ros.dynamics.vectors import (
+from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.vectors import (
     ZERO,
     add,
     compiled,
@@ -175,3 +178,24 @@ def payload_regressor(
     Y = np.empty((len(q_rows), robot.n, 10))
     payload_regressor_kernel(robot.table, index, q_rows, dq_rows, ddq_rows, Y)
     return Y.reshape(*shape, robot.n, 10)
+
+
+def gravity_regressor(robot: RobotDescription, q: ArrayLike) -> FloatArray:
+    """Y_g with gravity_torques = Y_g @ inertial_vector: the regressor of the arm at rest.
+
+    Parameters
+    ----------
+    q: (..., n), rad.
+
+    Returns
+    -------
+    (..., n, 10 n), columns as in `regressor`; those of the inertias are zero, gravity knows m and m c only.
+
+    Raises
+    ------
+    ArgumentError: `q` is not finite, or not of shape (..., n).
+
+    Reference: document 003, slide 16 (the gravity terms identified separately).
+    """
+    rest = np.zeros(robot.n)
+    return regressor(robot, q, rest, rest)

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.batch import finite, is_one_motion
 from panda_dynamics_ros.dynamics.kinematics import step_beyond, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
 from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
-from panda_dynamics_ros.dynamics.vectors import compiled, joint_count, place_joints
+from panda_dynamics_ros.kernels.batch import finite, is_one_motion
+from panda_dynamics_ros.kernels.vectors import compiled, joint_count, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
 

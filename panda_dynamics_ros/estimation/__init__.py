@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Online estimation: the payload from joint torques, sample by sample."""
+"""Online estimation from joint torques, sample by sample: payload, external torques, contacts."""
 
-from panda_dynamics_ros.estimation.contact_detector import Contact, ContactDetector, ContactOptions
-from panda_dynamics_ros.estimation.contact_wrench import ContactWrench, WrenchEstimator, contact_wrench
-from panda_dynamics_ros.estimation.estimator_options import EstimatorOptions
+from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor, ArmOutput, DynamicsOutput, PayloadOutput
+from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector, ContactOptions
+from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator, contact_wrench
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
-from panda_dynamics_ros.estimation.payload_estimate import ChangeEvent, PayloadEstimate
-from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.payload_segment import PayloadSegment, SmoothedHistory
-from panda_dynamics_ros.estimation.payload_smoother import smooth_payloads
-from panda_dynamics_ros.estimation.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.estimate import ChangeEvent, PayloadEstimate, PayloadSegment, SmoothedHistory
+from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.payload.smoother import smooth_payloads
 
 __all__ = [
+    "ArmMonitor",
+    "ArmOutput",
     "ChangeEvent",
     "Contact",
     "ContactDetector",
     "ContactOptions",
     "ContactWrench",
+    "DynamicsOutput",
     "EstimatorOptions",
     "MomentumObserver",
     "PayloadEstimate",
     "PayloadEstimator",
+    "PayloadOutput",
     "PayloadSegment",
     "Shape",
     "SmoothedHistory",

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From samples to a regression y = Y theta that needs no acceleration.
+"""A regression y = Y theta for the payload that needs no acceleration.
 
-The payload's torque is d/dt(Y_p theta) + Y_b theta (`dynamics.momentum`), and the torque that the unloaded
-arm does not explain is tau - friction - dp/dt - bias. Both sides pass the same two first-order low-pass
-filters with pole w; the derivative meets the first as w s / (s + w) = w (1 - w / (s + w)):
+The payload's torque is d/dt(Y_p theta) + Y_b theta (`dynamics.momentum`), and the torque that the unloaded arm does
+not explain is tau - friction - dp/dt - bias. Both sides pass the same two first-order low-pass filters with pole w.
+The derivative is taken together with the first filter, since w s / (s + w) = w (1 - w / (s + w)):
 
     Y = F2[ w Y_p - F1(w Y_p - Y_b) ],      y = F2[ F1(tau - friction) - (w p - F1(w p - bias)) ].
 
-The second pole is there for the noise of dq: through one pole it reaches y and Y alike with gain w M, and
-regressors that share the noise of the measurement bias the mass (errors in variables).
+The second pole attenuates the noise of dq. After one pole only, this noise reaches y and Y alike, with gain w M, and
+regressors that share the noise of the measurement bias the estimated mass (errors in variables).
+
+`MomentumTerms` computes what goes into the filters, once for each sample; filters of any pole use the same terms.
 """
 
 from __future__ import annotations
@@ -19,48 +21,71 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_kernel
+from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
-from panda_dynamics_ros.dynamics.vectors import compiled, place_joints
+from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-PARAMETERS = 10
-ARM = PARAMETERS  # column of the filters that holds the arm's own terms
+ARM = PARAMETERS
+"""Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
 
 
 @compiled
-def hold_coefficients(w, dt):
-    """Exact low-pass step for an input that is linear between samples: out = a out + b0 new + b1 old."""
+def momentum_terms(table, friction, frame, q, dq, tau, momentum, bias):
+    """`momentum` = [Y_p | -p] and `bias` = [Y_b | tau - friction - bias of the arm], each (n, 11), in place."""
+    n = q.shape[0]
+    frames, work, S = np.empty((n, 12)), np.empty((n, 18)), np.empty((n, 6))
+    p, arm_bias, friction_torque = np.empty(n), np.empty(n), np.empty(n)
+    place_joints(table, q, frames)
+    momentum_sample(table, frames, dq, work, p, arm_bias)
+    payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)
+    friction_sample(friction, dq, friction_torque)
+    for i in range(n):
+        momentum[i, ARM] = -p[i]
+        bias[i, ARM] = tau[i] - friction_torque[i] - arm_bias[i]
+
+
+class MomentumTerms:
+    """Momentum and bias of one arm and of the unit payloads, for one sample after the other.
+
+    Parameters
+    ----------
+    robot: the unloaded arm, with its friction.
+
+    Attributes
+    ----------
+    momentum: (n, 11), [Y_p | -p]: momentum of the payload's ten parameters in the flange frame, and of the arm.
+    bias: (n, 11), N m, [Y_b | tau - friction - bias].
+    """
+
+    def __init__(self, robot: RobotDescription) -> None:
+        self._table, self._friction, self._frame = robot.table, robot.friction.table, robot.frame_index("flange")
+        self.momentum, self.bias = np.zeros((2, robot.n, ARM + 1))
+
+    def at(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> MomentumTerms:
+        """These terms, computed for one sample: q, dq, tau (n,) in rad, rad/s, N m, checked by the caller."""
+        momentum_terms(self._table, self._friction, self._frame, q, dq, tau, self.momentum, self.bias)
+        return self
+
+
+@compiled
+def first_order_hold(w, dt):
+    """Coefficients of an exact low-pass step for an input that is linear between samples: a out + b0 new + b1 old."""
     a = math.exp(-w * dt)
     c = (1.0 - a) / (w * dt)
     return a, 1.0 - c, c - a
 
 
 @compiled
-def regression_terms(table, friction, frame, q, dq, tau, w, derivative, direct):
-    """`derivative` = w [Y_p | -p] and `direct` = w [Y_p | -p] - [Y_b | tau - friction - bias], each (n, 11)."""
-    n = q.shape[0]
-    frames, work, S = np.empty((n, 12)), np.empty((n, 18)), np.empty((n, 6))
-    p, bias, friction_torque = np.empty(n), np.empty(n), np.empty((1, n))
-    Y_momentum, Y_bias = np.empty((n, 10)), np.empty((n, 10))
-    place_joints(table, q, frames)
-    momentum_sample(table, frames, dq, work, p, bias)
-    payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias)
-    friction_kernel(friction, dq.reshape(1, n), friction_torque)
-    for i in range(n):
-        for k in range(PARAMETERS):
-            derivative[i, k] = w * Y_momentum[i, k]
-            direct[i, k] = derivative[i, k] - Y_bias[i, k]
-        derivative[i, ARM] = -w * p[i]
-        direct[i, ARM] = derivative[i, ARM] - (tau[i] - friction_torque[0, i] - bias[i])
-
-
-@compiled
-def filter_step(derivative, direct, w, dt, first, previous_direct, second, previous_middle):
-    """One step of both filters, in place; `second` (n, 11) ends as [Y | y]."""
-    a, b0, b1 = hold_coefficients(w, dt)
-    for i in range(direct.shape[0]):
-        for k in range(direct.shape[1]):
+def filter_step(momentum, bias, w, dt, derivative, direct, first, previous_direct, second, previous_middle):
+    """One step of both filters, in place; `second` (n, 11) ends as [Y | y]. dt <= 0 starts them in steady state."""
+    starts = dt <= 0.0
+    a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, dt)
+    for i in range(momentum.shape[0]):
+        for k in range(momentum.shape[1]):
+            derivative[i, k] = w * momentum[i, k]
+            direct[i, k] = derivative[i, k] - bias[i, k]
             first[i, k] = a * first[i, k] + b0 * direct[i, k] + b1 * previous_direct[i, k]
             middle = derivative[i, k] - first[i, k]
             second[i, k] = a * second[i, k] + b0 * middle + b1 * previous_middle[i, k]
@@ -70,7 +95,7 @@ def filter_step(derivative, direct, w, dt, first, previous_direct, second, previ
 
 @dataclass(frozen=True, eq=False)
 class FilterState:
-    """Both filters of some columns: outputs of the first and the second, and the second's last input."""
+    """Both filters of some columns: outputs of the first and of the second, and the second's last input."""
 
     first: FloatArray
     second: FloatArray
@@ -82,18 +107,19 @@ class MomentumRegression:
 
     Parameters
     ----------
-    robot: the unloaded arm, with its friction.
-    frame: the frame of the payload's inertial vector.
+    n: joints.
     bandwidth: Hz, pole of both filters.
+
+    Attributes
+    ----------
+    pole: rad/s.
+    derivative, direct: (n, 11), inputs of the filters at the last sample.
     """
 
-    def __init__(self, robot: RobotDescription, frame: str, bandwidth: float) -> None:
-        self._table = robot.table
-        self._friction = robot.friction.table
-        self._frame = robot.frame_index(frame)
-        self.pole = 2.0 * math.pi * bandwidth  # rad/s, of both filters
+    def __init__(self, n: int, bandwidth: float) -> None:
+        self.pole = 2.0 * math.pi * bandwidth
         self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle = np.zeros(
-            (6, robot.n, PARAMETERS + 1)
+            (6, n, ARM + 1)
         )
         self._age = math.nan
 
@@ -104,21 +130,26 @@ class MomentumRegression:
 
     @property
     def settled(self) -> bool:
-        """Whether the start of the filters has died out."""
+        """Whether the transient of the filters' start has died out."""
         return self._age > self.settling_time
 
     @property
+    def once_filtered(self) -> FloatArray:
+        """(n, 11), N m: [Y | y] after the first filter only (a view, not a copy)."""
+        return self._old_middle
+
+    @property
     def payload_state(self) -> FilterState:
-        """Of the regressor's columns (views, not copies)."""
+        """Filters of the payload's columns (views, not copies)."""
         columns = slice(0, PARAMETERS)
         return FilterState(self._first[:, columns], self._second[:, columns], self._old_middle[:, columns])
 
-    def split(self, since: FilterState, before: FloatArray) -> None:
-        """The payload has changed: Y is of the new one from its first moment on, and y without the old one.
+    def change_payload(self, since: FilterState, before: FloatArray) -> None:
+        """Let Y belong to the new payload from its onset on, and remove the old payload's torque from y.
 
         Parameters
         ----------
-        since: filters of the regressor (n, 10) that started when the payload changed.
+        since: filters of the regressor (n, 10) that started at the onset.
         before: (10,), the inertial vector until then; what is left of its torque in the filters leaves y.
         """
         for field in fields(FilterState):
@@ -126,10 +157,10 @@ class MomentumRegression:
             whole[:, ARM] -= (whole[:, :PARAMETERS] - new) @ before
             whole[:, :PARAMETERS] = new
 
-    def settle(self, torque: FloatArray, age: float) -> None:
-        """Let a torque (n,) that came on `age` s ago pass for one that was always there: y shows it whole at once.
+    def complete_step(self, torque: FloatArray, age: float) -> None:
+        """Let y show all of a torque step (n,) that came on `age` s ago, as if it had always been there.
 
-        It rises through the first pole as 1 - e^(-w t), and through both as 1 - (1 + w t) e^(-w t).
+        A step rises through the first pole as 1 - e^(-w t), and through both as 1 - (1 + w t) e^(-w t).
         """
         left = math.exp(-self.pole * age)
         self._first[:, ARM] -= left * torque
@@ -139,25 +170,18 @@ class MomentumRegression:
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
         self._age = math.nan
+        for state in (self._first, self._old_direct, self._second, self._old_middle):
+            state[:] = 0.0
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Y (n, 10) and y (n,) after a sample that came `dt` seconds after the last one (views, not copies)."""
-        regression_terms(self._table, self._friction, self._frame, q, dq, tau, self.pole, self.derivative, self.direct)
-        if math.isnan(self._age):
-            # Start as if the arm had been in this state, at this momentum, for ever.
-            self._first[:] = self._old_direct[:] = self.direct
-            self._second[:] = self._old_middle[:] = self.derivative - self.direct
-            self._age = 0.0
-        else:
-            filter_step(
-                self.derivative,
-                self.direct,
-                self.pole,
-                dt,
-                self._first,
-                self._old_direct,
-                self._second,
-                self._old_middle,
-            )
-            self._age += dt
+    def step(self, dt: float, terms: MomentumTerms) -> tuple[FloatArray, FloatArray]:
+        """Y (n, 10) and y (n,) after a sample that came `dt` seconds after the last one (views, not copies).
+
+        The first sample starts the filters as if the arm had always been in its state, at its momentum.
+        """
+        starts = math.isnan(self._age)
+        filter_step(
+            terms.momentum, terms.bias, self.pole, 0.0 if starts else dt,
+            self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle,
+        )  # fmt: skip
+        self._age = 0.0 if starts else self._age + dt
         return self._second[:, :PARAMETERS], self._second[:, ARM]

@@ -15,9 +15,9 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification.velocities import joint_velocities
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 CUTOFF_HZ = 10.0
 """Of the zero-phase low-pass; motions of an excitation are below 1 Hz, torque sensors vibrate above 10 Hz."""

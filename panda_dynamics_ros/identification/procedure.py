@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.columns import LinearModel, linear_model
 from panda_dynamics_ros.identification.cross_validation import (
@@ -40,6 +39,7 @@ from panda_dynamics_ros.identification.result import Identification, identified_
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, Quadratic, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot.limits import ResidualModel
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 PASSES = 2
 _HUBER = 3.0  # sigmas beyond which a row counts less (iteratively reweighted least squares)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification.columns import LinearModel, linear_model
 from panda_dynamics_ros.identification.cross_validation import Fold, choose_trust, held_out_residual, torque_rms
@@ -32,6 +31,7 @@ from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 STILL = 0.01  # rad/s
 SHORTEST_S, SETTLING_S = 0.4, 0.2

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dataset import JointDataset
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 GRAVITY_ONLY = "gravity only"
 

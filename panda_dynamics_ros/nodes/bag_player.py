@@ -13,11 +13,11 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
-from panda_dynamics_ros.bags import JointStateSample, read_joint_states
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.nodes.topics import publisher
+from panda_dynamics_ros.recordings.joint_states import JointStateSample, read_joint_states
 
 BURST = 10  # messages at most in one go: subscribers' queues are short
 PERIOD = 0.001  # s

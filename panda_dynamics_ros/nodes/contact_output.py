@@ -11,7 +11,7 @@ from rclpy.node import Node
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.estimation import Contact, ContactDetector, ContactOptions, MomentumObserver, WrenchEstimator
-from panda_dynamics_ros.estimation.contact_wrench import ContactWrench
+from panda_dynamics_ros.estimation.contact.wrench import ContactWrench
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.encoded_message import EncodedMessage

@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
 
 
 def seconds(stamp: Time) -> float:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.bags import JointStateSample, write_joint_states
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dataset import load_dataset
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.joint_samples import JointMapping
 from panda_dynamics_ros.nodes.demo_monitor import Recording
-from panda_dynamics_ros.replay import replay
+from panda_dynamics_ros.recordings.bag_writing import write_joint_states
+from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.summary import floats, payload_entry, truth_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.samples.joint_mapping import JointMapping
 from panda_dynamics_ros.scene import ArmScene
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import serialize_message
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
 
 STAMP = struct.Struct("=iI")
 MARKED = Time(sec=int(STAMP_MARK[0]), nanosec=int(STAMP_MARK[1]))

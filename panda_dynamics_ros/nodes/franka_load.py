@@ -9,7 +9,7 @@ from rclpy.task import Future
 
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload_file import franka_load
+from panda_dynamics_ros.estimation.payload.payload_file import franka_load
 
 
 class FrankaLoadClient:

@@ -13,10 +13,10 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.encoded_fields import STAMP_MARK, marks, place_of
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_message import MARKED, STAMP
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
 
 MALFORMED = "malformed message"
 HEADER = 4  # bytes of encapsulation before an encoded message

@@ -15,14 +15,14 @@ from sensor_msgs.msg import JointState
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.joint_samples import JointMapping, link_name, resolve_joint_names
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.joint_state_decoder import JointStateDecoder
 from panda_dynamics_ros.nodes.topics import INPUT_QOS, subscribe
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot import RobotDescription, library_names
-from panda_dynamics_ros.stream_monitor import StreamMonitor
+from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
+from panda_dynamics_ros.samples.stream_monitor import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 

@@ -19,8 +19,8 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ChangeEvent, EstimatorOptions, PayloadEstimator
-from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
-from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
+from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
+from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.nodes import conversions, parameters
 from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
@@ -128,7 +128,7 @@ class PayloadEstimatorNode(Node):
         if not self._enabled:
             return
         estimate = self._estimator.update(stamp, q, dq, tau)
-        if not self._schedule.due(estimate, stamp):
+        if not self._schedule.is_due(estimate, stamp):
             return
         body = self._encoded_payload = self._encoded_payload or self._encode_payload()
         self._payload.publish(body.at(header_stamp, about_com(estimate.vector)))

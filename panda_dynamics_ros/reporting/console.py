@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
-from panda_dynamics_ros.estimation.payload_segment import UNLOADED
+from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
 
 
 def payload_rows(estimate: PayloadEstimate) -> list[tuple[str, str]]:

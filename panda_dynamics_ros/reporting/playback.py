@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from panda_dynamics_ros.dataset import JointDataset
-from panda_dynamics_ros.replay import Replay
+from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.web_view import PERIOD, WebView
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 
 def play(data: JointDataset, result: Replay, view: WebView, rate: float = 1.0) -> None:

@@ -15,6 +15,8 @@ from panda_dynamics_ros.errors import ArgumentError
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """The entries of an inertial vector, in order."""
 
+PARAMETERS = len(PARAMETER_NAMES)
+
 _UPPER = np.triu_indices(3)
 
 

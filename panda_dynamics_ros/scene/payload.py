@@ -7,7 +7,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload_estimate import com_covariance
+from panda_dynamics_ros.estimation.payload.estimate import com_covariance
 from panda_dynamics_ros.scene.shapes import Box, Colour, Cylinder, Ellipsoid, Label, Shape, along, translation
 
 SMALLEST, LARGEST = 0.005, 0.5  # m, of anything drawn

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated Panda on MuJoCo that is honest about friction, noise and model error."""
 
+from panda_dynamics_ros.motion.excitation import Excitation
+from panda_dynamics_ros.motion.payload_motion import exciting_motion
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
-from panda_dynamics_ros.simulation.excitation import Excitation
 from panda_dynamics_ros.simulation.mjcf import mujoco_model
-from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda
 from panda_dynamics_ros.simulation.realism import Realism
 from panda_dynamics_ros.simulation.residual import ResidualReport, measure_residual

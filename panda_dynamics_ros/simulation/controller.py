@@ -8,7 +8,7 @@ clipped to the joints' effort limits. Like the real controller it knows neither 
 from __future__ import annotations
 
 from panda_dynamics_ros.dynamics.newton_euler import torques_of_one
-from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.kernels.vectors import compiled
 
 STIFFNESS = 40.0**2  # 1/s^2: errors decay at 40 rad/s, critically damped
 DAMPING = 2.0 * 40.0  # 1/s

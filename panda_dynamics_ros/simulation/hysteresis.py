@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from panda_dynamics_ros.dynamics.vectors import compiled
+from panda_dynamics_ros.kernels.vectors import compiled
 
 
 @compiled

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics
+from panda_dynamics_ros.motion.excitation import Excitation
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
-from panda_dynamics_ros.simulation.excitation import Excitation
 from panda_dynamics_ros.simulation.hysteresis import dahl_step
 from panda_dynamics_ros.simulation.realism import Realism
 

@@ -19,10 +19,11 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.motion.excitation import Excitation, excitation_sample
+from panda_dynamics_ros.motion.payload_motion import exciting_motion
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.simulation.controller import computed_torque
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
-from panda_dynamics_ros.simulation.excitation import Excitation, excitation_sample
 from panda_dynamics_ros.simulation.hysteresis import dahl_step
 from panda_dynamics_ros.simulation.mjcf import (
     PAYLOAD_BODY,
@@ -32,7 +33,6 @@ from panda_dynamics_ros.simulation.mjcf import (
     refresh_constants,
     write_body,
 )
-from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.perturbation import PRESLIDING_DISTANCE, perturbed_arm
 from panda_dynamics_ros.simulation.realism import Realism
 from panda_dynamics_ros.simulation.sensors import Sensors

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinematics of document 002 on SymPy symbols: the functions of `dynamics.product_of_exponentials`, on expressions.
+"""The kinematics of document 002 on SymPy symbols: products of exponentials on expressions.
 
     import panda_dynamics_ros as pdr
     from panda_dynamics_ros import symbolic
-    from panda_dynamics_ros.dynamics import product_of_exponentials as poe
+    from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 
     chain = symbolic.exact_chain(pdr.load_robot("panda"))
     q = symbolic.joint_symbols(7)

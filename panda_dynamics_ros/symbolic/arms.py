@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros.dynamics.expressions import Array, require_sympy
-from panda_dynamics_ros.dynamics.screw_chain import ScrewChain
-from panda_dynamics_ros.dynamics.twists import exp_rotation, rigid
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.symbolic.expressions import Array, require_sympy
+from panda_dynamics_ros.symbolic.screw_chain import ScrewChain
+from panda_dynamics_ros.symbolic.twists import exp_rotation, rigid
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros.dynamics.expressions import Array, numbers_or_expressions, require_sympy
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.symbolic.expressions import Array, numbers_or_expressions, require_sympy
 
 
 def simplified(array: ArrayLike) -> Array:

@@ -13,7 +13,7 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.dynamics.link_inertias import links_in_base
+from panda_dynamics_ros.dynamics.kinematics import links_in_base
 from panda_dynamics_ros.robot import write_robot
 
 UPPER = np.triu_indices(3)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
-from panda_dynamics_ros.bags import JointStateSample, rosbags_library, write_joint_states
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.recordings import JointStateSample, rosbags_library, write_joint_states
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {

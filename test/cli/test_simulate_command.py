@@ -14,8 +14,8 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 
 from panda_dynamics_ros import load_dataset
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.identification.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.identification.motion_file import read_motion, write_motion
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.motion.motion_file import read_motion, write_motion
 
 
 @pytest.fixture

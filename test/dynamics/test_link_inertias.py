@@ -12,7 +12,7 @@ from arms import random_chain, random_states
 from oracles import Pinocchio
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics.link_inertias import links_in_base
+from panda_dynamics_ros.dynamics.kinematics import links_in_base
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.inertial import symmetric_from_six
 

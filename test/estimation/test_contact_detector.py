@@ -95,7 +95,7 @@ def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion, clean):
 
 
 def test_what_is_carried_unknown_is_one_contact_and_putting_it_down_another(panda, rng):
-    """2 kg, whose torques change by several N m while the arm moves on; what it would weigh says how.
+    """2 kg, whose torques change by several N m while the arm moves on; what it would log_bayes_factors says how.
 
     The arm is one that is known well: half of the published residual.
     """

@@ -34,5 +34,5 @@ def test_options_are_taken_over():
 
 
 def test_the_spread_of_the_prior_is_that_of_mass_moment_and_inertia():
-    spread = EstimatorOptions(mass_std=2.0, com_std=0.05, inertia_std=0.03).spread
+    spread = EstimatorOptions(mass_std=2.0, com_std=0.05, inertia_std=0.03).prior_std
     np.testing.assert_allclose(spread, [2.0, 0.1, 0.1, 0.1, *[0.03] * 6], rtol=1e-15)

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from panda_dynamics_ros import RobotModel
-from panda_dynamics_ros.bags import JointStateSample, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 START = 1.7e9
 

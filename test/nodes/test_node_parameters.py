@@ -19,7 +19,7 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script, nanoseconds_of
 from panda_dynamics_ros import RobotModel
-from panda_dynamics_ros.bags import write_joint_states
+from panda_dynamics_ros.recordings import write_joint_states
 
 READ_ONLY = {"robot", "arm_prefix", "joint_names", "F_T_EE", "base_frame", "flange_frame"}
 CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}

@@ -13,7 +13,7 @@ from bag_files import samples
 
 from nodes.probe import Probe
 from nodes.processes import PATIENCE, Nodes
-from panda_dynamics_ros.bags import write_joint_states
+from panda_dynamics_ros.recordings import write_joint_states
 
 NAMES = {
     "dynamics": "panda_dynamics",

@@ -14,9 +14,9 @@ from rclpy.node import NodeNameNonExistentError
 
 from nodes.probe import Probe
 from nodes.processes import Nodes
-from panda_dynamics_ros.bags import write_joint_states
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
+from panda_dynamics_ros.recordings import write_joint_states
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "topics.md"
 # What rclpy gives to every node.

@@ -10,7 +10,7 @@ import pytest
 from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.replay import replay
+from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.playback import show_at
 from panda_dynamics_ros.reporting.web_view import WebView
 

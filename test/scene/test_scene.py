@@ -11,7 +11,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload_estimate import com_covariance
+from panda_dynamics_ros.estimation.payload.estimate import com_covariance
 from panda_dynamics_ros.scene import ArmScene, Scene
 from panda_dynamics_ros.scene.payload import equivalent_box, payload_shapes
 from panda_dynamics_ros.scene.shapes import Arc, Arrow, Box, Ellipsoid, Shape

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
-from panda_dynamics_ros.dynamics import product_of_exponentials as poe
-from panda_dynamics_ros.dynamics.twists import adjoint_inverse, com_shift, inverse_transform, skew, twist_matrix
+from panda_dynamics_ros.symbolic import product_of_exponentials as poe
+from panda_dynamics_ros.symbolic.twists import adjoint_inverse, com_shift, inverse_transform, skew, twist_matrix
 
 Array = NDArray[Any]
 

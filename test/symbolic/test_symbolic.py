@@ -12,11 +12,11 @@ from arms import random_chain
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
-from panda_dynamics_ros.dynamics import product_of_exponentials as poe
-from panda_dynamics_ros.dynamics import twists
-from panda_dynamics_ros.dynamics.expressions import exponential_terms
-from panda_dynamics_ros.dynamics.screw_chain import ScrewChain
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.symbolic import product_of_exponentials as poe
+from panda_dynamics_ros.symbolic import twists
+from panda_dynamics_ros.symbolic.expressions import exponential_terms
+from panda_dynamics_ros.symbolic.screw_chain import ScrewChain
 
 
 @pytest.fixture(scope="module", params=["fr3", 3])

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts: when something touched the arm, which link, and until when.
+
+Detection, isolation and identification as in Haddadin, De Luca, Albu-Schaeffer, "Robot Collisions: A Survey on
+Detection, Isolation, and Identification", IEEE T-RO 33(6), 2017. What is sudden comes from the identified residual
+(`sudden_torque`), which link is touched from all joints (`contact_link`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.contact.link import LinkEvidence
+from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
+from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
+from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
+from panda_dynamics_ros.estimation.options import PositiveOptions
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+
+RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
+"""How a contact ended: it let go; a change of the payload explains it; it stayed so long that it counts as carried."""
+RISEN = 1.05
+"""A contact that has become more sudden by this is looked at anew: the more its torques stand out, the better known."""
+
+
+@dataclass(frozen=True)
+class ContactOptions(PositiveOptions):
+    """Options of the contact detector.
+
+    Attributes
+    ----------
+    threshold: standard deviations of the sudden external torque of all joints together that make a contact.
+    end_threshold: a contact has ended when no joint's own was beyond this for `quiet_s`.
+    link_time_s: how long after its detection a contact's link may be named anew, while its torques rise.
+    quiet_s: see above.
+    longest_s: a contact that lasts longer counts as something carried, whose torques are expected from then on.
+    bandwidth_hz: of the two low-pass filters on the external torques.
+    max_gap_s: a longer silence, or a longer step back, restarts the filters.
+
+    Raises
+    ------
+    ArgumentError: a value is not a positive number.
+    """
+
+    threshold: float = 5.25
+    end_threshold: float = 2.5
+    link_time_s: float = 0.1
+    quiet_s: float = 0.1
+    longest_s: float = 5.0
+    bandwidth_hz: float = 10.0
+    max_gap_s: float = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """Something touches the arm, or did.
+
+    Attributes
+    ----------
+    start: s, stamp of the sample at which it was detected.
+    link: 1..n, the one on which a force explains the torques best.
+    torques: (n,), N m, what it adds to the external torques: as of when the link was named, while it lasts; then as
+        of when they stood out most in the first `link_time_s`.
+    end: s, stamp at which the torques had been back for `quiet_s`; None while it lasts.
+    ended_by: "released", "payload", "steady"; empty while it lasts.
+    """
+
+    start: float
+    link: int
+    torques: FloatArray
+    end: float | None = None
+    ended_by: str = ""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it has not ended."""
+        return self.end is None
+
+
+class ContactDetector:
+    """Watches one arm's external torques for sudden changes.
+
+    Parameters
+    ----------
+    robot: the arm with all that it always carries, its friction and its residual model.
+    options: see `ContactOptions`, as keyword arguments.
+
+    Raises
+    ------
+    ArgumentError: an option is unknown or not positive.
+    """
+
+    def __init__(self, robot: RobotDescription, **options: float) -> None:
+        self.options = ContactOptions.of(options)
+        self._n, self._terms = robot.n, MomentumTerms(robot)
+        self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
+        self._torque_step = TorqueStepDetector(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
+        self._links = LinkEvidence(robot)
+        self._load = SustainedLoad(robot.residual)
+        self._payload = self._payload_before = np.zeros(10)
+        self._known = np.zeros(10)  # the payload that was told of, and what has stayed on so long that it is carried
+        self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
+        self._table = robot.table
+        self._stamp, self._last_loud, self._named_at = -math.inf, -math.inf, 0.0
+        self._settled = False
+        self.contact: Contact | None = None
+        """The last contact, which may last; None where there was none."""
+        self.ratio = 0.0
+        """Of the last sample: how sudden its external torques are together; what `threshold` is compared with."""
+
+    def carry(self, payload: InertialParameters) -> None:
+        """From the next sample on, `payload` (flange frame) is part of the arm; one of zero mass for none.
+
+        That is no contact. A contact that ends with it was this payload being picked up or put down. It is all that
+        is carried: what counted as carried because it had stayed on is forgotten.
+        """
+        self._payload = payload.vector
+        self._count_as_carried(payload.vector)
+
+    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
+        """The contact that lasts after one more sample, or None.
+
+        Parameters
+        ----------
+        stamp: s. A stamp that repeats, or steps back a little, is ignored.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+
+        Raises
+        ------
+        ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
+        """
+        stamp = checks.number(stamp, "stamp")
+        q, dq, tau = checks.sample(q, dq, tau, self._n)
+        return self.update_terms(stamp, q, dq, self._terms.at(q, dq, tau))
+
+    def update_terms(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> Contact | None:
+        """`update` with a sample that was checked before, and its terms."""
+        dt = stamp - self._stamp
+        if -self.options.max_gap_s <= dt <= 0.0:
+            return self._lasting
+        if not 0.0 < dt <= self.options.max_gap_s:
+            self._regression.restart()
+            self._settled = False
+        self._stamp = stamp
+        self._regressor, y = self._regression.step(dt, terms)
+        external = self._regressor @ self._known - y
+        if not self._settled:
+            self._settle(stamp, external)
+            return None
+        squared_inertia(self._table, q, self._inertia)
+        self.ratio = self._torque_step.update(stamp, external, dq, self._inertia)
+        if self._lasting is not None:
+            self._load.add(dt, self._regressor, self._torque_step.jump)
+            self._follow(stamp, q)
+        elif self.ratio > self.options.threshold:
+            self._begin(stamp, q)
+        return self._lasting
+
+    @property
+    def _lasting(self) -> Contact | None:
+        return self.contact if self.contact is not None and self.contact.lasts else None
+
+    def _settle(self, stamp: float, external: FloatArray) -> None:
+        """Wait until the filters' start has died out. A contact that lasted is not known to last any more."""
+        if self._lasting is not None:
+            self._end(stamp, RELEASED)
+        self._settled = self._regression.settled
+        self._torque_step.start(stamp, external)
+
+    def _begin(self, stamp: float, q: FloatArray) -> None:
+        self._torque_step.freeze()
+        self._load.start()
+        self._last_loud, self._payload_before = stamp, self._payload
+        self.contact = Contact(stamp, self._name_link(q), self._torques)
+
+    def _follow(self, stamp: float, q: FloatArray) -> None:
+        contact = self._lasting
+        assert contact is not None
+        if stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at:
+            link = self._name_link(q)
+            if link != contact.link:
+                self.contact = replace(contact, link=link, torques=self._torques)
+        if self._torque_step.largest > self.options.end_threshold:
+            self._last_loud = stamp
+        if stamp - self._last_loud > self.options.quiet_s:
+            self._end(stamp, PAYLOAD if self._payload_explains() else RELEASED)
+        elif stamp - contact.start > self.options.longest_s:
+            self._end(stamp, STEADY)
+
+    def _end(self, stamp: float, ended_by: str) -> None:
+        assert self.contact is not None
+        self.contact = replace(self.contact, torques=self._torques, end=stamp, ended_by=ended_by)
+        self._torque_step.resume()
+        if ended_by == STEADY:
+            self._count_as_carried(self._known + self._load.vector)
+
+    def _count_as_carried(self, known: FloatArray) -> None:
+        change, self._known = known - self._known, known
+        if self._lasting is None:
+            self._torque_step.shift(self._regressor @ change)
+
+    def _payload_explains(self) -> bool:
+        """Whether the payload has changed by as much as a contact's end is worth since the contact began."""
+        change = self._regressor @ (self._payload - self._payload_before)
+        return bool((np.abs(change) > self.options.end_threshold * self._torque_step.std).any())
+
+    def _name_link(self, q: FloatArray) -> int:
+        """The link that the torques name as they stand out now; keeps these torques."""
+        self._named_at, self._torques = self.ratio, self._torque_step.jump.copy()
+        return self._links.link(q, self._torque_step.jump, self._torque_step.std)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How sudden a joint's external torque is: now, against what it was a moment ago.
+
+What a model leaves unexplained drifts: an Ornstein-Uhlenbeck process of the identified residual's sigma and tau. A
+contact jumps. With s the external torque and m an exponential mean (time constant T) of s that ends a lag L ago,
+the difference e = s - m has the variance that the process gives it,
+
+    v = sigma^2 (1 - 2 exp(-L/tau) tau/(tau + T) + tau/(tau + T)),
+
+whatever s is about: an offset or a payload that nobody told of cancels. Two things come on top.
+- Noise of the sensors and vibration, which the residual model does not have: learnt while the arm moves, as what e^2
+  has beyond v, and more of it the more inertia a joint moves (`learnt_noise`). At a standstill there is less of it, and
+  what is learnt there would make a contact of the next motion.
+- Friction. An error of Coulomb friction changes sign with the velocity: to e it adds (sigma/2)^2 (c - c_m)^2, where
+  c is tanh(dq / .05 rad/s) through the filters of s, and c_m what m is of s. A joint that stands still or goes
+  steadily has none of it.
+While a contact lasts the mean is frozen, L grows, and v with it.
+
+A contact loads several joints as a rule. With z = e / std of each joint, (sum z^4)^(1/4) is the largest where one
+stands out and a fifth more where two do alike. The noise of all the others hardly adds to it, as it would to a sum of
+squares.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.contact.velocity_noise import (
+    MEANS,
+    initialise_noise,
+    noise_parts,
+    update_noise,
+    velocity_noise_gain,
+)
+from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.robot import ResidualModel
+
+LAG, MEAN_TIME = 0.045, 0.02
+"""s: a contact has this long to show before it becomes part of what it is compared with; time constant of the mean."""
+SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
+NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
+"""s of motion: memory of the noise, and how long its first guess (sigma) counts."""
+MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
+OUTLIER = 9.0  # e^2 over its variance, of which no more is learnt: three sigma
+REVERSAL_SHARE, TRANSITION = 0.5, 0.05  # of sigma; rad/s
+
+# Rows of `memory`: the means of s and c, two poles of the low-pass filter for c, and the mean of s without a lag.
+_S, _C, _FIRST, _SECOND, _RECENT = 0, 1, 2, 3, 4
+# Entries of `clock`: delay line's first slot and length, stamp of the last s taken into the mean, time of learning.
+_HEAD, _COUNT, _MEAN_STAMP, _LEARNT = 0, 1, 2, 3
+
+
+@compiled
+def drift_variance(sigma, tau, lag):
+    """v of the module's text."""
+    share = tau / (tau + MEAN_TIME)
+    return sigma * sigma * (1.0 - 2.0 * math.exp(-lag / tau) * share + share)
+
+
+@compiled
+def delayed_mean(stamp, s, line, clock, memory):
+    """Put s and c into the delay line, and let what is older than LAG into the mean."""
+    n, slots = s.shape[0], line.shape[0]
+    head, count = int(clock[_HEAD]), int(clock[_COUNT])
+    newest = line[(head + count - 1) % slots, 2 * n]
+    if count == 0 or (count < slots and stamp - newest >= 1.01 * LAG / slots):
+        row = line[(head + count) % slots]
+        for i in range(n):
+            row[i], row[n + i] = s[i], memory[_SECOND, i]
+        row[2 * n] = stamp
+        count += 1
+    while count > 0 and stamp - line[head, 2 * n] >= LAG:
+        row = line[head]
+        gain = 1.0 - math.exp(-max(row[2 * n] - clock[_MEAN_STAMP], 0.0) / MEAN_TIME)
+        for i in range(n):
+            memory[_S, i] += gain * (row[i] - memory[_S, i])
+            memory[_C, i] += gain * (row[n + i] - memory[_C, i])
+        clock[_MEAN_STAMP] = row[2 * n]
+        head, count = (head + 1) % slots, count - 1
+    clock[_HEAD], clock[_COUNT] = head, count
+
+
+@compiled
+def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
+    """e (n,) and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s since it was, or < 0."""
+    n = s.shape[0]
+    a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
+    prior, fourth = velocity_noise_gain(w, dt), 0.0
+    learns = frozen < 0.0 and np.abs(dq).max() > MOVING
+    learning = 1.0 - math.exp(-dt / min(NOISE_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
+    for i in range(n):
+        sign = math.tanh(dq[i] / TRANSITION)
+        memory[_FIRST, i] = sign + a * (memory[_FIRST, i] - sign)
+        memory[_SECOND, i] = memory[_FIRST, i] + a * (memory[_SECOND, i] - memory[_FIRST, i])
+        memory[_RECENT, i] = s[i] + b * (memory[_RECENT, i] - s[i])
+        e = s[i] - memory[_S, i]
+        if math.isnan(noise[i, 0]):
+            initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
+        least = drift_variance(sigma[i], tau[i], LAG)
+        grown = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0)) - least
+        steady, inertial = noise_parts(noise[i], least, prior)
+        turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
+        variance = steady + inertial * h[i] + grown + turned * turned
+        if learns:
+            update_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
+        jump[i], std[i] = e, math.sqrt(variance)
+        fourth += (e * e / variance) ** 2
+    if learns:
+        clock[_LEARNT] += dt
+    if frozen < 0.0:
+        delayed_mean(stamp, s, line, clock, memory)
+    return math.sqrt(math.sqrt(fourth))
+
+
+class TorqueStepDetector:
+    """e and its standard deviation for the joints of one arm, sample by sample.
+
+    Parameters
+    ----------
+    residual: the arm's residual model.
+    pole: rad/s, of the two low-pass filters that external torques have passed.
+    """
+
+    def __init__(self, residual: ResidualModel, pole: float) -> None:
+        n = len(residual.std)
+        # Copies: numba would compile anew for arrays that cannot be written to.
+        self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
+        self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(4)
+        self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
+        self.jump, self.std = np.zeros(n), residual.std.copy()
+        self._stamp = math.nan
+        self._frozen_since = math.nan
+
+    def start(self, stamp: float, external: FloatArray) -> None:
+        """Compare with `external` (n,), N m, at `stamp` s from now on; the noise learnt so far stays."""
+        self._memory[_RECENT] = external
+        self._stamp = stamp
+        self.resume()
+
+    def resume(self) -> None:
+        """Compare with what the torques have just been."""
+        self._memory[_S], self._memory[_C] = self._memory[_RECENT], self._memory[_SECOND]
+        self._clock[_HEAD] = self._clock[_COUNT] = 0.0
+        self._clock[_MEAN_STAMP] = self._stamp
+        self._frozen_since = math.nan
+
+    def freeze(self) -> None:
+        """What the torque is compared with stays as it is."""
+        self._frozen_since = self._stamp
+
+    def shift(self, change: FloatArray) -> None:
+        """The external torques change by `change` (n,), N m, for a reason that is known: nothing sudden."""
+        self._memory[_S] += change
+        self._memory[_RECENT] += change
+        self._line[:, : len(change)] += change
+
+    def update(self, stamp: float, external: FloatArray, dq: FloatArray, inertia: FloatArray) -> float:
+        """Take the external torques (n,), N m, and velocities at `stamp`, s; returns how sudden they are together.
+
+        inertia: (n,), kg^2 m^4, `squared_inertia` of the posture.
+        """
+        dt, self._stamp = stamp - self._stamp, stamp
+        frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
+        together: float = torque_step_update(
+            stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
+            self._line, self._clock, self._memory, self._noise, self.jump, self.std,
+        )  # fmt: skip
+        return together
+
+    @property
+    def largest(self) -> float:
+        """Of the joints' |jump| / std."""
+        return float(np.abs(self.jump / self.std).max())

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the payload estimator says after a sample.
+
+Stretches of a recording in which the payload stays the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.robot import InertialParameters
+
+WAITING = "waiting for samples"
+SETTLING = "filters settling"
+CHANGED = "something changed"
+ESTIMATING = "estimating"
+STANDSTILL = "standing still, holding"
+
+STAMP_RESOLUTION = 1e-6
+"""s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeEvent:
+    """A change that the estimator detected.
+
+    Attributes
+    ----------
+    stamp: s, when it was detected.
+    kind: "pick", "release" or "contact" (a torque that no payload explains).
+    onset: s, when it happened, as far as the samples tell; long ago for what was there when they began.
+    """
+
+    stamp: float
+    kind: str
+    onset: float = math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """The payload in the flange frame: a physically consistent body, and how far to trust it.
+
+    Attributes
+    ----------
+    stamp: s, the sample that it belongs to.
+    vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
+    covariance: (10, 10), of it.
+    identifiable: (10,) booleans: which of the ten the data has told more about than the prior.
+    status: in words, what the estimator is doing.
+    event: a change detected at this very sample, or None.
+    """
+
+    stamp: float
+    vector: FloatArray
+    covariance: FloatArray
+    identifiable: np.ndarray
+    status: str
+    event: ChangeEvent | None = None
+
+    @cached_property
+    def payload(self) -> InertialParameters:
+        """The body, in the flange frame: inertia about its CoM, along flange axes."""
+        return InertialParameters.from_vector(self.vector)
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg."""
+        return float(self.vector[0])
+
+    @property
+    def com(self) -> FloatArray:
+        """Centre of mass (3,), m, in the flange frame."""
+        return self.payload.com
+
+    @property
+    def inertia(self) -> FloatArray:
+        """Inertia (3, 3), kg m^2, about the centre of mass, along flange axes."""
+        return self.payload.inertia
+
+    @cached_property
+    def std(self) -> FloatArray:
+        """Standard deviations (10,) of the inertial vector: the square roots of the covariance's diagonal."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @cached_property
+    def com_std(self) -> FloatArray:
+        """Standard deviations (3,), m, of the centre of mass, to first order; infinite without a mass."""
+        if self.mass < self.std[0]:
+            return np.full(3, np.inf)
+        return np.sqrt(np.diag(com_covariance(self.mass, self.com, self.covariance)))
+
+
+def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Covariance (3, 3), m^2, of a centre of mass, to first order: d c = (d(m c) - c dm) / m.
+
+    Parameters
+    ----------
+    mass: kg, above zero.
+    com: (3,), m.
+    covariance: (10, 10), of the inertial vector (m, m c, ..) about the origin of `com`.
+    """
+    slope = np.column_stack((-com, np.eye(3))) / mass
+    return np.asarray(slope @ covariance[:4, :4] @ slope.T)
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadMemory:
+    """What an estimator knows of the payload, before it is made a consistent body: enough to go on from there.
+
+    Attributes
+    ----------
+    vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
+        relative to the tare.
+    tare: (10,), what counts as no payload.
+    """
+
+    vector: FloatArray
+    covariance: FloatArray
+    tare: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("vector", "covariance", "tare"):
+            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+
+
+SMOOTHED = "smoothed"
+UNLOADED = "told"
+SHORT = "too little motion"
+STOOD_STILL = "stood still"
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadSegment:
+    """The payload between two changes, from all samples of the recording.
+
+    Attributes
+    ----------
+    start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
+    motion_s: s in motion that were listened to.
+    estimate: the payload; its status is "smoothed", or says why little is known, or that it was told.
+    """
+
+    start: float
+    end: float
+    motion_s: float
+    estimate: PayloadEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedHistory:
+    """The segments as curves: mass, mass_std (N,), kg; com, com_std (N, 3), m, in the flange frame."""
+
+    mass: FloatArray
+    mass_std: FloatArray
+    com: FloatArray
+    com_std: FloatArray
+
+    @classmethod
+    def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
+        """Of the stamps (N,), s, of a recording."""
+        which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
+        estimates = [segment.estimate for segment in segments]
+        return cls(
+            np.array([e.mass for e in estimates])[which],
+            np.array([e.std[0] for e in estimates])[which],
+            np.array([e.com for e in estimates])[which],
+            np.array([e.com_std for e in estimates])[which],
+        )

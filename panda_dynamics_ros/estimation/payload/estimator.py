@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payload estimator: mass, centre of mass and inertia from joint torques, sample by sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
+from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.payload.estimate import (
+    CHANGED,
+    ESTIMATING,
+    SETTLING,
+    STAMP_RESOLUTION,
+    STANDSTILL,
+    WAITING,
+    ChangeEvent,
+    PayloadEstimate,
+    PayloadMemory,
+)
+from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
+from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock, is_repeated_sample
+from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.payload.publication import published_estimate
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+ONE_CHANGE = 0.5
+"""s: detections of one kind that are closer together than this are one event."""
+
+
+@dataclass
+class SampleCounts:
+    """How many samples were used, and how many were ignored for which reason.
+
+    `frozen`: the same measurement again under a new stamp, although the arm moves.
+    """
+
+    used: int = 0
+    duplicate: int = 0
+    backward: int = 0
+    frozen: int = 0
+    gaps: int = 0
+
+
+class PayloadEstimator:
+    """Kalman filter for the payload of one arm and the coloured residual of the arm's model.
+
+    Parameters
+    ----------
+    robot: the arm without the payload, with its friction and its residual model.
+    shape: of the payloads, if it is known: their inertia then follows from mass and centre of mass. A `Shape`, or
+        text such as "box 0.1 0.05 0.2" (m, along flange axes).
+    options: see `EstimatorOptions`, as keyword arguments.
+
+    Raises
+    ------
+    ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    """
+
+    def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
+        self.robot, self.options = robot, EstimatorOptions.of(options)
+        self._shape = Shape.of(shape)
+        o = self.options
+        self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(o.prior_std**2)
+        self._terms, self._regression = MomentumTerms(robot), MomentumRegression(robot.n, o.bandwidth_hz)
+        self._filter_step = FilterStep.zeros(robot.n)
+        self._detector = ChangeDetector(robot.residual.std, self._prior_covariance, o.max_mass)
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again: the payload is unknown, and the tare is zero."""
+        self.counts = SampleCounts()
+        self._tare = np.zeros(PARAMETERS)
+        self._state = GaussianState.prior(self._prior_mean, self._prior_covariance, self.robot.residual.std)
+        self._body = ConsistentBody()
+        self._regression.restart()
+        self._detector.restart()
+        self._stamp = self._updated = self._last_change = -math.inf
+        self._last_kind = ""
+        self._last_sample = np.full((3, self.robot.n), math.nan)
+        self._clock = MotionClock(self.robot.n, self.options)
+        self._time_since_forgetting, self._detection_pending = 0.0, False
+        self._estimate = self._published(WAITING)
+
+    def tare(self) -> None:
+        """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
+        self._tare += self._state.mean[:PARAMETERS]
+        self._state.mean[:PARAMETERS] = 0.0
+        self._detector.restart()
+        self._detection_pending = False
+        self._estimate = self._published(self._estimate.status)
+
+    def restore(self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None) -> None:
+        """Start again from a payload's mean (10,) and covariance (10, 10), and its tare (10,); see `memory`.
+
+        The disturbance starts from its prior.
+
+        Raises
+        ------
+        ArgumentError: a shape is wrong, or `covariance` is not symmetric and positive definite.
+        """
+        vector = checks.exactly(vector, (PARAMETERS,), "vector")
+        covariance = checks.covariance(covariance, PARAMETERS, "covariance")
+        tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
+        self.reset()
+        self._state, self._tare = GaussianState.prior(vector, covariance, self.robot.residual.std), tare
+        self._estimate = self._published(WAITING)
+
+    @property
+    def memory(self) -> PayloadMemory:
+        """What `restore` needs to continue from here, in another process or on another day."""
+        mean, covariance = self._state.mean[:PARAMETERS], self._state.covariance[:PARAMETERS, :PARAMETERS]
+        return PayloadMemory(mean, covariance, self._tare)
+
+    @property
+    def estimate(self) -> PayloadEstimate:
+        """The estimate after the last sample."""
+        return self._estimate
+
+    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
+        """The estimate after one more sample.
+
+        Parameters
+        ----------
+        stamp: s. A stamp that repeats or steps back a little is ignored and counted, and so is a measurement that
+            repeats the last one while the arm moves. A stamp that jumps back by more than `max_gap_s` (a bag in a
+            loop) restarts the filters, as a gap does.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+
+        Raises
+        ------
+        ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
+        """
+        stamp = checks.number(stamp, "stamp")
+        q, dq, tau = checks.sample(q, dq, tau, self.robot.n)
+        return self.update_terms(stamp, q, dq, tau, self._terms.at(q, dq, tau))
+
+    def update_terms(
+        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
+    ) -> PayloadEstimate:
+        """`update` with a sample that was checked before, and its terms."""
+        if self._estimate.event is not None:
+            self._estimate = replace(self._estimate, event=None)
+        dt = stamp - self._stamp
+        if self._is_out_of_order(dt) or self._is_frozen(q, dq, tau):
+            return self._estimate
+        change = self._detect_changes()
+        if not -self.options.max_gap_s <= dt <= self.options.max_gap_s:
+            self._restart_after(dt)
+            dt = 0.0
+        self._stamp = stamp
+        self.counts.used += 1
+        Y, y = self._regression.step(dt, terms)
+        self._detector.follow_sample(self._regression, dt)
+        self._clock.update(dt, dq)
+        if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
+            self._estimate = self._update_filter(Y, y)
+            # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
+            if dt > 0.5 * self.options.update_period_s:
+                change = change or self._detect_changes()
+        if change is not None:
+            self._estimate = self._published(CHANGED, self._announced(change))
+        return self._estimate
+
+    def _is_out_of_order(self, dt: float) -> bool:
+        """Whether a stamp does not advance; such samples are counted. A jump back is left to `_restart_after`."""
+        if -self.options.max_gap_s <= dt <= 0.0:
+            self.counts.duplicate += dt == 0.0
+            self.counts.backward += dt < 0.0
+            return True
+        return False
+
+    def _is_frozen(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> bool:
+        """Whether a driver that hangs sends its last sample again: measurements of a moving arm never repeat."""
+        frozen = bool(is_repeated_sample(self._last_sample, q, dq, tau))
+        self.counts.frozen += frozen
+        return frozen
+
+    def _restart_after(self, dt: float) -> None:
+        """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
+        if math.isfinite(dt):
+            self.counts.gaps += 1
+            residual = self.robot.residual
+            predict(self._state.mean, self._state.covariance, abs(dt), residual.std, residual.correlation_time)
+        self._regression.restart()
+        self._detector.restart(after_gap=True)
+        self._updated = -math.inf
+        self._clock.restart()
+
+    def _update_filter(self, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
+        """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
+        dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
+        motion_time = self._clock.motion_time(dt)
+        self._updated = self._stamp
+        residual, state = self.robot.residual, self._state
+        predict(state.mean, state.covariance, motion_time, residual.std, residual.correlation_time)
+        if not self._regression.settled:
+            return self._published(SETTLING)
+        self._correct(Y, y - Y @ self._tare, motion_time)
+        self._detection_pending = True
+        self._time_since_forgetting += motion_time
+        return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
+
+    def _correct(self, Y: FloatArray, y: FloatArray, motion_time: float) -> None:
+        """Correct the state; of an arm that has stood still for a while, only the step that the detector follows."""
+        residual, state, step = self.robot.residual, self._state, self._filter_step
+        variance, still = self._clock.white_variance_ratio * residual.std**2, self._clock.stands_still
+        corrected = state.copy() if still else state
+        correct(
+            corrected.mean, corrected.covariance, Y, y, variance, step.gain, step.innovation, step.innovation_variance
+        )  # fmt: skip
+        step.decay[:] = np.exp(-motion_time / residual.correlation_time)
+        step.Y[:] = Y
+        if still:
+            step.gain[:] = 0.0
+
+    def _detect_changes(self) -> ChangeEvent | None:
+        """The change that the last filter step reveals, if any; without one, forget a little."""
+        if not self._detection_pending:
+            return None
+        self._detection_pending = False
+        self._detector.add_hypothesis(self._regression)
+        self._detector.follow_filter(self._filter_step, self._regression)
+        detection = self._detector.detect(self._state, -float(self._tare[0]))
+        if detection is not None:
+            self._adopt(detection)
+            return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
+        # In steps of a tenth of a second of motion: the leak is slow, and its matrix inverses take time.
+        if self._time_since_forgetting > 0.1:
+            keep = math.exp(-self._time_since_forgetting / self.options.memory_s)
+            forget(self._state, keep, self._prior_mean, self._prior_covariance)
+            self._time_since_forgetting = 0.0
+        return None
+
+    def _adopt(self, detection: Detection) -> None:
+        """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
+        self._state = detection.state
+        if detection.kind == "contact":
+            self._regression.complete_step(detection.jump, detection.age)
+        else:
+            self._regression.change_payload(detection.filters, detection.before + self._tare)
+            self._clock.note_change()
+            self._body = ConsistentBody()
+        self._detector.restart()
+
+    def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
+        """The event with the stamp of this sample; None where it continues the last one.
+
+        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each.
+        """
+        continues = change.kind == self._last_kind and self._stamp - self._last_change < ONE_CHANGE
+        self._last_kind, self._last_change = change.kind, self._stamp
+        return None if continues else replace(change, stamp=self._stamp)
+
+    def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
+        mean, covariance = self._state.mean[:PARAMETERS], self._state.covariance[:PARAMETERS, :PARAMETERS]
+        return published_estimate(
+            mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event
+        )

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jump detection from the innovations of one Kalman filter: GLR signatures, and Bayes factors from them.
+
+Willsky and Jones, "A generalized likelihood ratio approach to the detection and estimation of jumps in linear
+systems", IEEE TAC 1976. The filter is linear: a jump delta that enters the measurement as G_k delta moves the filter's
+state by X_k delta and its innovations by g_k delta, with
+
+    g_k = G_k - H_k X_k,    X_k <- X_k + K_k g_k,    X_k+1 = F X_k.
+
+So L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says about delta, and the filter runs only once. A
+hypothesis of this module is a jump at one onset: of a payload's (m, m c), through its onset regressor, or of a
+contact's torque on every joint, which rises through the same low-pass filters. For delta ~ N(0, P),
+
+    log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
+
+The second term penalises the freedom of the hypothesis. The size of a jump is unknown, and so is the link that a
+contact acts on, which loads the joints up to it: the Bayes factor is the mean over sizes and links.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep
+from panda_dynamics_ros.kernels.small_matrices import factorise, forward
+from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+MOMENTS = 4
+"""Parameters of a payload's jump that show at once: m and m c."""
+
+PAYLOAD_SIZES = np.array([0.3, 1.0, 3.0])
+"""kg, one sigma of a payload's jump; its CoM is `COM_STD` m from the flange at one sigma."""
+COM_STD = 0.1
+CONTACT_SIZES = np.array([3.0, 10.0, 30.0])
+"""One sigma of a contact's torques, in standard deviations of the residual."""
+
+
+@compiled
+def update_signatures(
+    slots, decay, Y, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v
+):  # fmt: skip
+    """Follow a prediction and a correction of the filter in every slot, in place.
+
+    decay (n,): of the disturbance in the prediction. Y (n, 10), gain (n, 10 + n), innovation and innovation_variance
+    (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response (slots,): torque of unit
+    jumps.
+    """
+    n, size = gain.shape
+    columns = MOMENTS + n
+    g = np.empty(columns)
+    for slot in slots:
+        for i in range(n):
+            for c in range(columns):
+                X[slot, PARAMETERS + i, c] *= decay[i]
+        for i in range(n):
+            for c in range(columns):
+                g[c] = -X[slot, PARAMETERS + i, c]
+                for k in range(PARAMETERS):
+                    g[c] -= Y[i, k] * X[slot, k, c]
+            for c in range(MOMENTS):
+                g[c] += onset_regressors[slot, i, c]
+            g[MOMENTS + i] += step_response[slot]
+            for c in range(columns):
+                weighted = g[c] / innovation_variance[i]
+                v[slot, c] += weighted * innovation[i]
+                for r in range(columns):
+                    L[slot, r, c] += g[r] * weighted
+            for k in range(size):
+                for c in range(columns):
+                    X[slot, k, c] += gain[i, k] * g[c]
+
+
+class GlrSignatures:
+    """Signatures of jumps in numbered slots; each slot belongs to one onset.
+
+    Attributes
+    ----------
+    X: (slots, 10 + n, 4 + n), effect of a unit jump on the filter's state.
+    L, v: (slots, 4 + n, 4 + n) and (slots, 4 + n), information of the data on the jump.
+    """
+
+    def __init__(self, n: int, slots: int) -> None:
+        columns = MOMENTS + n
+        self.X = np.zeros((slots, PARAMETERS + n, columns))
+        self.L, self.v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
+
+    def start(self, slot: int) -> None:
+        """Let `slot` stand for a jump now."""
+        self.X[slot] = self.L[slot] = self.v[slot] = 0.0
+
+    def update(self, slots: np.ndarray, step: FilterStep, regressors: np.ndarray, step_response: np.ndarray) -> None:
+        """Follow one step of the filter in the given slots."""
+        update_signatures(
+            slots, step.decay, step.Y, step.gain, step.innovation, step.innovation_variance, regressors, step_response,
+            self.X, self.L, self.v,
+        )  # fmt: skip
+
+
+@compiled
+def fit_and_penalty(L, v, variance):
+    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance)."""
+    A, x, fit, penalty = L.copy(), v.copy(), 0.0, 0.0
+    for i in range(v.shape[0]):
+        A[i, i] += 1.0 / variance[i]
+    factorise(A)
+    forward(A, x)
+    for i in range(v.shape[0]):
+        fit += 0.5 * x[i] * x[i]
+        penalty += math.log(A[i, i]) + 0.5 * math.log(variance[i])
+    return fit, penalty
+
+
+@compiled
+def log_mean_exp(terms):
+    """log of the mean of exp(terms)."""
+    largest = np.max(terms)
+    return largest + math.log(np.mean(np.exp(terms - largest)))
+
+
+@compiled
+def payload_evidence(L, v, sizes, com_std, least):
+    """Log Bayes factor of a payload's jump, from L (4, 4) and v (4,); 0 where it cannot reach `least`."""
+    variance, terms = np.empty(MOMENTS), np.empty(sizes.shape[0])
+    for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
+        variance[0], variance[1:] = sizes[s] ** 2, (sizes[s] * com_std) ** 2
+        fit, penalty = fit_and_penalty(L, v, variance)
+        if s == sizes.shape[0] - 1 and fit < least:
+            return 0.0
+        terms[s] = fit - penalty
+    return log_mean_exp(terms)
+
+
+@compiled
+def contact_evidence(L, v, sizes, sigma, least):
+    """Log Bayes factor of a contact, from L (n, n) and v (n,); 0 where it cannot reach `least`."""
+    n, count = sigma.shape[0], sizes.shape[0]
+    terms = np.empty((count, n))
+    for s in range(count - 1, -1, -1):
+        for link in range(n, 0, -1):
+            fit, penalty = fit_and_penalty(L[:link, :link], v[:link], (sizes[s] * sigma[:link]) ** 2)
+            if s == count - 1 and link == n and fit < least:
+                return 0.0
+            terms[s, link - 1] = fit - penalty
+    return log_mean_exp(terms.ravel())
+
+
+@compiled
+def log_bayes_factors(slots, L, v, payload_sizes, com_std, contact_sizes, sigma, least, payloads, contacts):
+    """Evidence of a payload's jump and of a contact in every slot, into `payloads` and `contacts`."""
+    for slot in slots:
+        payloads[slot] = payload_evidence(
+            L[slot, :MOMENTS, :MOMENTS], v[slot, :MOMENTS], payload_sizes, com_std, least
+        )  # fmt: skip
+        contacts[slot] = contact_evidence(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], contact_sizes, sigma, least)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A payload estimate in a YAML file, for people, for Franka's set_load, and to go on from later."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
+from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate, PayloadMemory
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+EXPECTED = "expected a saved payload (of the service ~/save)"
+# libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:
+    """The arguments of Franka's set_load: mass, F_x_Cload and the inertia about the CoM, column-major."""
+    return {
+        "mass": float(estimate.mass),
+        "center_of_mass": estimate.com.tolist(),
+        "load_inertia": estimate.inertia.ravel(order="F").tolist(),
+    }
+
+
+def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | Path) -> Path:
+    """Write an estimate with its uncertainty, and what the estimator needs to go on from it, as YAML.
+
+    A file that is there is replaced as a whole: whoever is killed while saving leaves the old one.
+
+    Returns
+    -------
+    The path written.
+
+    Raises
+    ------
+    OSError: the file cannot be written.
+    """
+    target = Path(path).expanduser()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = {
+        "frame": "flange",
+        "stamp": float(estimate.stamp),
+        "status": estimate.status,
+        "franka_set_load": franka_load(estimate),
+        "vector_about_flange": estimate.vector.tolist(),
+        "std": estimate.std.tolist(),
+        "identifiable": estimate.identifiable.tolist(),
+        "memory": {name: getattr(memory, name).tolist() for name in ("vector", "covariance", "tare")},
+    }
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        unfinished.write_text(
+            yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None), encoding="utf-8"
+        )
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target
+
+
+def load_estimate(path: str | Path) -> PayloadMemory:
+    """What an estimator needs to go on from a saved estimate: see `PayloadEstimator.restore`.
+
+    Raises
+    ------
+    DataFileNotFoundError: there is no such file.
+    DataError: it is not a saved payload; the message says what is wrong with it.
+    """
+    path = Path(path).expanduser()
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(f"{path}: {EXPECTED}, got: {' '.join(str(error).split())}") from error
+    memory = content.get("memory") if isinstance(content, dict) else None
+    memory = memory if isinstance(memory, dict) else {}
+    missing = [name for name in ("vector", "covariance", "tare") if name not in memory]
+    if missing:
+        raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(f'memory.{name}' for name in missing)}")
+    try:
+        return PayloadMemory(
+            checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
+            checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
+            checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
+        )
+    except ArgumentError as error:
+        raise DataError(f"{path}: {error}") from error

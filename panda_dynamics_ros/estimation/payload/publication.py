@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is published: the filter's estimate, what the user knows of the payload, and a body that can exist.
+
+`PublicationSchedule` decides which estimates are published, in the nodes and offline alike.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION, ChangeEvent, PayloadEstimate
+from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
+
+
+def published_estimate(
+    mean: FloatArray,
+    covariance: FloatArray,
+    options: EstimatorOptions,
+    shape: Shape | None,
+    body: ConsistentBody,
+    *,
+    stamp: float,
+    status: str,
+    event: ChangeEvent | None = None,
+) -> PayloadEstimate:
+    """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
+
+    `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
+    """
+    mean, covariance = with_known_mass(mean, covariance, options.known_mass)
+    vector = no_heavier(body.nearest(mean, covariance), options.max_mass)
+    if shape is not None:
+        vector, covariance = with_known_shape(vector, covariance, shape)
+    vector.setflags(write=False)
+    return PayloadEstimate(
+        stamp=stamp,
+        vector=vector,
+        covariance=checks.read_only(covariance),
+        identifiable=np.diagonal(covariance) < options.identified_variance,
+        status=status,
+        event=event,
+    )
+
+
+PERIOD = 0.02
+"""s, default period of publication."""
+
+
+class PublicationSchedule:
+    """One estimate each `period` seconds of stamps, and each change at once.
+
+    Where the stamps jump back (a recording in a loop), publication continues from there.
+    """
+
+    def __init__(self, period: float = PERIOD) -> None:
+        self.period = period
+        self._published = -math.inf
+
+    def is_due(self, estimate: PayloadEstimate, stamp: float) -> bool:
+        """Whether to publish `estimate`, the estimator's answer to the sample at `stamp`; asked once per sample."""
+        if estimate.stamp != stamp:
+            return False  # the sample was only filtered, or ignored for its stamp
+        if estimate.event is None and 0.0 <= stamp - self._published < self.period - STAMP_RESOLUTION:
+            return False
+        self._published = stamp
+        return True

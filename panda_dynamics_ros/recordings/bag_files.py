@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a recording: one file or a folder, with or without metadata.yaml, split, compressed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+import yaml
+
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.recordings import mcap_file, rosbags_library, sqlite_file
+from panda_dynamics_ros.recordings.topic import BagFile
+
+EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_KINDS: tuple[tuple[bytes, Callable[[Path], BagFile]], ...] = (
+    (sqlite_file.MAGIC, sqlite_file.SqliteFile),
+    (mcap_file.MAGIC, mcap_file.McapFile),
+)
+_STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
+
+
+def open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
+    """The files of the recording at `path` in the order of recording, and what is known to be missing.
+
+    Raises
+    ------
+    DataFileNotFoundError: there is no such file or folder, or none of those its metadata.yaml lists.
+    DataError: it is not a rosbag2 recording.
+    """
+    if not path.exists():
+        raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file")
+    folder = path.parent if path.name == "metadata.yaml" else path
+    if not folder.is_dir():
+        return [_open_file(path)], []
+    listed = _listed_files(folder / "metadata.yaml")
+    if not listed:
+        return [_open_file(file) for file in _found_files(folder)], []
+    missing = [name for name in listed if not (folder / name).is_file()]
+    if len(missing) == len(listed):
+        raise DataFileNotFoundError(
+            f"{folder}: expected the files that metadata.yaml lists, got none of {', '.join(missing)}"
+        )
+    notes = [f"{folder.name}: {name} is missing, which metadata.yaml lists" for name in missing]
+    return [_open_file(folder / name) for name in listed if name not in missing], notes
+
+
+def _listed_files(metadata: Path) -> list[str]:
+    """The file names in a metadata.yaml, in the order of recording; none where it is absent or unfinished."""
+    try:
+        content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
+        paths = content["rosbag2_bagfile_information"]["relative_file_paths"]
+        return [PurePosixPath(name).name for name in paths]  # the first versions put the folder before the name
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError):
+        return []
+
+
+def _found_files(folder: Path) -> list[Path]:
+    """The storage files of a folder without metadata, part 2 before part 10."""
+    found = [file for file in folder.iterdir() if _STORAGE.fullmatch(file.name) and file.is_file()]
+    if not found:
+        raise DataError(f"{folder}: {EXPECTED}, got a folder without .db3 or .mcap files")
+    if len({_STORAGE.fullmatch(file.name)[1] for file in found}) > 1:  # type: ignore[index]
+        names = ", ".join(sorted(file.name for file in found))
+        raise DataError(f"{folder}: expected files of one recording, got {names}: name the one to read")
+    return sorted(
+        found, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
+    )
+
+
+def _open_file(path: Path) -> BagFile:
+    """A storage file, by its first bytes."""
+    try:
+        with path.open("rb") as stream:
+            beginning = stream.read(32)
+    except OSError as error:
+        raise DataError(f"{path}: {EXPECTED}, got: {error.strerror}") from error
+    if beginning.startswith(ZSTD_MAGIC):
+        return _open_compressed(path)
+    for magic, kind in _KINDS:
+        if beginning.startswith(magic):
+            return kind(path)
+    if not beginning:
+        raise DataError(f"{path}: {EXPECTED}, got an empty file")
+    if beginning.startswith(b"#ROSBAG"):
+        raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
+    raise DataError(f"{path}: {EXPECTED}, got a file that begins with {beginning[:16]!r}")
+
+
+def _open_compressed(path: Path) -> BagFile:
+    """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
+    folder = tempfile.mkdtemp(prefix="panda_dynamics_")
+    unpacked = Path(folder) / path.name.removesuffix(".zstd")
+    try:
+        with path.open("rb") as source, unpacked.open("wb") as target:
+            _decompress(source, target)
+        file = _open_file(unpacked)
+    except BaseException as error:  # also where the disk is full, or on Ctrl-C
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, DataError):
+            raise DataError(str(error).replace(str(unpacked), str(path))) from error
+        raise
+    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+    return file
+
+
+def _decompress(source: BinaryIO, target: BinaryIO) -> None:
+    """All that can be decompressed: where the source is cut, so will be the target."""
+    zstd = rosbags_library.zstd()
+    decompressor = zstd.ZstdDecompressor()
+    with suppress(zstd.ZstdError):
+        while block := source.read(1 << 20):
+            while block:
+                target.write(decompressor.decompress(block))
+                block = decompressor.unused_data if decompressor.eof else b""
+                if decompressor.eof:  # the end of a frame; there may be another
+                    decompressor = zstd.ZstdDecompressor()

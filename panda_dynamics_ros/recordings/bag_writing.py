@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages written as a rosbag2 recording."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.recordings import rosbags_library
+from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
+from panda_dynamics_ros.recordings.rosbags_library import JOINT_STATE
+from panda_dynamics_ros.samples.stamps import BILLION
+
+STORAGES = ("mcap", "sqlite3")
+RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
+
+
+@dataclass(frozen=True)
+class OfferedTopic:
+    """A topic to write: "/joint_states", "sensor_msgs/msg/JointState", whether late subscribers get the last."""
+
+    name: str
+    type: str
+    latched: bool = False
+
+
+class Messages(NamedTuple):
+    """Messages of one topic: when each was sent (N,), and their bytes, as rows or one by one."""
+
+    stamp_ns: Nanoseconds
+    serialised: Rows | Sequence[bytes]
+
+
+def write_topics(
+    path: str | Path,
+    topics: Sequence[OfferedTopic],
+    blocks: Iterable[Sequence[Messages]],
+    storage: str = "mcap",
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write a rosbag2 folder (storage file and metadata.yaml) with the messages of several topics.
+
+    Topics are offered as reliable. MCAP is written compressed.
+
+    Parameters
+    ----------
+    blocks: one after the other in time; each has the messages of every topic, in the order of `topics`. Within a
+        block they are written by their stamps.
+
+    The other parameters, returns and errors are those of `write_joint_states`.
+    """
+    with _writer(path, storage, overwrite, compressed=True) as (writer, file):
+        types = rosbags_library.typestore()
+        connections = [
+            writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
+            for topic in topics
+        ]
+        for block in blocks:
+            times = np.concatenate([messages.stamp_ns for messages in block])
+            sources = np.repeat(np.arange(len(block)), [len(messages.stamp_ns) for messages in block])
+            upcoming = [_each(messages.serialised) for messages in block]
+            order = np.argsort(times, kind="stable")
+            for source, time in zip(sources[order].tolist(), times[order].tolist(), strict=True):
+                writer.write(connections[source], time, next(upcoming[source]))
+    return file
+
+
+def write_joint_states(
+    path: str | Path,
+    samples: Iterable[JointStateSample],
+    storage: str = "mcap",
+    topic: str = "/joint_states",
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write a rosbag2 folder (storage file and metadata.yaml) with the samples on one topic.
+
+    Parameters
+    ----------
+    path: the folder to make.
+    samples: of any length, also none; the stamp of each is that of its header and its time of reception.
+    storage: "mcap" or "sqlite3".
+    overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
+
+    Returns
+    -------
+    The storage file inside the folder.
+
+    Raises
+    ------
+    ArgumentError: `path` exists and may not be replaced, there is no such storage, or a stamp is not a time
+        from 0 to 2^31 s.
+    MissingDependencyError: rosbags is not installed.
+    """
+    types = rosbags_library.typestore()
+    with _writer(path, storage, overwrite) as (writer, file):
+        connection = writer.add_connection(topic, JOINT_STATE, typestore=types)
+        for sample in samples:
+            writer.write(connection, *_serialised(types, sample))
+    return file
+
+
+@contextmanager
+def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool = False) -> Iterator[tuple[Any, Path]]:
+    """A writer of `rosbags` into the folder `path`, and the storage file that it makes."""
+    if storage not in STORAGES:
+        raise ArgumentError(f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}")
+    path = Path(path).expanduser()
+    if storage == "sqlite3" and set(str(path)) & set("?#%"):
+        raise ArgumentError(
+            f"path: expected none of ?, #, % for sqlite3 (rosbags takes it for a URI), got {str(path)!r}"
+        )
+    rosbag2 = rosbags_library.module("rosbags.rosbag2")
+    if path.exists():
+        _remove_recording(path, overwrite)
+    # Version 8 is what Humble to Jazzy read.
+    writer = rosbag2.Writer(path, version=8, storage_plugin=rosbag2.StoragePlugin[storage.upper()])
+    if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
+        writer.set_compression(rosbag2.CompressionMode.STORAGE, rosbag2.CompressionFormat.ZSTD)
+    with writer:
+        yield writer, path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
+
+
+def _remove_recording(path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
+    if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
+        raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
+    shutil.rmtree(path)
+
+
+def _offer(topic: OfferedTopic) -> Any:
+    """The QoS that rosbag2 offers when it plays (its depth apart, which is its own)."""
+    qos = rosbags_library.module("rosbags.interfaces")
+    forever = qos.QosTime(9223372036, 854775807)  # RMW_DURATION_INFINITE
+    return qos.Qos(
+        history=qos.QosHistory.KEEP_LAST,
+        depth=1 if topic.latched else 10,
+        reliability=qos.QosReliability.RELIABLE,
+        durability=qos.QosDurability.TRANSIENT_LOCAL if topic.latched else qos.QosDurability.VOLATILE,
+        deadline=forever,
+        lifespan=forever,
+        liveliness=qos.QosLiveliness.AUTOMATIC,
+        liveliness_lease_duration=forever,
+        avoid_ros_namespace_conventions=False,
+    )
+
+
+def _each(messages: Rows | Sequence[bytes]) -> Iterator[bytes | memoryview]:
+    """One message after the other."""
+    if not isinstance(messages, np.ndarray):
+        return iter(messages)
+    size, everything = messages.shape[1], messages.ravel().data
+    return (everything[k : k + size] for k in range(0, len(everything), size))
+
+
+def _serialised(types: Any, sample: JointStateSample) -> tuple[int, Any]:
+    """The stamp of a sample in ns, and its message."""
+    if not 0.0 <= sample.stamp < 2.0**31:
+        raise ArgumentError(f"stamp: expected a time from 0 to 2^31 s, got {sample.stamp}")
+    time = sample.stamp_ns
+    sec, nanosec = divmod(time, BILLION)
+    stamp = types.types["builtin_interfaces/msg/Time"](sec=sec, nanosec=nanosec)
+    message = types.types[JOINT_STATE](
+        header=types.types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
+        name=list(sample.names),
+        **{field: np.asarray(getattr(sample, field), dtype=np.float64) for field in ("position", "velocity", "effort")},
+    )
+    return time, types.serialize_cdr(message, JOINT_STATE)

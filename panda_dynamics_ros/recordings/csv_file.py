@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states in CSV: a header t, q1 .. qn, dq1 .. dqn, tau1 .. taun, then one sample per row."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.recordings.joint_states import JointStateSample
+
+EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
+WRONG_LENGTH = "wrong number of cells"
+NOT_NUMERIC = "not numeric"
+
+
+class CsvStream(Iterator[JointStateSample]):
+    """The rows of a CSV file as samples; columns in any order, others ignored, blank lines skipped.
+
+    Attributes
+    ----------
+    names: joint1 .. jointn.
+    rejected: rows that are no samples, by reason; complete once the rows are exhausted.
+
+    Raises
+    ------
+    DataFileNotFoundError: there is no such file.
+    DataError: the header lacks columns, or it is not a text file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise DataFileNotFoundError(f"{path}: expected a CSV file, got no such file")
+        self.path = path
+        self.rejected: Counter[str] = Counter()
+        self.notes: tuple[str, ...] = ()
+        self._rows = self._read()
+        self._header = [cell.strip() for cell in next(self._rows, [])]
+        self._columns = self._find_columns()
+        self.names = tuple(f"joint{i + 1}" for i in range(len(self._columns) // 3))
+
+    def __next__(self) -> JointStateSample:
+        for row in self._rows:
+            if len(row) != len(self._header):
+                self.rejected[WRONG_LENGTH] += 1
+                continue
+            try:
+                stamp, *values = [float(row[column]) for column in self._columns]
+            except ValueError:
+                self.rejected[NOT_NUMERIC] += 1
+                continue
+            return JointStateSample(stamp, self.names, *np.array(values).reshape(3, -1))
+        raise StopIteration
+
+    def _read(self) -> Iterator[list[str]]:
+        """The rows that are not blank."""
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as stream:
+                yield from (row for row in csv.reader(stream) if row)
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise DataError(f"{self.path}: expected a CSV file, got: {error}") from error
+
+    def _find_columns(self) -> list[int]:
+        """Where t, q1 .., dq1 .., tau1 .. are; as many joints as there are columns q1, q2, ..."""
+        n = next(i for i in range(len(self._header) + 1) if f"q{i + 1}" not in self._header)
+        wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
+        missing = [name for name in wanted if name not in self._header]
+        if missing:
+            shown = ", ".join(self._header[:6]) + (", ..." if len(self._header) > 6 else "") or "an empty file"
+            raise DataError(f"{self.path}: {EXPECTED}, got {shown} without {', '.join(missing)}")
+        return [self._header.index(name) for name in wanted]

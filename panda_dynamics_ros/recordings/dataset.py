@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of an arm as arrays: from rosbag2 or CSV, with what was left out counted by reason."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
+from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.recordings.csv_file import CsvStream
+from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, STAMP_JUMP, JointMapping, resolve_joint_names
+
+DUPLICATE_STAMP = "duplicate stamp"
+BACKWARD_STAMP = "backward stamp"
+FUTURE_STAMP = "stamp from the future"
+PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
+
+
+def load_dataset(
+    path: str | Path,
+    robot: RobotDescription | str | Path | None = None,
+    *,
+    topic: str | None = None,
+    joint_names: Sequence[str] | None = None,
+    arm_prefix: str = "",
+) -> JointDataset:
+    """The samples of a recording that can be used.
+
+    Left out, and counted in `rejected`: samples without all of the arm's joints, of disagreeing lengths, without
+    velocity or effort, with values that are not finite or only zero effort, with a stamp that was there before
+    or lies before the last one, or more than a second after both its neighbours.
+
+    Parameters
+    ----------
+    path: a rosbag2 recording (.db3, .mcap or its folder), or a CSV with columns t, q1.., dq1.., tau1.. in s,
+        rad, rad/s, N m.
+    robot: the arm, which gives the number and names of joints. Left out: seven joints of a Panda, FER or FR3, and
+        for a CSV as many as it has.
+    topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states` and
+        `resolve_joint_names`.
+    joint_names: names in the recording from base to tip, where they follow no known scheme.
+
+    Raises
+    ------
+    DataFileNotFoundError: there is no such file.
+    DataError: the file cannot be read or has no usable sample; the message states the counts.
+    ArgumentError: several arms fit.
+    """
+    path = Path(path).expanduser()
+    if robot is not None and not isinstance(robot, RobotDescription):
+        robot = load_robot(robot)
+    stream: JointStateStream | CsvStream
+    if path.suffix.lower() == ".csv" and not path.is_dir():
+        stream = CsvStream(path)
+        default = stream.names
+    else:
+        stream = read_joint_states(path, topic)
+        default = PANDA_JOINTS
+    wanted = tuple(joint_names or (robot.joint_names if robot else default))
+    return _Collection(wanted, arm_prefix).of(stream)
+
+
+class _Collection:
+    """Samples of a stream gathered, sorted into usable and not."""
+
+    def __init__(self, wanted: tuple[str, ...], arm_prefix: str) -> None:
+        self._wanted = wanted
+        self._arm_prefix = arm_prefix
+        self._mapping: JointMapping | None = None
+        self._names_seen: set[tuple[str, ...]] = set()
+        self._stamps, self._recorded_ns = array("d"), array("q")
+        self._values = array("d")
+        self._rejected: Counter[str] = Counter()
+        self._example = ""
+
+    def of(self, stream: JointStateStream | CsvStream) -> JointDataset:
+        """The dataset of all samples of a stream."""
+        for sample in stream:
+            self._add(sample)
+        self._rejected.update(stream.rejected)
+        self._check_that_one_arm_fits()
+        keep = self._in_order()
+        if self._mapping is None or not keep.any():
+            raise self._nothing_usable(stream.path)
+        names = self._mapping.joint_names
+        q, dq, tau = np.array(self._values).reshape(-1, 3, len(names))[keep].swapaxes(0, 1)
+        stamp = np.array(self._stamps)[keep]
+        recorded_ns = np.array(self._recorded_ns)[keep] if self._recorded_ns else None
+        return JointDataset(stamp, q, dq, tau, names, str(stream.path), dict(self._rejected), stream.notes, recorded_ns)
+
+    def _add(self, sample: JointStateSample) -> None:
+        self._names_seen.add(sample.names)
+        try:
+            if self._mapping is None:
+                self._mapping = JointMapping(resolve_joint_names(sample.names, self._wanted, self._arm_prefix))
+            fields = self._mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
+            if not math.isfinite(sample.stamp):
+                raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
+        except SampleError as error:
+            self._rejected[error.reason] += 1
+            self._example = self._example or f"; for example {error}"
+            return
+        self._stamps.append(sample.stamp)
+        if sample.recorded_ns is not None:
+            self._recorded_ns.append(sample.recorded_ns)
+        for values in fields:
+            self._values.frombytes(values.tobytes())
+
+    def _check_that_one_arm_fits(self) -> None:
+        """Two arms that publish on one topic in turn show only in all names together."""
+        if self._mapping is None:
+            return
+        everything = sorted(set().union(*self._names_seen))
+        names = resolve_joint_names(everything, self._wanted, self._arm_prefix)
+        if names != self._mapping.joint_names:
+            both = f"{self._mapping.joint_names[0]} and {names[0]}"
+            raise ArgumentError(
+                f"arm_prefix: expected the prefix of one arm (or joint_names), got {both} to choose from"
+            )
+
+    def _in_order(self) -> NDArray[np.bool_]:
+        """Which samples come after all before them; the others are counted as rejected."""
+        stamps = np.array(self._stamps)
+        before, after = np.concatenate([[-np.inf], stamps[:-1]]), np.concatenate([stamps[1:], [np.inf]])
+        # One such stamp would make all that follow it backward ones.
+        ahead = (before < after) & (after < stamps - STAMP_JUMP) & (before < stamps - STAMP_JUMP)
+        sound = np.where(ahead, -np.inf, stamps)
+        latest = np.maximum.accumulate(np.concatenate([[-np.inf], sound]))[:-1]
+        duplicate, backward = ~ahead & (stamps == latest), ~ahead & (stamps < latest)
+        for reason, bad in ((DUPLICATE_STAMP, duplicate), (BACKWARD_STAMP, backward), (FUTURE_STAMP, ahead)):
+            if bad.any():
+                self._rejected[reason] += int(bad.sum())
+        return ~(ahead | duplicate | backward)
+
+    def _nothing_usable(self, path: Path) -> DataError:
+        total = self._rejected.total()
+        if not total:
+            return DataError(f"{path}: expected usable samples, got none at all")
+        counts = ", ".join(f"{count} {reason}" for reason, count in self._rejected.most_common())
+        return DataError(f"{path}: expected usable samples, got none among {total} ({counts}){self._example}")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as serialised messages, thousands at once.
+
+Messages of one topic mostly differ in their stamp and in a run of doubles only, so that all have the same length:
+one is serialised by `rosbags`, and its bytes are repeated with other numbers in their places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.recordings import rosbags_library
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros.samples.stamps import BILLION
+
+Nanoseconds = NDArray[np.int64]
+Rows = NDArray[np.uint8]  # (N, bytes of a message)
+
+JOINT_STATE = rosbags_library.JOINT_STATE
+POSE = "geometry_msgs/msg/PoseStamped"
+INERTIA = "geometry_msgs/msg/InertiaStamped"
+WRENCH = "geometry_msgs/msg/WrenchStamped"
+MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
+
+
+def joint_states(
+    names: Sequence[str],
+    stamp_ns: Nanoseconds,
+    position: FloatArray | None = None,
+    velocity: FloatArray | None = None,
+    effort: FloatArray | None = None,
+) -> Rows:
+    """sensor_msgs/JointState with these names; each field (N, n), or empty where left out."""
+    fields = {"position": position, "velocity": velocity, "effort": effort}
+    given = [values for values in fields.values() if values is not None]
+    runs = iter(_marks([values.shape[1] for values in given]))
+    content = {name: np.empty(0) if values is None else next(runs) for name, values in fields.items()}
+    return _repeated(JOINT_STATE, _stamped("", name=list(names), **content), stamp_ns, given)
+
+
+def poses(frame: str, stamp_ns: Nanoseconds, position: FloatArray, orientation: FloatArray) -> Rows:
+    """geometry_msgs/PoseStamped in `frame`: position (N, 3), m, orientation (N, 4) as x, y, z, w."""
+    make = rosbags_library.typestore().types
+    place, turn = _marks([3, 4])
+    pose = make["geometry_msgs/msg/Pose"](
+        position=make["geometry_msgs/msg/Point"](*place), orientation=make["geometry_msgs/msg/Quaternion"](*turn)
+    )
+    return _repeated(POSE, _stamped(frame, pose=pose), stamp_ns, [position, orientation])
+
+
+def inertias(frame: str, stamp_ns: Nanoseconds, mass: FloatArray, com: FloatArray, inertia: FloatArray) -> Rows:
+    """geometry_msgs/InertiaStamped in `frame`: mass (N,), CoM (N, 3), inertia about it (N, 6): xx, xy, .. zz."""
+    make = rosbags_library.typestore().types
+    (m,), place, six = _marks([1, 3, 6])
+    body = make["geometry_msgs/msg/Inertia"](m, make["geometry_msgs/msg/Vector3"](*place), *six)
+    return _repeated(INERTIA, _stamped(frame, inertia=body), stamp_ns, [mass[:, None], com, inertia])
+
+
+def wrenches(frame: str, stamp_ns: Nanoseconds, wrench: FloatArray) -> Rows:
+    """geometry_msgs/WrenchStamped in `frame`: (N, 6), N and N m, force first."""
+    make = rosbags_library.typestore().types
+    vector, (force, torque) = make["geometry_msgs/msg/Vector3"], _marks([3, 3])
+    both = make["geometry_msgs/msg/Wrench"](force=vector(*force), torque=vector(*torque))
+    return _repeated(WRENCH, _stamped(frame, wrench=both), stamp_ns, [wrench])
+
+
+def multi_arrays(dimensions: Sequence[tuple[str, int, int]], values: FloatArray) -> Rows:
+    """std_msgs/Float64MultiArray with `dimensions` of (label, size, stride); values (N, ...), as they lie in memory."""
+    make = rosbags_library.typestore().types
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    layout = make["std_msgs/msg/MultiArrayLayout"](
+        dim=[make["std_msgs/msg/MultiArrayDimension"](*dimension) for dimension in dimensions], data_offset=0
+    )
+    return _repeated(MULTI_ARRAY, {"layout": layout, "data": marks(flat.shape[1])}, None, [flat])
+
+
+def _marks(widths: Sequence[int]) -> list[FloatArray]:
+    """So many marks in a run."""
+    return np.split(marks(sum(widths)), np.cumsum(widths)[:-1])
+
+
+def _stamped(frame: str, **content: Any) -> dict[str, Any]:
+    """The fields of a message with a header whose stamp is marked."""
+    make = rosbags_library.typestore().types
+    stamp = make["builtin_interfaces/msg/Time"](*STAMP_MARK.tolist())
+    return {"header": make["std_msgs/msg/Header"](stamp=stamp, frame_id=frame), **content}
+
+
+def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, columns: Sequence[FloatArray]) -> Rows:
+    """The marked message once for each row of `columns`, with its stamp and its numbers."""
+    types = rosbags_library.typestore()
+    message = bytes(types.serialize_cdr(types.types[kind](**content), kind, little_endian=True))
+    rows = np.tile(np.frombuffer(message, dtype=np.uint8), (len(columns[0]), 1))
+    if stamp_ns is not None:
+        wrong = stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]
+        if len(wrong):
+            raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
+        times = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4")
+        _put(rows, message, STAMP_MARK.astype("<u4"), times)
+    for mark, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
+        _put(rows, message, mark.astype("<f8"), values.astype("<f8"))
+    return rows
+
+
+def _put(rows: Rows, message: bytes, mark: NDArray[Any], values: NDArray[Any]) -> None:
+    """`values` (N, k) where the mark (k,) stands."""
+    place = place_of(mark, message)
+    rows[:, place : place + mark.nbytes] = np.ascontiguousarray(values).view(np.uint8)

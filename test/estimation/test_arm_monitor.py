@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one pipeline of nodes and replay gives what its parts give by themselves, bit for bit."""
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, sinusoids, torques
+
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import (
+    ArmMonitor,
+    ContactDetector,
+    MomentumObserver,
+    PayloadEstimator,
+    contact_wrench,
+)
+
+
+def samples(panda):
+    """2.5 s in which a payload appears after 1.2 s, and a push of 0.1 s comes at 2 s."""
+    motion = sinusoids(2.5)
+    loaded = (motion.stamp > 1.2)[:, None]
+    pushed = ((motion.stamp > 2.0) & (motion.stamp < 2.1))[:, None]
+    tau = torques(panda, motion) + loaded * (torques(panda, motion, PAYLOAD) - torques(panda, motion))
+    tau = tau - pushed * np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    return zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
+
+
+def test_each_output_is_that_of_its_part(panda):
+    monitor = ArmMonitor(panda)
+    estimator, observer, detector = PayloadEstimator(panda), MomentumObserver(panda), ContactDetector(panda)
+    events, touched = [], 0
+    for stamp, q, dq, tau in samples(panda):
+        output = monitor.update(stamp, q, dq, tau)
+        estimate = estimator.update(stamp, q, dq, tau)
+        if output.is_due:
+            observer.carry(estimate.payload)
+            detector.carry(estimate.payload)
+        np.testing.assert_array_equal(output.estimate.vector, estimate.vector)
+        np.testing.assert_array_equal(output.estimate.covariance, estimate.covariance)
+        external = observer.update(stamp, q, dq, tau)
+        np.testing.assert_array_equal(output.external_torques, external)
+        np.testing.assert_array_equal(output.wrench.wrench, contact_wrench(panda, q, external).wrench)
+        detector.update(stamp, q, dq, tau)
+        now = detector.contact
+        assert (output.contact is None) == (now is None)
+        if now is not None and output.contact is not None:
+            assert (output.contact.start, output.contact.link) == (now.start, now.link)
+        np.testing.assert_array_equal(output.gravity_torques, panda.gravity_torques(q))
+        np.testing.assert_array_equal(output.coriolis_torques, panda.coriolis_torques(q, dq))
+        np.testing.assert_allclose(output.T_base_ee, panda.pose(q, "ee"), rtol=0.0, atol=1e-14)
+        events += [output.estimate.event.kind] if output.estimate.event else []
+        touched += output.contact_changed
+    assert events and events[0] == "pick", "a recording without any event would prove little"
+    assert touched >= 2
+
+
+def test_the_parts_for_one_node_each_agree_with_the_whole(panda):
+    whole, payload, dynamics = ArmMonitor(panda), ArmMonitor(panda), ArmMonitor(panda)
+    for stamp, q, dq, tau in samples(panda):
+        output = whole.update(stamp, q, dq, tau)
+        of_payload = payload.update_payload(stamp, q, dq, tau)
+        if of_payload.is_due:
+            dynamics.carry(of_payload.estimate.payload)
+        of_dynamics = dynamics.update_dynamics(stamp, q, dq, tau)
+        assert output.is_due == of_payload.is_due
+        np.testing.assert_array_equal(output.residual, of_payload.residual)
+        np.testing.assert_array_equal(output.estimate.vector, of_payload.estimate.vector)
+        np.testing.assert_array_equal(output.external_torques, of_dynamics.external_torques)
+        assert output.contact_changed == of_dynamics.contact_changed
+
+
+@pytest.mark.parametrize("part", ["update", "update_dynamics", "update_payload"])
+def test_bad_input_is_refused_and_changes_nothing(panda, part):
+    given = list(samples(panda))[:200]
+    clean, disturbed = ArmMonitor(panda), ArmMonitor(panda)
+    for k, sample in enumerate(given):
+        if k == 100:
+            for bad in (np.full(7, np.nan), np.zeros(6)):
+                with pytest.raises(ArgumentError, match="tau"):
+                    getattr(disturbed, part)(sample[0], *sample[1:3], bad)
+        expected, got = getattr(clean, part)(*sample), getattr(disturbed, part)(*sample)
+    if part != "update_payload":
+        np.testing.assert_array_equal(got.external_torques, expected.external_torques)
+    if part != "update_dynamics":
+        np.testing.assert_array_equal(got.estimate.vector, expected.estimate.vector)
+
+
+@pytest.mark.parametrize("part", [ContactDetector, MomentumObserver])
+def test_a_nan_poisons_neither_observer_nor_contact_detector(panda, part):
+    (first, *_), filters = list(samples(panda))[:2], part(panda)
+    with pytest.raises(ArgumentError, match="dq: expected finite"):
+        filters.update(first[0], first[1], np.full(7, np.nan), first[3])
+    clean = part(panda)
+    for sample in list(samples(panda))[:50]:
+        assert np.array_equal(filters.update(*sample), clean.update(*sample))

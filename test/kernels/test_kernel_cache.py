@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels' cache on disk: it is used, and an edit of a kernel in another file is noticed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics import newton_euler
+from panda_dynamics_ros.kernels import vectors
+from panda_dynamics_ros.kernels.compiled import kernel_source
+
+CALLEE = """
+from panda_dynamics_ros.kernels.compiled import compiled
+OFFSET = {offset}
+@compiled
+def inner(x):
+    return {factor} * x + OFFSET
+"""
+CALLER = """
+from panda_dynamics_ros.kernels.compiled import compiled
+from kernel_under_test_inner import inner
+@compiled
+def outer(x):
+    return inner(x)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "kernel_under_test_outer.py").write_text(CALLER)
+    return tmp_path
+
+
+def load_outer(folder: Path, version: int, *, factor: float, offset: float) -> ModuleType:
+    """Both modules as a new process would import them, the inner one freshly written."""
+    inner = folder / "kernel_under_test_inner.py"
+    inner.write_text(CALLEE.format(factor=factor, offset=offset))
+    os.utime(inner, ns=(version * 10**9, version * 10**9))
+    for name in ("kernel_under_test_inner", "kernel_under_test_outer"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    return importlib.import_module("kernel_under_test_outer")
+
+
+def test_an_edit_of_a_called_kernel_is_noticed(folder: Path) -> None:
+    assert load_outer(folder, 1, factor=2.0, offset=0.0).outer(3.0) == 6.0
+    assert load_outer(folder, 2, factor=5.0, offset=0.0).outer(3.0) == 15.0
+
+
+def test_an_edit_of_a_constant_of_a_called_kernel_is_noticed(folder: Path) -> None:
+    assert load_outer(folder, 1, factor=2.0, offset=0.0).outer(3.0) == 6.0
+    assert load_outer(folder, 2, factor=2.0, offset=1.0).outer(3.0) == 7.0
+
+
+def test_an_unchanged_kernel_comes_from_the_cache(folder: Path) -> None:
+    for version in (1, 2):
+        outer = load_outer(folder, version, factor=2.0, offset=0.0).outer
+        assert outer(3.0) == 6.0
+    assert sum(outer.stats.cache_hits.values()) == 1
+    assert not outer.stats.cache_misses
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    outer = load_outer(folder, 1, factor=2.0, offset=0.0).outer
+    assert outer(3.0) == 6.0
+    assert not outer.stats.cache_path
+
+
+def test_a_kernel_is_keyed_by_all_that_it_is_made_of() -> None:
+    text = "".join(kernel_source(newton_euler.newton_euler_kernel.py_func))
+    for part in ("def newton_euler_sample", "def link_wrench", "def cross", "def placement", "AXIS = (0.0, 0.0, 1.0)"):
+        assert part in text
+    assert "def compose" not in text, "which inverse dynamics does not use"
+    assert kernel_source(vectors.cross.py_func) != kernel_source(vectors.dot.py_func)
+
+
+def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotModel) -> None:
+    """numba takes read-only and unaligned arrays for types of their own: seconds of compiling, in mid-stream."""
+    read_only = np.broadcast_to(0.5, (2, 7))
+    unaligned = np.frombuffer(bytes(57), dtype=np.uint8)[1:].view(np.float64)
+    panda.inverse_dynamics(np.zeros(7), np.zeros(7), np.zeros(7))
+    panda.inverse_dynamics(read_only, unaligned, [0] * 7)
+    panda.inverse_dynamics(unaligned, unaligned, unaligned)
+    assert len(newton_euler.newton_euler_kernel.signatures) == 1

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eight states at a time against one: the same bits, for every number of rows; and the cosines and sines of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_states
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.kernels.cos_sin import LARGEST, cos_sin
+from panda_dynamics_ros.kernels.lanes import LANES, state_lanes
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
+    "pose": (pdr.RobotModel.pose, 1),
+    "jacobian": (pdr.RobotModel.jacobian, 1),
+    "gravity_torques": (pdr.RobotModel.gravity_torques, 1),
+    "coriolis_torques": (pdr.RobotModel.coriolis_torques, 2),
+    "coriolis_matrix": (pdr.RobotModel.coriolis_matrix, 2),
+    "mass_matrix": (pdr.RobotModel.mass_matrix, 1),
+    "inverse_dynamics": (pdr.RobotModel.inverse_dynamics, 3),
+    "forward_dynamics": (pdr.RobotModel.forward_dynamics, 3),
+    "regressor": (pdr.RobotModel.regressor, 3),
+    "payload_regressor": (pdr.RobotModel.payload_regressor, 3),
+    "momentum": (lambda robot, q, dq: np.stack(robot.momentum(q, dq), axis=-1), 2),
+}
+
+
+@compiled
+def of_one(x, c, s):
+    for k in range(x.shape[0]):
+        c[k], s[k] = cos_sin(x[k])
+
+
+@compiled
+def of_eight(x, c, s):
+    for k in range(0, x.shape[0], LANES):
+        angles, cosines, sines = state_lanes(x, k), state_lanes(c, k), state_lanes(s, k)
+        cosines[0], sines[0] = cos_sin(angles[0])
+
+
+def angles(rng: np.random.Generator) -> np.ndarray:
+    """Where joints are, many turns away, next to quarter turns, and beyond the reduction's reach."""
+    quarters = 0.5 * math.pi * rng.integers(-1000, 1000, 800)
+    parts = [rng.uniform(-4.0, 4.0, 8000), rng.uniform(-LARGEST, LARGEST, 8000), quarters, quarters + 1e-9]
+    edges = [0.0, -0.0, 1e-300, 0.25 * math.pi, LARGEST, -LARGEST, np.nextafter(LARGEST, np.inf), 1e22]
+    return np.concatenate([*parts, edges])
+
+
+def test_cosine_and_sine_are_those_of_libm(rng: np.random.Generator) -> None:
+    x = angles(rng)
+    c, s = np.empty_like(x), np.empty_like(x)
+    of_one(x, c, s)
+    for ours, theirs in ((c, np.cos(x)), (s, np.sin(x))):
+        # fdlibm's polynomials are good to 1 unit in the last place, libm to half of one.
+        assert (np.abs(ours - theirs) <= 2.0 * np.spacing(np.abs(theirs))).all()
+    # Each of the two is rounded to 2^-53.
+    np.testing.assert_allclose(c * c + s * s, 1.0, rtol=0.0, atol=4.0 * 2.0**-53)
+
+
+def test_cosines_and_sines_of_eight_are_those_of_one(rng: np.random.Generator) -> None:
+    x = rng.permutation(angles(rng))
+    assert len(x) % LANES == 0
+    one, eight = np.empty((2, len(x))), np.empty((2, len(x), 1))
+    of_one(x, one[0], one[1])
+    of_eight(x.reshape(-1, 1), eight[0], eight[1])
+    assert np.array_equal(one, eight[..., 0])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 16, 21])
+def test_rows_are_what_they_are_alone(function: str, rows: int, robot: pdr.RobotModel, rng: Any) -> None:
+    call, count = FUNCTIONS[function]
+    states = [x.copy() for x in random_states(robot, rng, samples=rows)[:count]]
+    states[0][0, 3] = 3.0 * LARGEST  # one state of eight takes the long way to its cosines
+    together = call(robot, *states)
+    for k in range(rows):
+        assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_sliding_joints_as_well(function: str, panda: pdr.RobotModel, rng: Any) -> None:
+    robot = replace(panda, prismatic=(False, True, False, True, True, False, True))
+    call, count = FUNCTIONS[function]
+    states = random_states(robot, rng, samples=11)[:count]
+    together = call(robot, *states)
+    for k in range(11):
+        assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))

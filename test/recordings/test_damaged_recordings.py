@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings that were cut off or damaged: what can be read is read, and it is said that there was more."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bag_files import (
+    SUFFIX,
+    assert_same,
+    both_storages,
+    cut,
+    read_whole,
+    samples,
+    split_bag,
+    storage_file,
+    write_bag,
+)
+from rosbags.rosbag2 import CompressionMode
+
+from panda_dynamics_ros.errors import DataFileNotFoundError
+from panda_dynamics_ros.recordings import RecordingWarning, read_joint_states, write_joint_states
+
+
+def test_a_missing_part_is_noted(tmp_path: Path) -> None:
+    written = samples(15)
+    folder = split_bag(tmp_path / "bag", [written[:5], written[5:10], written[10:]], "mcap", metadata=True)
+    (folder / "bag_1.mcap").unlink()
+    with pytest.warns(RecordingWarning, match=r"bag_1\.mcap is missing"):
+        stream = read_joint_states(folder)
+        read = list(stream)
+    assert_same(read, written[:5] + written[10:])
+    assert len(stream.notes) == 1
+    for file in folder.glob("*.mcap"):
+        file.unlink()
+    with pytest.raises(DataFileNotFoundError, match=r"none of bag_0\.mcap, bag_1\.mcap, bag_2\.mcap"):
+        read_joint_states(folder)
+
+
+def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path: Path) -> None:
+    written = samples(20)
+    file = write_joint_states(tmp_path / "bag", written[:10], "sqlite3")
+    rest = storage_file(write_bag(tmp_path / "rest", {"/joint_states": written[10:]}, "sqlite3"))
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("ATTACH ? AS rest", (str(rest),))
+        connection.execute(
+            "INSERT INTO messages SELECT id + 10, topic_id, timestamp + 10000000, data FROM rest.messages"
+        )
+        connection.commit()
+        (tmp_path / "killed").mkdir()
+        for name in (file.name, f"{file.name}-wal"):
+            shutil.copy(file.with_name(name), tmp_path / "killed")
+    assert_same(read_whole(tmp_path / "killed" / file.name), written)
+
+
+@both_storages
+@pytest.mark.parametrize("fraction", [0.6, 0.95])
+def test_a_truncated_recording_gives_what_is_before_the_end(tmp_path: Path, storage: str, fraction: float) -> None:
+    written = samples(400)
+    file = cut(write_joint_states(tmp_path / "bag", written, storage), fraction)
+    with pytest.warns(RecordingWarning, match="not whole"):
+        stream = read_joint_states(file)
+        read = list(stream)
+    assert_same(read, written[: len(read)])
+    # SQLite loses the page that is cut (10 messages), and at the end of the file come its index pages (20).
+    assert fraction * 400 - 30 < len(read) < 400
+    assert f"{len(read)} joint states" in stream.notes[0]
+    assert "\n" not in stream.notes[0]
+
+
+@both_storages
+def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path: Path, storage: str) -> None:
+    """SQLite would fill the rest of the last page with zeros, also in the middle of an effort."""
+    written = samples(200)
+    content = write_joint_states(tmp_path / "bag", written, storage).read_bytes()
+    file = tmp_path / f"cut{SUFFIX[storage]}"
+    counts = set()
+    for length in range(len(content) // 2, len(content) // 2 + 9000, 277):
+        file.write_bytes(content[:length])
+        with pytest.warns(RecordingWarning, match="not whole"):
+            read = list(read_joint_states(file))
+        assert_same(read, written[: len(read)])
+        counts.add(len(read))
+    assert len(counts) > 1
+
+
+@pytest.mark.parametrize("options", [{"compression": CompressionMode.STORAGE}, {"lz4_chunks": True}])
+@pytest.mark.parametrize("fraction", [0.4, 0.8])
+def test_a_truncated_compressed_chunk_gives_what_is_before_the_end(
+    tmp_path: Path, fraction: float, options: dict[str, Any]
+) -> None:
+    written = samples(2500)
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, **options)
+    cut(storage_file(folder), fraction)
+    with pytest.warns(RecordingWarning, match="not whole"):
+        read = list(read_joint_states(folder))
+    assert_same(read, written[: len(read)])
+    # Zstandard and LZ4 give whole blocks, of at most 128 KiB or some 400 messages.
+    assert fraction * 2500 - 500 < len(read) < 2500
+
+
+@both_storages
+def test_a_truncated_compressed_file_gives_what_is_before_the_end(tmp_path: Path, storage: str) -> None:
+    written = samples(2000)
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, compression=CompressionMode.FILE)
+    cut(storage_file(folder), 0.8)
+    with pytest.warns(RecordingWarning, match="not whole"):
+        read = list(read_joint_states(folder))
+    assert_same(read, written[: len(read)])
+    assert len(read) > 0.8 * 2000 - 500  # as above
+
+
+def test_an_mcap_file_of_a_killed_recorder_loses_nothing(tmp_path: Path) -> None:
+    """Cut at the end of the data section: whole chunks, no index."""
+    written = samples(30)
+    file = write_joint_states(tmp_path / "bag", written)
+    content = file.read_bytes()
+    data_end = content.rindex(b"\x0f" + (4).to_bytes(8, "little") + bytes(4))
+    file.write_bytes(content[:data_end])
+    with pytest.warns(RecordingWarning, match="without its index"):
+        assert_same(list(read_joint_states(file)), written)
+
+
+def test_a_damaged_chunk_ends_the_reading_with_a_note(tmp_path: Path) -> None:
+    written = samples(6000)  # two chunks of 1 MiB and a rest
+    file = storage_file(write_bag(tmp_path / "bag", {"/joint_states": written}, compression=CompressionMode.STORAGE))
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 200] = bytes(200)
+    file.write_bytes(content)
+    with pytest.warns(RecordingWarning, match="not whole"):
+        read = list(read_joint_states(file))
+    assert 0 < len(read) < 6000
+    assert_same(read, written[: len(read)])
+
+
+def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
+    written = samples(10)
+    file = write_joint_states(tmp_path / "bag", written, "sqlite3")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE messages SET data = substr(data, 1, 100) WHERE id IN (3, 4)")
+        connection.commit()
+    with pytest.warns(RecordingWarning, match="2 messages on /joint_states in bag.db3 cannot be decoded"):
+        stream = read_joint_states(file)
+        read = list(stream)
+    assert stream.rejected == {"cannot be decoded": 2}
+    assert_same(read, written[:2] + written[4:])

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings as arrays: what is kept, what is left out and counted, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bag_files import ARM, both_storages, cut, samples, write_bag
+
+from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
+from panda_dynamics_ros.recordings import JointStateSample, RecordingWarning, write_joint_states
+from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
+
+FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
+NOTHING = np.empty(0)
+
+
+@both_storages
+def test_arrays_hold_the_arm_in_order(tmp_path: Path, storage: str) -> None:
+    names = (*FINGERS, *ARM[::-1])
+    written = samples(50, names=names)
+    data = load_dataset(write_joint_states(tmp_path / "bag", written, storage))
+    assert data.names == ARM
+    assert data.rejected == {}
+    assert data.notes == ()
+    assert data.source == str(tmp_path / "bag" / ("bag.mcap" if storage == "mcap" else "bag.db3"))
+    np.testing.assert_array_equal(data.stamp, [sample.stamp for sample in written])
+    for array, field in ((data.q, "position"), (data.dq, "velocity"), (data.tau, "effort")):
+        np.testing.assert_array_equal(array, [getattr(sample, field)[:1:-1] for sample in written])
+        assert not array.flags.writeable
+
+
+def test_rate_duration_and_gaps() -> None:
+    stamp = np.concatenate([np.arange(100), 100 + np.arange(50), 160 + np.arange(50)]) * 0.001
+    stamp[100:150] += 0.0005  # a step of 1.5 periods is none; the one of 10.5 is
+    zeros = np.zeros((200, 7))
+    data = JointDataset(stamp, zeros, zeros, zeros, ARM, "made up")
+    assert data.rate_hz == pytest.approx(1000.0)
+    assert data.duration_s == pytest.approx(0.209)
+    np.testing.assert_allclose(data.gaps, [[0.1495, 0.0105]], atol=1e-12)
+
+
+def test_one_sample_has_no_rate() -> None:
+    data = JointDataset(np.zeros(1), np.zeros((1, 7)), np.zeros((1, 7)), np.zeros((1, 7)), ARM, "made up")
+    assert np.isnan(data.rate_hz)
+    assert data.duration_s == 0.0
+    assert data.gaps.shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"stamp": np.zeros(3)}, "stamp: expected strictly increasing"),
+        ({"stamp": np.arange(4.0)}, r"q: expected shape \(4, 7\), got \(3, 7\)"),
+        ({"dq": np.zeros((3, 6))}, r"dq: expected shape \(3, 7\), got \(3, 6\)"),
+        ({"tau": np.full((3, 7), np.nan)}, "tau: expected finite"),
+    ],
+)
+def test_a_dataset_checks_its_arrays(change: dict[str, Any], message: str) -> None:
+    arrays: dict[str, Any] = {"stamp": np.arange(3.0), **{name: np.zeros((3, 7)) for name in ("q", "dq", "tau")}}
+    with pytest.raises(ArgumentError, match=message):
+        JointDataset(**{**arrays, **change}, names=ARM, source="made up")
+
+
+def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
+    good = samples(40)
+    bad = list(good)
+    bad[3] = replace(good[3], position=np.array([0.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0]))
+    bad[5] = replace(good[5], velocity=NOTHING)
+    bad[7] = replace(good[7], effort=NOTHING)
+    bad[8] = replace(good[8], effort=np.zeros(7))
+    bad[9] = replace(good[9], effort=np.full(6, 1.0))
+    bad[11] = JointStateSample(good[11].stamp, FINGERS, np.ones(2), np.ones(2), np.ones(2))
+    bad[12] = JointStateSample(good[12].stamp, ARM[:6], np.ones(6), np.ones(6), np.ones(6))
+    bad[20] = replace(good[20], stamp=good[19].stamp)
+    bad[30] = replace(good[30], stamp=good[10].stamp)
+    bad[31] = replace(good[31], stamp=good[15].stamp)  # forward again, and still before the last that counts
+    data = load_dataset(write_bag(tmp_path / "bag", {"/joint_states": bad}))
+    assert data.rejected == {
+        "not finite": 1,
+        "no velocity": 1,
+        "no effort": 1,
+        "all-zero effort": 1,
+        "lengths disagree": 1,
+        "missing joints": 2,
+        "duplicate stamp": 1,
+        "backward stamp": 2,
+    }
+    kept = [k for k in range(40) if k not in (3, 5, 7, 8, 9, 11, 12, 20, 30, 31)]
+    np.testing.assert_array_equal(data.stamp, [good[k].stamp for k in kept])
+    np.testing.assert_array_equal(data.tau, [good[k].effort for k in kept])
+
+
+@pytest.mark.parametrize("wrong", [[0], [40], [40, 60], [99]], ids=str)
+def test_a_stamp_from_the_future_costs_one_sample(wrong: list[int], tmp_path: Path) -> None:
+    """And not all that come after it; the last of all may as well follow a gap."""
+    good = samples(100)
+    bad = [replace(each, stamp=each.stamp + 1000.0) if k in wrong else each for k, each in enumerate(good)]
+    data = load_dataset(write_bag(tmp_path / "bag", {"/joint_states": bad}))
+    if wrong == [99]:
+        assert data.rejected == {}
+        assert len(data.stamp) == 100
+    else:
+        assert data.rejected == {"stamp from the future": len(wrong)}
+        np.testing.assert_array_equal(data.stamp, [good[k].stamp for k in range(100) if k not in wrong])
+
+
+def test_fingers_may_come_first_and_in_messages_of_their_own(tmp_path: Path) -> None:
+    written = samples(10)
+    fingers = [JointStateSample(x.stamp - 0.0005, FINGERS, np.ones(2), np.ones(2), np.ones(2)) for x in written]
+    mixed = [sample for pair in zip(fingers, written, strict=True) for sample in pair]
+    data = load_dataset(write_bag(tmp_path / "bag", {"/joint_states": mixed}))
+    assert data.rejected == {"missing joints": 10}
+    np.testing.assert_array_equal(data.q, [sample.position for sample in written])
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_two_arms_on_one_topic_need_a_prefix(tmp_path: Path, together: bool) -> None:
+    left, right = (tuple(f"{side}_{name}" for name in ARM) for side in ("left", "right"))
+    if together:
+        written = samples(10, names=left + right)
+    else:
+        written = [replace(sample, names=(left, right)[k % 2]) for k, sample in enumerate(samples(10))]
+    bag = write_bag(tmp_path / "bag", {"/joint_states": written})
+    with pytest.raises(ArgumentError, match=r"left_panda_joint1.*right_panda_joint1"):
+        load_dataset(bag)
+    data = load_dataset(bag, arm_prefix="right")
+    assert data.names == right
+    np.testing.assert_array_equal(data.q[0], written[0].position[7:] if together else written[1].position)
+
+
+def test_an_arm_with_the_robots_own_names_after_another(tmp_path: Path) -> None:
+    names = (tuple(f"left_{name}" for name in ARM), ARM)
+    written = [replace(sample, names=names[k % 2]) for k, sample in enumerate(samples(10))]
+    with pytest.raises(ArgumentError, match="got left_panda_joint1 and panda_joint1 to choose from"):
+        load_dataset(write_bag(tmp_path / "bag", {"/joint_states": written}))
+
+
+def test_joint_names_may_be_given(tmp_path: Path) -> None:
+    names = ("shoulder", "elbow", "wrist")
+    written = samples(10, names=names[::-1])
+    bag = write_bag(tmp_path / "bag", {"/joint_states": written})
+    data = load_dataset(bag, joint_names=names)
+    assert data.names == names
+    np.testing.assert_array_equal(data.q[:, ::-1], [sample.position for sample in written])
+    with pytest.raises(DataError, match=r"none among 10 \(10 missing joints\).*shoulder"):
+        load_dataset(bag)
+
+
+def test_a_robot_may_be_given_or_named(tmp_path: Path, panda: RobotModel) -> None:
+    bag = write_bag(tmp_path / "bag", {"/joint_states": samples(3, names=tuple(f"fr3_joint{i + 1}" for i in range(7)))})
+    for robot in (panda, "panda", "fr3"):
+        assert load_dataset(bag, robot).names[0] == "fr3_joint1"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"velocity": NOTHING}, "no velocity"),
+        ({"effort": NOTHING}, "no effort"),
+        ({"effort": np.zeros(7)}, "all-zero effort"),
+        ({"position": np.full(7, np.nan)}, "not finite"),
+    ],
+)
+def test_nothing_usable_states_the_counts(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+    bag = write_bag(tmp_path / "bag", {"/joint_states": [replace(sample, **change) for sample in samples(10)]})
+    with pytest.raises(DataError, match=rf"none among 10 \(10 {reason}\); for example") as caught:
+        load_dataset(bag)
+    assert str(bag) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_truncated_recording_is_noted(tmp_path: Path) -> None:
+    file = cut(write_joint_states(tmp_path / "bag", samples(100)), 0.6)
+    with pytest.warns(RecordingWarning):
+        data = load_dataset(file)
+    assert 40 < len(data.stamp) < 100
+    assert "not whole" in data.notes[0]
+
+
+def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[str]], list[str]] = lambda x: x) -> Path:
+    """A CSV of samples; `edit` changes its lines."""
+    n = len(written[0].names)
+    lines = [",".join(["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(n))])]
+    rows = [(x.stamp, *x.position, *x.velocity, *x.effort) for x in written]
+    lines += [",".join(repr(float(value)) for value in row) for row in rows]
+    path.write_text("\n".join(edit(lines)) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("n", [1, 6, 7])
+def test_csv_of_any_number_of_joints(tmp_path: Path, n: int) -> None:
+    written = samples(20, names=ARM[:n])
+    data = load_dataset(csv_file(tmp_path / "log.csv", written))
+    assert data.names == tuple(f"joint{i + 1}" for i in range(n))
+    np.testing.assert_array_equal(data.stamp, [sample.stamp for sample in written])
+    for array, field in ((data.q, "position"), (data.dq, "velocity"), (data.tau, "effort")):
+        np.testing.assert_array_equal(array, [getattr(sample, field) for sample in written])
+
+
+def test_csv_columns_in_any_order_beside_others(tmp_path: Path) -> None:
+    written = samples(5)
+
+    def shuffle(lines: list[str]) -> list[str]:
+        rows = [[*line.split(","), "note"] for line in lines]
+        order = np.random.default_rng(7).permutation(len(rows[0]))
+        return [" , ".join(row[i] for i in order) for row in rows]
+
+    path = csv_file(tmp_path / "log.CSV", written, shuffle)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))  # as spreadsheets save it
+    data = load_dataset(path)
+    assert data.rejected == {}
+    np.testing.assert_array_equal(data.tau, [sample.effort for sample in written])
+
+
+def test_csv_rows_left_out_are_counted(tmp_path: Path) -> None:
+    written = samples(30)
+
+    def spoil(lines: list[str]) -> list[str]:
+        lines[3] = lines[3].replace(lines[3].split(",")[5], "nan")
+        lines[4] = "inf" + lines[4][lines[4].index(",") :]
+        lines[6] = lines[6].replace(lines[6].split(",")[5], "broken")
+        lines[7] = lines[7].replace(lines[7].split(",")[5], "")
+        lines[9] = lines[9] + ",1.0"
+        lines[12] = lines[11]
+        lines[15:15] = ["", ""]
+        lines[-1] = lines[-1][:40]  # the disk was full
+        return lines
+
+    data = load_dataset(csv_file(tmp_path / "log.csv", written, spoil))
+    assert data.rejected == {"not finite": 2, "not numeric": 2, "wrong number of cells": 2, "duplicate stamp": 1}
+    assert len(data.stamp) == 30 - 7
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "an empty file"),
+        ("0,1,2,3\n1,2,3,4\n", r"got 0, 1, 2, 3 without t, q1, dq1, tau1"),
+        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n", "without dq1, dq2"),
+        ("t,q1,dq1,tau1,q3\n", "none at all"),
+        ("t,q1,dq1,tau1\n0,1,2,0\n1,1,2,0\n", r"none among 2 \(2 all-zero effort\)"),
+        ("t,q1,dq1,tau1\na,b,c,d\n", r"none among 1 \(1 not numeric\)"),
+    ],
+)
+def test_csv_without_samples_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=message) as caught:
+        load_dataset(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_csv_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_bytes(bytes(range(256)))
+    with pytest.raises(DataError, match="expected a CSV file"):
+        load_dataset(tmp_path / "log.csv")
+
+
+def test_csv_of_another_arm_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="5 missing joints"):
+        load_dataset(csv_file(tmp_path / "log.csv", samples(5, names=ARM[:6])), "panda")
+
+
+@pytest.mark.parametrize("name", ["absent.csv", "absent.mcap", "absent"])
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataFileNotFoundError, match=name):
+        load_dataset(tmp_path / name)
+
+
+def test_the_real_recording(panda_30hz_bag: Path) -> None:
+    data = load_dataset(panda_30hz_bag)
+    assert data.q.shape == (727, 7)
+    assert data.rejected == {}
+    # SOURCE.md: 30 Hz, 24.2 s.
+    assert data.rate_hz == pytest.approx(30.0, abs=0.1)
+    assert data.duration_s == pytest.approx(24.2, abs=0.05)
+
+
+def test_the_real_1khz_log(panda_1khz_log: Path, panda: RobotModel) -> None:
+    data = load_dataset(panda_1khz_log, panda)
+    table = np.loadtxt(panda_1khz_log, delimiter=",", skiprows=1)
+    assert data.rejected == {}
+    np.testing.assert_array_equal(data.stamp, table[:, 0])
+    np.testing.assert_array_equal(np.hstack([data.q, data.dq, data.tau]), table[:, 1:])
+    assert data.rate_hz == pytest.approx(1000.0, rel=0.03)  # its steps vary; the median is 0.98 ms
+    assert (data.gaps[:, 1] > 0.002).all()
+    assert len(data.gaps) > 0  # SOURCE.md: gaps of more than 2 ms

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rosbag2 recordings of every kind, written by rosbags and read back."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bag_files import (
+    ARM,
+    SUFFIX,
+    assert_same,
+    both_storages,
+    read_whole,
+    samples,
+    split_bag,
+    storage_file,
+    without_metadata,
+    write_bag,
+)
+from rosbags.rosbag2 import CompressionMode, Reader
+
+from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.recordings import (
+    JointStateSample,
+    RecordingWarning,
+    joint_state_topics,
+    read_joint_states,
+    rosbags_library,
+    write_joint_states,
+)
+
+
+@both_storages
+@pytest.mark.parametrize("what", ["folder", "file", "metadata.yaml", "folder without metadata", "file alone"])
+def test_samples_come_back_as_written(tmp_path: Path, storage: str, what: str) -> None:
+    written = samples(50, names=(*ARM[::-1], "panda_finger_joint1"))
+    file = write_joint_states(tmp_path / "bag", written, storage)
+    folder = file.parent
+    paths = {
+        "folder": lambda: folder,
+        "file": lambda: file,
+        "metadata.yaml": lambda: folder / "metadata.yaml",
+        "folder without metadata": lambda: without_metadata(folder),
+        "file alone": lambda: Path(shutil.move(file, tmp_path)),
+    }
+    assert_same(read_whole(paths[what]()), written)
+
+
+@both_storages
+def test_what_is_written_is_a_bag_to_rosbags(tmp_path: Path, storage: str) -> None:
+    file = write_joint_states(tmp_path / "bag", samples(5), storage, topic="/arm/joint_states")
+    assert file.suffix == SUFFIX[storage]
+    with Reader(tmp_path / "bag") as reader:
+        assert [(x.topic, x.msgtype, x.msgcount) for x in reader.connections] == [
+            ("/arm/joint_states", "sensor_msgs/msg/JointState", 5)
+        ]
+        times = [time for _, time, _ in reader.messages()]
+    # Doubles near 1.7e9 s are 240 ns apart.
+    np.testing.assert_allclose(np.array(times) - 1_700_000_000 * 10**9, 1e6 * np.arange(5), atol=240.0)
+
+
+@both_storages
+def test_fields_may_be_empty_and_values_odd(tmp_path: Path, storage: str) -> None:
+    odd = [
+        JointStateSample(1.0, ARM, np.arange(7.0), np.empty(0), np.empty(0)),
+        JointStateSample(1.0, (), np.empty(0), np.empty(0), np.empty(0)),
+        JointStateSample(0.5, ("ä", "b"), np.array([np.nan, np.inf]), np.zeros(3), np.empty(0)),
+    ]
+    assert_same(read_whole(write_joint_states(tmp_path / "bag", odd, storage)), sorted(odd, key=lambda x: x.stamp))
+
+
+@both_storages
+def test_names_that_a_uri_would_read_otherwise(tmp_path: Path, storage: str) -> None:
+    written = samples(3)
+    folder = write_joint_states(tmp_path / "bag", written, storage).parent
+    file = storage_file(folder.rename(tmp_path / "a b?mode=%20#"))
+    assert_same(read_whole(file.rename(file.with_name(f"?%20#{file.suffix}"))), written)
+
+
+@both_storages
+@pytest.mark.parametrize("metadata", [True, False])
+def test_split_recordings_are_read_in_order(tmp_path: Path, storage: str, metadata: bool) -> None:
+    written = samples(12 * 5)
+    parts = [written[k : k + 5] for k in range(0, 60, 5)]  # 12 parts: part 10 comes after part 9, not after part 1
+    folder = split_bag(tmp_path / "bag", parts, storage, metadata=metadata)
+    assert_same(read_whole(folder), written)
+    assert joint_state_topics(folder) == {"/joint_states": 60}
+
+
+@pytest.mark.parametrize(
+    ("storage", "mode"),
+    [
+        ("mcap", CompressionMode.STORAGE),
+        ("mcap", CompressionMode.MESSAGE),
+        ("mcap", CompressionMode.FILE),
+        ("sqlite3", CompressionMode.MESSAGE),
+        ("sqlite3", CompressionMode.FILE),
+    ],
+)
+@pytest.mark.parametrize("metadata", [True, False])
+def test_compressed_recordings(tmp_path: Path, storage: str, mode: CompressionMode, metadata: bool) -> None:
+    written = samples(20)
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, compression=mode)
+    if not metadata:
+        without_metadata(folder)
+    assert_same(read_whole(folder), written)
+    assert_same(read_whole(storage_file(folder)), written)
+
+
+def test_a_file_compressed_in_several_frames(tmp_path: Path) -> None:
+    """As parallel compressors leave it."""
+    written = samples(20)
+    file = write_joint_states(tmp_path / "bag", written)
+    content, frame = file.read_bytes(), rosbags_library.zstd().compress
+    compressed = file.with_name("bag.mcap.zstd")
+    compressed.write_bytes(frame(content[:1000]) + frame(content[1000:2000]) + frame(content[2000:]))
+    assert_same(read_whole(compressed), written)
+
+
+def test_lz4_chunks(tmp_path: Path) -> None:
+    written = samples(20)
+    assert_same(read_whole(write_bag(tmp_path / "bag", {"/joint_states": written}, lz4_chunks=True)), written)
+
+
+def test_unpacked_files_do_not_outlive_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_bag(tmp_path / "bag", {"/joint_states": samples(3)}, compression=CompressionMode.FILE)
+    (tmp_path / "unpacked").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "unpacked"))
+    stream = read_joint_states(folder)
+    assert list((tmp_path / "unpacked").iterdir())
+    list(stream)
+    del stream
+    assert not list((tmp_path / "unpacked").iterdir())
+
+
+@both_storages
+def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path: Path, storage: str) -> None:
+    slow, fast = samples(5, seed=1), samples(9, seed=2)
+    torques = samples(20, seed=3)
+    bag = write_bag(
+        tmp_path / "bag",
+        {
+            "/chatter": ["hello"] * 30,
+            "/joint_states": slow,
+            "/franka/joint_states": fast,
+            "/panda_dynamics/gravity_torques": torques,
+            "/empty/joint_states": [],
+        },
+        storage,
+    )
+    assert joint_state_topics(bag) == {
+        "/panda_dynamics/gravity_torques": 20,
+        "/franka/joint_states": 9,
+        "/joint_states": 5,
+        "/empty/joint_states": 0,
+    }
+    assert_same(read_whole(bag), fast)
+    assert_same(read_whole(bag, "/joint_states"), slow)
+    assert_same(read_whole(bag, "/panda_dynamics/gravity_torques"), torques)
+    with pytest.raises(DataError, match=r"topic: expected one of .*/joint_states \(5 messages\).* got '/chatter'"):
+        read_joint_states(bag, "/chatter")
+    with pytest.raises(DataError, match="expected joint states"):
+        read_joint_states(bag, "/empty/joint_states")
+
+
+def test_one_topic_needs_no_particular_name(tmp_path: Path) -> None:
+    written = samples(4)
+    assert_same(read_whole(write_bag(tmp_path / "bag", {"/arm": written, "/other": []})), written)
+
+
+@pytest.mark.parametrize("names", [("/left/joint_states", "/right/joint_states"), ("/a", "/b")])
+def test_in_doubt_the_topics_are_listed(tmp_path: Path, names: tuple[str, str]) -> None:
+    bag = write_bag(tmp_path / "bag", {name: samples(4) for name in names})
+    with pytest.raises(DataError, match=rf"{names[0]} \(4 messages\), {names[1]} \(4 messages\)"):
+        read_joint_states(bag)
+
+
+@both_storages
+def test_headers_without_stamps_give_way_to_the_times_of_reception(tmp_path: Path, storage: str) -> None:
+    unstamped = [replace(sample, stamp=0.0) for sample in samples(5)]
+    bag = write_bag(tmp_path / "bag", {"/joint_states": unstamped}, storage, receive_start=1000.0)
+    with pytest.warns(RecordingWarning, match="no stamps"):
+        stream = read_joint_states(bag)
+        read = list(stream)
+    # Times of 1000 s as doubles are exact to 1.1e-13 s.
+    np.testing.assert_allclose([x.stamp for x in read], 1000.0 + 0.001 * np.arange(5), atol=1e-12)
+    assert len(stream.notes) == 1
+
+
+def test_simulated_time_may_begin_at_zero(tmp_path: Path) -> None:
+    written = samples(5, start=0.0)
+    assert written[0].stamp == 0.0
+    read = read_whole(write_bag(tmp_path / "bag", {"/joint_states": written}, receive_start=1.7e9))
+    assert_same(read, written)
+
+
+def test_the_real_recording_without_metadata(panda_30hz_bag: Path) -> None:
+    assert joint_state_topics(panda_30hz_bag) == {"/joint_states": 727}
+    read = read_whole(panda_30hz_bag)
+    assert len(read) == 727
+    assert read[0].names == tuple(f"fer_joint{i + 1}" for i in range(7))
+    assert read[-1].stamp - read[0].stamp == pytest.approx(24.2, abs=0.05)  # as SOURCE.md states it, to a tenth
+    assert read[0].effort[1] == pytest.approx(2.9, abs=0.05)  # the corrupt first sample, unfiltered

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The offline replay: the estimator's options reach all of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, sinusoids, torques
+
+from panda_dynamics_ros import JointDataset, PandaDynamicsError, RobotModel
+from panda_dynamics_ros.recordings.replay import replay
+
+
+@pytest.fixture(scope="module")
+def data(panda: RobotModel) -> JointDataset:
+    """Three seconds of an arm that carries a payload."""
+    motion = sinusoids(3.0, rate=200.0)
+    return JointDataset(
+        motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), panda.joint_names, "made up"
+    )
+
+
+@pytest.mark.parametrize("bandwidth_hz", [3.0, 1.0])
+def test_the_residual_is_filtered_like_the_regression(
+    data: JointDataset, panda: RobotModel, bandwidth_hz: float
+) -> None:
+    """It is there from six time constants on, and goes to zero, as the payload explains all of it."""
+    residual = replay(data, panda, bandwidth_hz=bandwidth_hz).residual
+    settled = 6.0 / (2.0 * np.pi * bandwidth_hz)
+    first = int(np.flatnonzero(np.isfinite(residual).all(axis=1))[0])
+    assert data.stamp[first] == pytest.approx(settled, abs=0.005)
+    # What the prior's pull leaves of a torque of some 5 N m; the friction of the model is taken off, too.
+    assert np.abs(residual[-1]).max() < 0.1
+
+
+def test_the_estimator_gets_shape_and_options(data: JointDataset, panda: RobotModel) -> None:
+    result = replay(data, panda, shape="sphere 0.05", known_mass=1.05)
+    assert result.last.mass == pytest.approx(1.05, abs=0.005)  # kitchen scale
+    np.testing.assert_allclose(result.last.inertia, 0.4 * result.last.mass * 0.05**2 * np.eye(3), atol=1e-12)
+
+
+def test_unknown_options_are_refused(data: JointDataset, panda: RobotModel) -> None:
+    with pytest.raises(PandaDynamicsError, match=r"^options: expected any of .* got known_mas"):
+        replay(data, panda, known_mas=1.0)
+
+
+def test_a_contact_is_on_its_link_while_it_lasts(panda: RobotModel) -> None:
+    """20 N m on joint 4, far beyond any threshold, as a force on link 4 or 5 makes it with what it does further in."""
+    motion = sinusoids(4.0, rate=500.0)
+    tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)
+    tau[pushed, :4] += 20.0
+    result = replay(JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "made up"), panda)
+    assert not result.touched_link[motion.stamp < 2.0].any()
+    while_pushed = result.touched_link[(motion.stamp > 2.1) & (motion.stamp < 2.4)]
+    assert (while_pushed == 4).all()
+    assert not result.touched_link[motion.stamp > 3.0].any()  # quiet for a quarter of a second, and filters behind it

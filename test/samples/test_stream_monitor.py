@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stream of stamps delivered: losses, disorder, and single stamps that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from panda_dynamics_ros.samples.stream_monitor import StreamMonitor
+
+STAMPS = [1_700_000_000.0 + 0.001 * k for k in range(100)]
+
+
+def watched(stamps: Iterable[float]) -> StreamMonitor:
+    monitor = StreamMonitor()
+    for stamp in stamps:
+        monitor.accept(stamp)
+    return monitor
+
+
+def test_a_steady_stream_has_a_rate_and_no_losses() -> None:
+    monitor = watched(STAMPS)
+    assert (monitor.received, monitor.lost, monitor.out_of_order, monitor.latest_problem) == (100, 0, 0, "")
+    assert monitor.rate == pytest.approx(1000.0, rel=1e-3)  # stamps since 1970 are 0.24 us apart
+
+
+@pytest.mark.parametrize("missing", [1, 7, 60])
+def test_samples_that_are_missing_are_lost(missing: int) -> None:
+    monitor = watched(STAMPS[:20] + STAMPS[20 + missing :])
+    assert (monitor.lost, monitor.out_of_order) == (missing, 0)
+
+
+def test_a_gap_of_seconds_is_counted_with_the_sample_after_it() -> None:
+    later = [stamp + 3.0 for stamp in STAMPS]
+    monitor = watched([*STAMPS, later[0]])
+    assert monitor.lost == 0
+    monitor.accept(later[1])
+    assert (monitor.lost, monitor.out_of_order) == (2900, 0)
+    assert monitor.latest_problem == "gap of 2.9010 s"
+
+
+@pytest.mark.parametrize("wrong", [0.0, STAMPS[0] - 2.0, STAMPS[-1] + 2.0, 4e9], ids=["zero", "past", "future", "far"])
+@pytest.mark.parametrize("instead", [False, True])
+def test_one_wrong_stamp_is_disorder_and_no_loss(wrong: float, instead: bool) -> None:
+    """Between two samples, or in the place of one, which is then lost."""
+    monitor = watched([*STAMPS[:50], wrong, *STAMPS[50 + instead :]])
+    assert (monitor.lost, monitor.out_of_order) == (int(instead), 1)
+    assert monitor.last_stamp == STAMPS[-1]
+
+
+def test_two_clocks_in_turn_are_disorder() -> None:
+    monitor = watched(stamp for each in STAMPS for stamp in (each, each + 1000.0))
+    assert (monitor.lost, monitor.out_of_order) == (0, 99)  # the last one may still turn out to be a gap
+
+
+def test_a_clock_that_was_set_back_or_a_bag_in_a_loop_goes_on() -> None:
+    monitor = watched([stamp + 5.0 for stamp in STAMPS] + STAMPS)
+    assert (monitor.lost, monitor.out_of_order, monitor.last_stamp) == (0, 1, STAMPS[-1])
+
+
+def test_a_stream_slower_than_a_second_is_a_stream() -> None:
+    monitor = watched(2.0 * k for k in range(20))
+    assert (monitor.lost, monitor.out_of_order, monitor.rate) == (0, 0, 0.5)
