@@ -65,6 +65,7 @@ class EstimatorOptions(PositiveOptions):
     bandwidth_hz: pole of the two low-pass filters.
     update_period_s: the filter takes in a sample each such period (samples in between are only filtered).
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
+    arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.
     white_noise_ratio: white noise of the filtered torque, as a share of the residual's standard deviation.
     slow_speed: rad/s, speed of a joint below which its friction is anybody's guess: there, and until the filters
         have passed it on, its torque counts with the whole residual's standard deviation as white noise.
@@ -86,6 +87,7 @@ class EstimatorOptions(PositiveOptions):
     bandwidth_hz: float = 3.0
     update_period_s: float = 0.01
     memory_s: float = 8.0
+    arm_memory_s: float = 100.0
     white_noise_ratio: float = 0.3
     slow_speed: float = 0.05
     still_speed: float = 0.03

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.estimate import (
@@ -26,13 +27,17 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     PayloadMemory,
 )
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
+from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock, is_repeated_sample
+from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
+USUAL, HASTE = 9.0, 10.0
+"""See `PayloadEstimator._payload_like`."""
 ONE_CHANGE = 0.5
 """s: detections of one kind that are closer together than this are one event."""
 
@@ -72,17 +77,24 @@ class PayloadEstimator:
         o = self.options
         self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(o.prior_std**2)
         self._terms, self._regression = MomentumTerms(robot), MomentumRegression(robot.n, o.bandwidth_hz)
-        self._filter_step = FilterStep.zeros(robot.n)
-        self._detector = ChangeDetector(robot.residual.std, self._prior_covariance, o.max_mass)
+        self._noise = NoiseLevel(robot.residual)
+        self._arm_regression = ArmErrorRegression(robot, self._regression.pole)
+        self._errors = self._arm_regression.size
+        self._filter_step = FilterStep.zeros(robot.n, self._arm_regression.shared, OWN)
+        self._detector = ChangeDetector(
+            robot.residual.std, self._prior_covariance, o.max_mass, errors=self._errors
+        )
         self.reset()
 
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
         self.counts = SampleCounts()
         self._tare = np.zeros(PARAMETERS)
-        self._state = GaussianState.prior(self._prior_mean, self._prior_covariance, self.robot.residual.std)
+        self._noise.restart()
+        self._state = self._state_of(self._prior_mean, self._prior_covariance)
         self._body = ConsistentBody()
         self._regression.restart()
+        self._arm_regression.restart()
         self._detector.restart()
         self._stamp = self._updated = self._last_change = -math.inf
         self._last_kind = ""
@@ -112,7 +124,7 @@ class PayloadEstimator:
         covariance = checks.covariance(covariance, PARAMETERS, "covariance")
         tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
         self.reset()
-        self._state, self._tare = GaussianState.prior(vector, covariance, self.robot.residual.std), tare
+        self._state, self._tare = self._state_of(vector, covariance), tare
         self._estimate = self._published(WAITING)
 
     @property
@@ -163,7 +175,7 @@ class PayloadEstimator:
         self._detector.follow_sample(self._regression, dt)
         self._clock.update(dt, dq)
         if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(Y, y)
+            self._estimate = self._update_filter(q, dq, Y, y)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
@@ -189,37 +201,45 @@ class PayloadEstimator:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
         if math.isfinite(dt):
             self.counts.gaps += 1
-            residual = self.robot.residual
-            predict(self._state.mean, self._state.covariance, abs(dt), residual.std, residual.correlation_time)
+            self._predict(abs(dt))
         self._regression.restart()
+        self._arm_regression.restart()
         self._detector.restart(after_gap=True)
         self._updated = -math.inf
         self._clock.restart()
 
-    def _update_filter(self, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
+    def _state_of(self, vector: FloatArray, covariance: FloatArray) -> GaussianState:
+        return GaussianState.prior(vector, covariance, self._noise.std, self._errors)
+
+    def _predict(self, motion_time: float) -> None:
+        noise = self._noise
+        predict(self._state.mean, self._state.covariance, motion_time, noise.std, noise.correlation_time)
+
+    def _update_filter(self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
-        dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
-        motion_time = self._clock.motion_time(dt)
+        since = self._stamp - self._updated
+        motion_time = self._clock.motion_time(since if math.isfinite(since) else self.options.update_period_s)
         self._updated = self._stamp
-        residual, state = self.robot.residual, self._state
-        predict(state.mean, state.covariance, motion_time, residual.std, residual.correlation_time)
+        A = self._arm_regression.step(since, q, dq, Y @ (self._state.mean[:PARAMETERS] + self._tare))
+        self._predict(motion_time)
         if not self._regression.settled:
             return self._published(SETTLING)
-        self._correct(Y, y - Y @ self._tare, motion_time)
+        self._correct(Y, A, y - Y @ self._tare, motion_time)
         self._detection_pending = True
         self._time_since_forgetting += motion_time
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
-    def _correct(self, Y: FloatArray, y: FloatArray, motion_time: float) -> None:
+    def _correct(self, Y: FloatArray, A: FloatArray, y: FloatArray, motion_time: float) -> None:
         """Correct the state; of an arm that has stood still for a while, only the step that the detector follows."""
-        residual, state, step = self.robot.residual, self._state, self._filter_step
-        variance, still = self._clock.white_variance_ratio * residual.std**2, self._clock.stands_still
+        noise, state, step = self._noise, self._state, self._filter_step
+        variance, still = self._clock.white_variance_ratio * noise.std**2, self._clock.stands_still
         corrected = state.copy() if still else state
         correct(
-            corrected.mean, corrected.covariance, Y, y, variance, step.gain, step.innovation, step.innovation_variance
+            corrected.mean, corrected.covariance, Y, A, step.shared, y, variance, step.gain, step.innovation,
+            step.innovation_variance,
         )  # fmt: skip
-        step.decay[:] = np.exp(-motion_time / residual.correlation_time)
-        step.Y[:] = Y
+        step.decay[:] = np.exp(-motion_time / noise.correlation_time)
+        step.Y[:], step.A[:] = Y, A
         if still:
             step.gain[:] = 0.0
 
@@ -236,10 +256,28 @@ class PayloadEstimator:
             return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
         # In steps of a tenth of a second of motion: the leak is slow, and its matrix inverses take time.
         if self._time_since_forgetting > 0.1:
-            keep = math.exp(-self._time_since_forgetting / self.options.memory_s)
-            forget(self._state, keep, self._prior_mean, self._prior_covariance)
+            self._forget(self._time_since_forgetting)
             self._time_since_forgetting = 0.0
         return None
+
+    def _forget(self, motion_time: float) -> None:
+        """Let `motion_time` s of motion make payload and arm less certain, and follow the noise's level."""
+        d, o, state = slice(PARAMETERS, PARAMETERS + self.robot.n), self.options, self._state
+        keep = math.exp(-motion_time * (1.0 + self._payload_like(state.mean[d])) / o.memory_s)
+        forget(state, keep, self._prior_covariance, self._errors, math.exp(-motion_time / o.arm_memory_s))
+        self._noise.update(motion_time, state.mean[d], np.diagonal(state.covariance)[d])
+
+    def _payload_like(self, disturbance: FloatArray) -> float:
+        """By how much faster than usual to forget, since the disturbance (n,) looks like a payload that comes on slowly.
+
+        A payload fits the disturbance by chi-square of `MOMENTS` degrees of freedom, of which `USUAL` is seldom
+        exceeded.
+        """
+        std = self._noise.std
+        Y, d = self._filter_step.Y[:, :MOMENTS] / std[:, None], disturbance / std
+        moment = Y.T @ d
+        information = Y.T @ Y + np.diag(1.0 / np.diagonal(self._prior_covariance)[:MOMENTS])
+        return HASTE * max(0.0, float(moment @ np.linalg.solve(information, moment)) / USUAL - 1.0)
 
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""

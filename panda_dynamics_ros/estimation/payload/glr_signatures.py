@@ -40,16 +40,16 @@ CONTACT_SIZES = np.array([3.0, 10.0, 30.0])
 
 @compiled
 def update_signatures(
-    slots, decay, Y, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v
+    slots, decay, Y, A, shared, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v
 ):  # fmt: skip
     """Follow a prediction and a correction of the filter in every slot, in place.
 
-    decay (n,): of the disturbance in the prediction. Y (n, 10), gain (n, 10 + n), innovation and innovation_variance
-    (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response (slots,): torque of unit
+    decay (n,): of the disturbance in the prediction. Y (n, 10), A (n, shared + own), gain (n, N), innovation and
+    innovation_variance (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response (slots,): torque of unit
     jumps.
     """
     n, size = gain.shape
-    columns = MOMENTS + n
+    columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
     g = np.empty(columns)
     for slot in slots:
         for i in range(n):
@@ -58,8 +58,15 @@ def update_signatures(
         for i in range(n):
             for c in range(columns):
                 g[c] = -X[slot, PARAMETERS + i, c]
-                for k in range(PARAMETERS):
+            for k in range(PARAMETERS):
+                for c in range(columns):
                     g[c] -= Y[i, k] * X[slot, k, c]
+            for k in range(shared):
+                for c in range(columns):
+                    g[c] -= A[i, k] * X[slot, first + k, c]
+            for k in range(own):
+                for c in range(columns):
+                    g[c] -= A[i, shared + k] * X[slot, first + shared + own * i + k, c]
             for c in range(MOMENTS):
                 g[c] += onset_regressors[slot, i, c]
             g[MOMENTS + i] += step_response[slot]
@@ -78,13 +85,13 @@ class GlrSignatures:
 
     Attributes
     ----------
-    X: (slots, 10 + n, 4 + n), effect of a unit jump on the filter's state.
+    X: (slots, N, 4 + n), effect of a unit jump on the filter's state.
     L, v: (slots, 4 + n, 4 + n) and (slots, 4 + n), information of the data on the jump.
     """
 
-    def __init__(self, n: int, slots: int) -> None:
+    def __init__(self, n: int, slots: int, errors: int = 0) -> None:
         columns = MOMENTS + n
-        self.X = np.zeros((slots, PARAMETERS + n, columns))
+        self.X = np.zeros((slots, PARAMETERS + n + errors, columns))
         self.L, self.v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
 
     def start(self, slot: int) -> None:
@@ -94,7 +101,7 @@ class GlrSignatures:
     def update(self, slots: np.ndarray, step: FilterStep, regressors: np.ndarray, step_response: np.ndarray) -> None:
         """Follow one step of the filter in the given slots."""
         update_signatures(
-            slots, step.decay, step.Y, step.gain, step.innovation, step.innovation_variance, regressors, step_response,
+            slots, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.innovation_variance, regressors, step_response,
             self.X, self.L, self.v,
         )  # fmt: skip
 
