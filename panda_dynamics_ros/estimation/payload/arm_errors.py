@@ -28,6 +28,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
 from panda_dynamics_ros.dynamics.regressor import regressor
+from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -46,6 +47,8 @@ OWN, EXTRA = len(TERMS), 3
 """Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
+PERIOD = 0.04
+"""s: A changes with the motion, and what it belongs to stays the same, so both follow at a quarter of the filter's rate."""
 NEGLIGIBLE = 0.1
 """Torque, in standard deviations of the residual, that the directions left out make up at most."""
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
@@ -150,7 +153,7 @@ class ArmErrorRegression:
         self.shared = links + EXTRA
         self._terms, self._filters = np.zeros((2, robot.n, links + 6)), np.zeros((6, robot.n, links + 6))
         self.A = np.zeros((robot.n, self.shared + OWN))
-        self._started = False
+        self.restart()
 
     @property
     def size(self) -> int:
@@ -159,18 +162,24 @@ class ArmErrorRegression:
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
-        self._filters[:], self._started = 0.0, False
+        self._filters[:], self._stamp = 0.0, -math.inf
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> FloatArray:
-        """A (a view) after a sample `dt` s after the last one; `load` (n,), N m: filtered torque of what is carried."""
+    def follow(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> bool:
+        """Bring A up to the sample at `stamp` (s), if it is older than `PERIOD`; whether it was.
+
+        load: (n,), N m: filtered torque of what is carried.
+        """
+        dt = stamp - self._stamp
+        if dt < PERIOD - STAMP_RESOLUTION:
+            return False
         momentum, bias = self._terms
         error_terms(
             self._table, self._tilted, self._friction, self._coulomb, self._directions, self._std, q, dq, momentum, bias
         )  # fmt: skip
-        filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
-        self._started = True
+        filter_step(momentum, bias, self._pole, dt if math.isfinite(dt) else 0.0, *self._filters)
         error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
-        return self.A
+        self._stamp = stamp
+        return True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

@@ -205,7 +205,7 @@ class ChangeDetector:
         of it (Willsky and Jones, incrementing the filter).
         """
         signatures = self._signatures
-        L, v, X = signatures.L[slot, columns, columns], signatures.v[slot, columns], signatures.X[slot, :, columns]
+        L, v, X = signatures.L[slot, columns, columns], signatures.v[slot, columns], signatures.X[:, columns, slot]
         covariance: FloatArray = np.asarray(np.linalg.inv(L + np.linalg.inv(prior)), dtype=np.float64)
         jump = covariance @ v
         effect = -X

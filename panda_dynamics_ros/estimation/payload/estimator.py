@@ -220,26 +220,26 @@ class PayloadEstimator:
         since = self._stamp - self._updated
         motion_time = self._clock.motion_time(since if math.isfinite(since) else self.options.update_period_s)
         self._updated = self._stamp
-        A = self._arm_regression.step(since, q, dq, Y @ (self._state.mean[:PARAMETERS] + self._tare))
+        learns = self._arm_regression.follow(self._stamp, q, dq, Y @ (self._state.mean[:PARAMETERS] + self._tare))
         self._predict(motion_time)
         if not self._regression.settled:
             return self._published(SETTLING)
-        self._correct(Y, A, y - Y @ self._tare, motion_time)
+        self._correct(Y, y - Y @ self._tare, learns, motion_time)
         self._detection_pending = True
         self._time_since_forgetting += motion_time
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
-    def _correct(self, Y: FloatArray, A: FloatArray, y: FloatArray, motion_time: float) -> None:
+    def _correct(self, Y: FloatArray, y: FloatArray, learns: bool, motion_time: float) -> None:
         """Correct the state; of an arm that has stood still for a while, only the step that the detector follows."""
         noise, state, step = self._noise, self._state, self._filter_step
         variance, still = self._clock.white_variance_ratio * noise.std**2, self._clock.stands_still
         corrected = state.copy() if still else state
         correct(
-            corrected.mean, corrected.covariance, Y, A, step.shared, y, variance, step.gain, step.innovation,
-            step.innovation_variance,
+            corrected.mean, corrected.covariance, Y, self._arm_regression.A, step.shared, learns, y, variance,
+            step.gain, step.innovation, step.innovation_variance,
         )  # fmt: skip
         step.decay[:] = np.exp(-motion_time / noise.correlation_time)
-        step.Y[:], step.A[:] = Y, A
+        step.Y[:], step.A[:] = Y, self._arm_regression.A
         if still:
             step.gain[:] = 0.0
 

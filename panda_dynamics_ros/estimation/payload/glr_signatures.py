@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep
+from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, add_row
 from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -48,36 +48,38 @@ def update_signatures(
     innovation_variance (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response (slots,): torque of unit
     jumps.
     """
-    n, size = gain.shape
+    (n, size), count = gain.shape, step_response.shape[0]
     columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
-    g = np.empty(columns)
-    for slot in slots:
-        for i in range(n):
-            for c in range(columns):
-                X[slot, PARAMETERS + i, c] *= decay[i]
-        for i in range(n):
-            for c in range(columns):
-                g[c] = -X[slot, PARAMETERS + i, c]
-            for k in range(PARAMETERS):
-                for c in range(columns):
-                    g[c] -= Y[i, k] * X[slot, k, c]
-            for k in range(shared):
-                for c in range(columns):
-                    g[c] -= A[i, k] * X[slot, first + k, c]
-            for k in range(own):
-                for c in range(columns):
-                    g[c] -= A[i, shared + k] * X[slot, first + shared + own * i + k, c]
+    # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
+    rows, g = X.reshape(size, columns * count), np.empty(columns * count)
+    for i in range(n):
+        rows[PARAMETERS + i] *= decay[i]
+    for i in range(n):
+        g[:] = 0.0
+        add_row(-1.0, rows[PARAMETERS + i], g)
+        for k in range(PARAMETERS):
+            add_row(-Y[i, k], rows[k], g)
+        for k in range(shared):
+            add_row(-A[i, k], rows[first + k], g)
+        for k in range(own):
+            add_row(-A[i, shared + k], rows[first + shared + own * i + k], g)
+        for slot in range(count):
             for c in range(MOMENTS):
-                g[c] += onset_regressors[slot, i, c]
-            g[MOMENTS + i] += step_response[slot]
+                g[c * count + slot] += onset_regressors[slot, i, c]
+            g[(MOMENTS + i) * count + slot] += step_response[slot]
+        for slot in slots:
             for c in range(columns):
-                weighted = g[c] / innovation_variance[i]
+                weighted = g[c * count + slot] / innovation_variance[i]
                 v[slot, c] += weighted * innovation[i]
-                for r in range(columns):
-                    L[slot, r, c] += g[r] * weighted
-            for k in range(size):
-                for c in range(columns):
-                    X[slot, k, c] += gain[i, k] * g[c]
+                for r in range(c + 1):
+                    L[slot, c, r] += g[r * count + slot] * weighted
+        for k in range(size):
+            if gain[i, k] != 0.0:
+                add_row(gain[i, k], g, rows[k])
+    for slot in slots:
+        for c in range(columns):
+            for r in range(c):
+                L[slot, r, c] = L[slot, c, r]
 
 
 class GlrSignatures:
@@ -85,18 +87,18 @@ class GlrSignatures:
 
     Attributes
     ----------
-    X: (slots, N, 4 + n), effect of a unit jump on the filter's state.
+    X: (N, 4 + n, slots), effect of a unit jump on the filter's state.
     L, v: (slots, 4 + n, 4 + n) and (slots, 4 + n), information of the data on the jump.
     """
 
     def __init__(self, n: int, slots: int, errors: int = 0) -> None:
         columns = MOMENTS + n
-        self.X = np.zeros((slots, PARAMETERS + n + errors, columns))
+        self.X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self.L, self.v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
 
     def start(self, slot: int) -> None:
         """Let `slot` stand for a jump now."""
-        self.X[slot] = self.L[slot] = self.v[slot] = 0.0
+        self.X[:, :, slot] = self.L[slot] = self.v[slot] = 0.0
 
     def update(self, slots: np.ndarray, step: FilterStep, regressors: np.ndarray, step_response: np.ndarray) -> None:
         """Follow one step of the filter in the given slots."""

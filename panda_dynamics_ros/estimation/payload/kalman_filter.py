@@ -97,15 +97,24 @@ def predict(mean, covariance, motion_time, sigma, correlation_time):
 
 
 @compiled
-def correct(mean, covariance, Y, A, shared, y, variance, gain, innovation, innovation_variance):
+def add_row(weight, row, total):
+    """total += weight row."""
+    for k in range(total.shape[0]):
+        total[k] += weight * row[k]
+
+
+@compiled
+def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovation, innovation_variance):
     """Correct by y = Y theta + d + A phi + e, e of `variance` (n,), in place; returns log p(y | past).
 
     The n rows are processed one after the other, which needs no matrix inverse since e is independent by joint. Each
     row leaves its gain (n, N), its innovation (n,) and the innovation's variance (n,). An innovation beyond `LARGE`
     standard deviations has its variance raised to match (a Student-like weight): no single sample moves the state far.
+    Without `learns` phi stays as it is, and its uncertainty is only allowed for (Schmidt's consider filter).
     """
     n, size = y.shape[0], mean.shape[0]
     own, first = A.shape[1] - shared, PARAMETERS + n
+    corrected = size if learns else first
     PH, log_likelihood = np.empty(size), 0.0
     for i in range(n):
         joint = first + shared + own * i
@@ -113,13 +122,13 @@ def correct(mean, covariance, Y, A, shared, y, variance, gain, innovation, innov
         PH[:] = covariance[PARAMETERS + i]
         for c in range(PARAMETERS):
             nu -= Y[i, c] * mean[c]
-            PH += Y[i, c] * covariance[c]
+            add_row(Y[i, c], covariance[c], PH)
         for c in range(shared):
             nu -= A[i, c] * mean[first + c]
-            PH += A[i, c] * covariance[first + c]
+            add_row(A[i, c], covariance[first + c], PH)
         for c in range(own):
             nu -= A[i, shared + c] * mean[joint + c]
-            PH += A[i, shared + c] * covariance[joint + c]
+            add_row(A[i, shared + c], covariance[joint + c], PH)
         S = variance[i] + PH[PARAMETERS + i]
         for c in range(PARAMETERS):
             S += Y[i, c] * PH[c]
@@ -129,11 +138,14 @@ def correct(mean, covariance, Y, A, shared, y, variance, gain, innovation, innov
             S += A[i, shared + c] * PH[joint + c]
         S = max(S, (nu / LARGE) ** 2)
         log_likelihood -= 0.5 * (nu * nu / S + math.log(2.0 * math.pi * S))
-        for r in range(size):
-            weight = PH[r] / S
-            gain[i, r] = weight
-            mean[r] += weight * nu
-            covariance[r] -= weight * PH
+        for r in range(corrected):
+            gain[i, r] = PH[r] / S
+            mean[r] += gain[i, r] * nu
+            add_row(-gain[i, r], PH, covariance[r])
+        for r in range(corrected, size):
+            gain[i, r] = 0.0
+            for c in range(corrected):
+                covariance[r, c] = covariance[c, r]
         innovation[i], innovation_variance[i] = nu, S
     return log_likelihood
 
