@@ -41,7 +41,7 @@ def meets(s: Score, coloured: bool) -> list[bool]:
     mass, com = LIMITS[coloured]
     five = TIMES.index(5.0)
     return [
-        s.mass[five] <= mass, s.com[five] <= com, 0.9 <= s.mass_held, 0.9 <= s.com_held,
+        s.mass[five] <= mass, s.com[five] <= com, s.mass_held >= 0.9, s.com_held >= 0.9,
         s.false_per_ten_minutes <= 1.0, s.unnoticed == 0,
     ]  # fmt: skip
 

@@ -40,9 +40,7 @@ def multisine(rng: np.random.Generator, stamp: FloatArray) -> Motion:
     size, phase = rng.uniform(0.3, 1.0, (SINES, 7)), rng.uniform(0.0, 2.0 * np.pi, (SINES, 7))
     size *= np.minimum(RANGE_SHARE * half / size.sum(axis=0), SPEED_SHARE * limits.velocity / (w * size).sum(axis=0))
     angle = w * stamp[:, None, None] + phase
-    f, df, ddf = (
-        (size * wave).sum(axis=1) for wave in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
-    )
+    f, df, ddf = ((size * wave).sum(axis=1) for wave in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
     x = np.minimum(stamp / START, 1.0)[:, None]
     s, ds = x**3 * (10.0 - 15.0 * x + 6.0 * x**2), 30.0 * x**2 * (1.0 - x) ** 2 / START
     dds = 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / START**2

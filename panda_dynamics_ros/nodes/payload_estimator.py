@@ -119,7 +119,7 @@ class PayloadEstimatorNode(Node):
         except DataFileNotFoundError as error:
             self.get_logger().warning(f"nothing is restored: {error}")
             return
-        self._estimator.restore(memory.vector, memory.covariance, memory.tare)
+        self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
         mass = self._estimator.estimate.mass
         self.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(self._save_path).expanduser()}")
 

@@ -48,7 +48,7 @@ OWN, EXTRA = len(TERMS), 3
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
 PERIOD = 0.04
-"""s: A changes with the motion, and what it belongs to stays the same, so both follow at a quarter of the filter's rate."""
+"""s, of A: it changes with the motion, which is slow beside the filter's own period."""
 NEGLIGIBLE = 0.1
 """Torque, in standard deviations of the residual, that the directions left out make up at most."""
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma

@@ -111,19 +111,40 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
 
 
 @dataclass(frozen=True, eq=False)
+class ArmMemory:
+    """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
+
+    Attributes
+    ----------
+    mean: (m,), of the errors of the arm's model. covariance: (10 + m, 10 + m), of the payload and of them.
+    noise_ratio: (n,), standard deviation of the disturbance in units of the residual model's.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise_ratio: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "covariance", "noise_ratio"):
+            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+
+
+@dataclass(frozen=True, eq=False)
 class PayloadMemory:
-    """What an estimator knows of the payload, before it is made a consistent body: enough to go on from there.
+    """What an estimator knows before it makes a consistent body of it: enough to go on from there.
 
     Attributes
     ----------
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
         relative to the tare.
     tare: (10,), what counts as no payload.
+    arm: what was learnt about the arm, if it is known.
     """
 
     vector: FloatArray
     covariance: FloatArray
     tare: FloatArray
+    arm: ArmMemory | None = None
 
     def __post_init__(self) -> None:
         for name in ("vector", "covariance", "tare"):

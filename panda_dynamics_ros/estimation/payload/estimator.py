@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression
+from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.estimate import (
@@ -22,22 +22,19 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     STAMP_RESOLUTION,
     STANDSTILL,
     WAITING,
+    ArmMemory,
     ChangeEvent,
     PayloadEstimate,
     PayloadMemory,
 )
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
-from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock, is_repeated_sample
-from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
+from panda_dynamics_ros.estimation.payload.payload_filter import PayloadFilter
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-USUAL, HASTE = 9.0, 10.0
-"""See `PayloadEstimator._payload_like`."""
 ONE_CHANGE = 0.5
 """s: detections of one kind that are closer together than this are one event."""
 
@@ -46,7 +43,8 @@ ONE_CHANGE = 0.5
 class SampleCounts:
     """How many samples were used, and how many were ignored for which reason.
 
-    `frozen`: the same measurement again under a new stamp, although the arm moves.
+    `frozen`: the same measurement again under a new stamp, although the arm moves. `restarts`: how often a sample was
+    so wrong that the filter had to start again.
     """
 
     used: int = 0
@@ -54,6 +52,7 @@ class SampleCounts:
     backward: int = 0
     frozen: int = 0
     gaps: int = 0
+    restarts: int = 0
 
 
 class PayloadEstimator:
@@ -74,15 +73,11 @@ class PayloadEstimator:
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
         self._shape = Shape.of(shape)
-        o = self.options
-        self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(o.prior_std**2)
-        self._terms, self._regression = MomentumTerms(robot), MomentumRegression(robot.n, o.bandwidth_hz)
-        self._noise = NoiseLevel(robot.residual)
-        self._arm_regression = ArmErrorRegression(robot, self._regression.pole)
-        self._errors = self._arm_regression.size
-        self._filter_step = FilterStep.zeros(robot.n, self._arm_regression.shared, OWN)
+        self._terms = MomentumTerms(robot)
+        self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
+        self._filter = PayloadFilter(robot, self.options, self._regression.pole)
         self._detector = ChangeDetector(
-            robot.residual.std, self._prior_covariance, o.max_mass, errors=self._errors
+            robot.residual.std, self._filter.prior_covariance, self.options.max_mass, errors=self._filter.errors
         )
         self.reset()
 
@@ -90,48 +85,68 @@ class PayloadEstimator:
         """Start again: the payload is unknown, and the tare is zero."""
         self.counts = SampleCounts()
         self._tare = np.zeros(PARAMETERS)
-        self._noise.restart()
-        self._state = self._state_of(self._prior_mean, self._prior_covariance)
+        self._filter.reset()
         self._body = ConsistentBody()
         self._regression.restart()
-        self._arm_regression.restart()
         self._detector.restart()
         self._stamp = self._updated = self._last_change = -math.inf
         self._last_kind = ""
         self._last_sample = np.full((3, self.robot.n), math.nan)
         self._clock = MotionClock(self.robot.n, self.options)
-        self._time_since_forgetting, self._detection_pending = 0.0, False
+        self._detection_pending = False
         self._estimate = self._published(WAITING)
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        self._tare += self._state.mean[:PARAMETERS]
-        self._state.mean[:PARAMETERS] = 0.0
+        payload = self._filter.state.mean[:PARAMETERS]
+        self._tare += payload
+        payload[:] = 0.0
         self._detector.restart()
         self._detection_pending = False
         self._estimate = self._published(self._estimate.status)
 
-    def restore(self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None) -> None:
+    def restore(
+        self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None, arm: ArmMemory | None = None
+    ) -> None:
         """Start again from a payload's mean (10,) and covariance (10, 10), and its tare (10,); see `memory`.
 
-        The disturbance starts from its prior.
+        The disturbance starts from its prior, and so does what is known of the arm, unless `arm` brings it along.
 
         Raises
         ------
-        ArgumentError: a shape is wrong, or `covariance` is not symmetric and positive definite.
+        ArgumentError: a shape is wrong, `covariance` is not symmetric and positive definite, or `arm` belongs to
+            another arm.
         """
         vector = checks.exactly(vector, (PARAMETERS,), "vector")
         covariance = checks.covariance(covariance, PARAMETERS, "covariance")
         tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
+        arm = arm and self._filter.checked(arm)
         self.reset()
-        self._state, self._tare = self._state_of(vector, covariance), tare
+        self._tare = tare
+        self._filter.reset(vector, covariance)
+        if arm is not None:
+            self._filter.recall(arm)
         self._estimate = self._published(WAITING)
 
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
-        mean, covariance = self._state.mean[:PARAMETERS], self._state.covariance[:PARAMETERS, :PARAMETERS]
-        return PayloadMemory(mean, covariance, self._tare)
+        return self._filter.memory(self._tare)
+
+    @property
+    def arm_errors(self) -> ArmErrors:
+        """What the model of the arm has wrong, as learnt so far: offsets, friction, inertia, gain, tilt, delay."""
+        return self._filter.arm_errors
+
+    @property
+    def joint_offsets(self) -> FloatArray:
+        """Constant torques (n,), N m, that the joints' sensors add, as learnt so far."""
+        return self._filter.arm_errors.offset
+
+    @property
+    def noise_ratio(self) -> FloatArray:
+        """Standard deviation (n,) of what neither model nor payload explains, in units of the residual model's."""
+        return self._filter.noise_ratio
 
     @property
     def estimate(self) -> PayloadEstimate:
@@ -201,47 +216,37 @@ class PayloadEstimator:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
         if math.isfinite(dt):
             self.counts.gaps += 1
-            self._predict(abs(dt))
+            self._filter.predict(abs(dt))
+        self._filter.restart()
         self._regression.restart()
-        self._arm_regression.restart()
         self._detector.restart(after_gap=True)
         self._updated = -math.inf
         self._clock.restart()
 
-    def _state_of(self, vector: FloatArray, covariance: FloatArray) -> GaussianState:
-        return GaussianState.prior(vector, covariance, self._noise.std, self._errors)
-
-    def _predict(self, motion_time: float) -> None:
-        noise = self._noise
-        predict(self._state.mean, self._state.covariance, motion_time, noise.std, noise.correlation_time)
+    def _restart_overflown(self) -> None:
+        """Start again, but for the tare: a number in the samples was so large that the filter is no longer finite."""
+        self.counts.restarts += 1
+        self._filter.reset()
+        self._body = ConsistentBody()
+        self._regression.restart()
+        self._detector.restart()
+        self._updated, self._detection_pending = -math.inf, False
 
     def _update_filter(self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
-        since = self._stamp - self._updated
-        motion_time = self._clock.motion_time(since if math.isfinite(since) else self.options.update_period_s)
+        since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
+        motion_time = self._clock.motion_time(since)
         self._updated = self._stamp
-        learns = self._arm_regression.follow(self._stamp, q, dq, Y @ (self._state.mean[:PARAMETERS] + self._tare))
-        self._predict(motion_time)
+        payload_filter = self._filter
+        payload_filter.follow_arm(self._stamp, q, dq, Y @ (payload_filter.state.mean[:PARAMETERS] + self._tare))
+        payload_filter.predict(motion_time)
         if not self._regression.settled:
             return self._published(SETTLING)
-        self._correct(Y, y - Y @ self._tare, learns, motion_time)
+        if not payload_filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
+            self._restart_overflown()
+            return self._published(SETTLING)
         self._detection_pending = True
-        self._time_since_forgetting += motion_time
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
-
-    def _correct(self, Y: FloatArray, y: FloatArray, learns: bool, motion_time: float) -> None:
-        """Correct the state; of an arm that has stood still for a while, only the step that the detector follows."""
-        noise, state, step = self._noise, self._state, self._filter_step
-        variance, still = self._clock.white_variance_ratio * noise.std**2, self._clock.stands_still
-        corrected = state.copy() if still else state
-        correct(
-            corrected.mean, corrected.covariance, Y, self._arm_regression.A, step.shared, learns, y, variance,
-            step.gain, step.innovation, step.innovation_variance,
-        )  # fmt: skip
-        step.decay[:] = np.exp(-motion_time / noise.correlation_time)
-        step.Y[:], step.A[:] = Y, self._arm_regression.A
-        if still:
-            step.gain[:] = 0.0
 
     def _detect_changes(self) -> ChangeEvent | None:
         """The change that the last filter step reveals, if any; without one, forget a little."""
@@ -249,39 +254,17 @@ class PayloadEstimator:
             return None
         self._detection_pending = False
         self._detector.add_hypothesis(self._regression)
-        self._detector.follow_filter(self._filter_step, self._regression)
-        detection = self._detector.detect(self._state, -float(self._tare[0]))
-        if detection is not None:
-            self._adopt(detection)
-            return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
-        # In steps of a tenth of a second of motion: the leak is slow, and its matrix inverses take time.
-        if self._time_since_forgetting > 0.1:
-            self._forget(self._time_since_forgetting)
-            self._time_since_forgetting = 0.0
-        return None
-
-    def _forget(self, motion_time: float) -> None:
-        """Let `motion_time` s of motion make payload and arm less certain, and follow the noise's level."""
-        d, o, state = slice(PARAMETERS, PARAMETERS + self.robot.n), self.options, self._state
-        keep = math.exp(-motion_time * (1.0 + self._payload_like(state.mean[d])) / o.memory_s)
-        forget(state, keep, self._prior_covariance, self._errors, math.exp(-motion_time / o.arm_memory_s))
-        self._noise.update(motion_time, state.mean[d], np.diagonal(state.covariance)[d])
-
-    def _payload_like(self, disturbance: FloatArray) -> float:
-        """By how much faster than usual to forget, since the disturbance (n,) looks like a payload that comes on slowly.
-
-        A payload fits the disturbance by chi-square of `MOMENTS` degrees of freedom, of which `USUAL` is seldom
-        exceeded.
-        """
-        std = self._noise.std
-        Y, d = self._filter_step.Y[:, :MOMENTS] / std[:, None], disturbance / std
-        moment = Y.T @ d
-        information = Y.T @ Y + np.diag(1.0 / np.diagonal(self._prior_covariance)[:MOMENTS])
-        return HASTE * max(0.0, float(moment @ np.linalg.solve(information, moment)) / USUAL - 1.0)
+        self._detector.follow_filter(self._filter.step, self._regression)
+        detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
+        if detection is None:
+            self._filter.forget()
+            return None
+        self._adopt(detection)
+        return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
 
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
-        self._state = detection.state
+        self._filter.state = detection.state
         if detection.kind == "contact":
             self._regression.complete_step(detection.jump, detection.age)
         else:
@@ -300,7 +283,8 @@ class PayloadEstimator:
         return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        mean, covariance = self._state.mean[:PARAMETERS], self._state.covariance[:PARAMETERS, :PARAMETERS]
+        state = self._filter.state
+        mean, covariance = state.mean[:PARAMETERS], state.covariance[:PARAMETERS, :PARAMETERS]
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event
         )

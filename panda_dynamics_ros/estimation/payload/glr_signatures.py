@@ -45,8 +45,8 @@ def update_signatures(
     """Follow a prediction and a correction of the filter in every slot, in place.
 
     decay (n,): of the disturbance in the prediction. Y (n, 10), A (n, shared + own), gain (n, N), innovation and
-    innovation_variance (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response (slots,): torque of unit
-    jumps.
+    innovation_variance (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response
+    (slots,): torque of unit jumps.
     """
     (n, size), count = gain.shape, step_response.shape[0]
     columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
@@ -103,8 +103,8 @@ class GlrSignatures:
     def update(self, slots: np.ndarray, step: FilterStep, regressors: np.ndarray, step_response: np.ndarray) -> None:
         """Follow one step of the filter in the given slots."""
         update_signatures(
-            slots, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.innovation_variance, regressors, step_response,
-            self.X, self.L, self.v,
+            slots, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.innovation_variance,
+            regressors, step_response, self.X, self.L, self.v,
         )  # fmt: skip
 
 
