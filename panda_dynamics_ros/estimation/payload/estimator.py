@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,32 +27,18 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     PayloadEstimate,
     PayloadMemory,
 )
-from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock, is_repeated_sample
+from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.payload_filter import PayloadFilter
+from panda_dynamics_ros.estimation.payload.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 ONE_CHANGE = 0.5
 """s: detections of one kind that are closer together than this are one event."""
-
-
-@dataclass
-class SampleCounts:
-    """How many samples were used, and how many were ignored for which reason.
-
-    `frozen`: the same measurement again under a new stamp, although the arm moves. `restarts`: how often a sample was
-    so wrong that the filter had to start again.
-    """
-
-    used: int = 0
-    duplicate: int = 0
-    backward: int = 0
-    frozen: int = 0
-    gaps: int = 0
-    restarts: int = 0
 
 
 class PayloadEstimator:
@@ -75,6 +61,12 @@ class PayloadEstimator:
         self._shape = Shape.of(shape)
         self._terms = MomentumTerms(robot)
         self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
+        self._low_pass = TwoPoleFilter(robot.n, self._regression.pole)
+        has_end_effector = not np.allclose(robot.T_flange_ee, np.eye(4))
+        self._plausibility = PlausibilityCheck(
+            robot.residual.std,
+            Declaration(robot.name, self.options.max_mass, self.options.known_mass, has_end_effector),
+        )
         self._filter = PayloadFilter(robot, self.options, self._regression.pole)
         self._detector = ChangeDetector(
             robot.residual.std, self._filter.prior_covariance, self.options.max_mass, errors=self._filter.errors
@@ -83,15 +75,15 @@ class PayloadEstimator:
 
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
-        self.counts = SampleCounts()
+        self._intake = SampleIntake(self.robot, self.options.max_gap_s)
         self._tare = np.zeros(PARAMETERS)
         self._filter.reset()
         self._body = ConsistentBody()
         self._regression.restart()
         self._detector.restart()
+        self._plausibility.restart()
         self._stamp = self._updated = self._last_change = -math.inf
         self._last_kind = ""
-        self._last_sample = np.full((3, self.robot.n), math.nan)
         self._clock = MotionClock(self.robot.n, self.options)
         self._detection_pending = False
         self._estimate = self._published(WAITING)
@@ -149,6 +141,11 @@ class PayloadEstimator:
         return self._filter.noise_ratio
 
     @property
+    def counts(self) -> SampleCounts:
+        """How many samples were used, and how many were ignored for which reason."""
+        return self._intake.counts
+
+    @property
     def estimate(self) -> PayloadEstimate:
         """The estimate after the last sample."""
         return self._estimate
@@ -177,20 +174,21 @@ class PayloadEstimator:
         """`update` with a sample that was checked before, and its terms."""
         if self._estimate.event is not None:
             self._estimate = replace(self._estimate, event=None)
-        dt = stamp - self._stamp
-        if self._is_out_of_order(dt) or self._is_frozen(q, dq, tau):
+        dt = self._intake.accept(stamp, q, dq, tau)
+        if dt is None:
+            if self._intake.problem != self._estimate.problem and self._intake.problem:
+                self._estimate = replace(self._estimate, problem=self._intake.problem)
             return self._estimate
         change = self._detect_changes()
-        if not -self.options.max_gap_s <= dt <= self.options.max_gap_s:
-            self._restart_after(dt)
-            dt = 0.0
+        if dt == 0.0:
+            self._restart_after(stamp - self._stamp)
         self._stamp = stamp
-        self.counts.used += 1
         Y, y = self._regression.step(dt, terms)
+        torque = self._low_pass.step(dt, tau)
         self._detector.follow_sample(self._regression, dt)
         self._clock.update(dt, dq)
         if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(q, dq, Y, y)
+            self._estimate = self._update_filter(q, dq, Y, y, torque)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
@@ -198,24 +196,9 @@ class PayloadEstimator:
             self._estimate = self._published(CHANGED, self._announced(change))
         return self._estimate
 
-    def _is_out_of_order(self, dt: float) -> bool:
-        """Whether a stamp does not advance; such samples are counted. A jump back is left to `_restart_after`."""
-        if -self.options.max_gap_s <= dt <= 0.0:
-            self.counts.duplicate += dt == 0.0
-            self.counts.backward += dt < 0.0
-            return True
-        return False
-
-    def _is_frozen(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> bool:
-        """Whether a driver that hangs sends its last sample again: measurements of a moving arm never repeat."""
-        frozen = bool(is_repeated_sample(self._last_sample, q, dq, tau))
-        self.counts.frozen += frozen
-        return frozen
-
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
         if math.isfinite(dt):
-            self.counts.gaps += 1
             self._filter.predict(abs(dt))
         self._filter.restart()
         self._regression.restart()
@@ -232,7 +215,9 @@ class PayloadEstimator:
         self._detector.restart()
         self._updated, self._detection_pending = -math.inf, False
 
-    def _update_filter(self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
+    def _update_filter(
+        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray
+    ) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = self._clock.motion_time(since)
@@ -246,6 +231,11 @@ class PayloadEstimator:
             self._restart_overflown()
             return self._published(SETTLING)
         self._detection_pending = True
+        carried = payload_filter.state.mean[:PARAMETERS] + self._tare
+        if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
+            mass_std = math.sqrt(payload_filter.state.covariance[0, 0])
+            from_start = math.isinf(self._last_change)
+            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, payload_filter.arm_errors)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
@@ -286,5 +276,6 @@ class PayloadEstimator:
         state = self._filter.state
         mean, covariance = state.mean[:PARAMETERS], state.covariance[:PARAMETERS, :PARAMETERS]
         return published_estimate(
-            mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event
-        )
+            mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
+            problem=self._intake.problem or self._plausibility.problem,
+        )  # fmt: skip

@@ -35,6 +35,7 @@ def published_estimate(
     stamp: float,
     status: str,
     event: ChangeEvent | None = None,
+    problem: str = "",
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
@@ -52,6 +53,7 @@ def published_estimate(
         identifiable=identifiable(vector, covariance, options),
         status=status,
         event=event,
+        problem=problem,
     )
 
 
