@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.codegen.graph import Expression, Graph
-from panda_dynamics_ros.codegen.link_frames import EXACT, with_modified_dh_frames
-from panda_dynamics_ros.codegen.representative import cheapest_parameters
-from panda_dynamics_ros.codegen.vectors import Turn, Vector, add, scale
+from panda_dynamics_ros.codegen.canonical_form import EXACT, cheapest_parameters, with_modified_dh_frames
+from panda_dynamics_ros.codegen.graph import Expression, Graph, Turn, Vector, add, scale
 from panda_dynamics_ros.robot import RobotDescription
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from panda_dynamics_ros.codegen.arm import Arm, Joint, Link, Placement
-from panda_dynamics_ros.codegen.graph import Scalar
-from panda_dynamics_ros.codegen.vectors import Turn, Vector, add, cross, dot, scale
+from panda_dynamics_ros.codegen.graph import Scalar, Turn, Vector, add, cross, dot, scale
 
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 

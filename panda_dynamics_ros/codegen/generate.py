@@ -11,8 +11,7 @@ from panda_dynamics_ros.codegen.arm import arm_of
 from panda_dynamics_ros.codegen.functions import FUNCTIONS
 from panda_dynamics_ros.codegen.graph import Graph
 from panda_dynamics_ros.codegen.program import OperationCount, Program, program_of
-from panda_dynamics_ros.codegen.source_c import c_source
-from panda_dynamics_ros.codegen.source_python import python_source
+from panda_dynamics_ros.codegen.source_text import c_source, python_source
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from panda_dynamics_ros.codegen.arm import Arm, Joint, Link
-from panda_dynamics_ros.codegen.graph import Scalar
-from panda_dynamics_ros.codegen.vectors import ZERO, Vector, add, cross, dot, scale
+from panda_dynamics_ros.codegen.graph import ZERO, Scalar, Vector, add, cross, dot, scale
 
 Matrix: TypeAlias = tuple[Vector, Vector, Vector]
 
@@ -77,7 +76,7 @@ def link_wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
 
 
 def inertia_moment(link: Link, motion: Motion) -> Vector:
-    """I dw + w x (I w), entry by entry, of a link with ZZ = XX + YY, or one that turns about z only: `representative`.
+    """I dw + w x (I w), entry by entry, of a link with ZZ = XX + YY or one that turns about z only: `canonical_form`.
 
     In general the first two have another term each: (ZZ - XX - YY) (w_y w_z), and its negative with w_x w_z.
     """

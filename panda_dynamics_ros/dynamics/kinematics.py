@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     IDENTITY,
     ZERO,
@@ -66,23 +65,13 @@ def store_transform(R, p, T):
 
 
 @compiled
-def pose_of_one(table, frame, q, T):
-    """T (4, 4) of one state (n,); False if it is not finite."""
+def pose_sample(table, frame, q, T):
+    """T (4, 4) of the frame in row `frame` of the table."""
     R, p = frame_sample(table, frame, q)
     store_transform(R, p, T)
-    return finite(q)
 
 
-@compiled
-def pose_kernel(table, frame, q, T):
-    """T (rows, 4, 4) of the frame in row `frame` of the table, for joint positions (rows, n)."""
-    eights = len(q) - len(q) % LANES
-    for k in range(0, eights, LANES):
-        R, p = frame_sample(table, frame, state_lanes(q, k))
-        store_transform(R, p, state_lanes(T, k))
-    for k in range(eights, len(q)):
-        R, p = frame_sample(table, frame, q[k])
-        store_transform(R, p, T[k])
+pose_of_one, pose_kernel = batched(pose_sample)
 
 
 def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
@@ -108,10 +97,7 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
         T = np.empty((4, 4))
         if pose_of_one(robot.table, index, q, T):
             return T
-    shape, (q_rows,) = joint_rows(robot, q=q)
-    T = np.empty((len(q_rows), 4, 4))
-    pose_kernel(robot.table, index, q_rows, T)
-    return T.reshape(*shape, 4, 4)
+    return over_rows(robot, pose_kernel, (4, 4), index, q=q)
 
 
 class LinkInertias(NamedTuple):
