@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same arm with fewer numbers: link frames of modified DH form, and as many inertial parameters zero as can be.
+"""The same arm with fewer numbers: link frames of modified DH form, and few non-zero inertial parameters.
 
 A link's frame may be turned about its joint's axis and moved along it without a change of any torque. With its x along
-the common normal to the next axis, a placement costs two planar turns and one or two lengths (document 004, section 2).
-Frames that are of modified DH form already stay as they are.
+the common normal to the next axis, a placement costs two planar turns and one or two lengths (Gautier and Khalil 1988,
+section 2). Frames that are of modified DH form already stay as they are.
 
-The base parameters set the regrouped parameters to zero (document 004, section 6): m, mZ and YY of a link that turns.
+The base parameters set the regrouped parameters to zero: m, mZ and YY of a link that turns (section 6 there).
 Part of a link's XX + YY may then be given back to it, which changes no torque, eq. (20). The part that makes
 ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each link (see `newton_euler`).
 """
@@ -31,7 +31,7 @@ FARTHEST = 10.0
 XX, YY, ZZ = 4, 7, 9
 FLAT = np.eye(10)[XX] + np.eye(10)[YY]
 
-# What is regrouped is regrouped exactly: nearly right angles are no right angles here, and only cost operations.
+# Angles that are nearly right are not taken for right angles: the regrouping is exact, and only costs operations.
 ROUNDING = 1e-13
 
 Robot = TypeVar("Robot", bound=RobotDescription)
@@ -83,7 +83,7 @@ def _towards_common_normal(T_next: FloatArray) -> FloatArray:
 
 
 def cheapest_parameters(robot: RobotDescription) -> FloatArray:
-    """Inertial vectors (n, 10) of the links, as many entries zero as can be; torques are those of the robot.
+    """Inertial vectors (n, 10) of the links, with as few non-zero entries as possible and the same torques.
 
     ZZ = XX + YY holds for every link but the first, which turns about z at most.
     """

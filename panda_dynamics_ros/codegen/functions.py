@@ -46,7 +46,9 @@ def _inverse_dynamics(arm: Arm) -> list[list[Scalar]]:
 def _gravity_torques(arm: Arm) -> list[list[Scalar]]:
     torques = joint_torques(arm, arm.gravity, [0.0] * arm.n, [0.0] * arm.n)
     if not arm.joints[0].prismatic and arm.gravity[:2] == (0.0, 0.0):
-        torques[0] = 0.0  # a turn about a vertical axis lifts nothing, which the recursion finds only numerically
+        torques[0] = (
+            0.0  # a turn about a vertical axis lifts nothing; in the recursion, this zero would be a sum of terms
+        )
     return [torques]
 
 
@@ -55,9 +57,10 @@ def _coriolis_torques(arm: Arm) -> list[list[Scalar]]:
 
 
 def flange_pose(arm: Arm) -> list[Vector]:
-    """Columns x, y, z and p of T_base_flange (document 000). From the flange inward, the wrist's constants are first.
+    """Columns x, y, z and p of T_base_flange (document 000).
 
-    The third axis is the cross product of the others: six products instead of four for each joint.
+    The product starts at the flange, where most entries are constant. The third axis is the cross product of the
+    others: six products instead of four for each joint.
     """
     axes: tuple[Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     x, y = (arm.flange.rotate(axis) for axis in axes)

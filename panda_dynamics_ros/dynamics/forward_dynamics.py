@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forward dynamics: the torques that are left over the bias, divided by the mass matrix."""
+"""Forward dynamics: joint accelerations from torques, by the mass matrix and the bias torques."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
     Raises
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
-    RobotDescriptionError: a joint moves nothing that has mass.
+    RobotDescriptionError: the mass matrix is singular, since a joint moves no mass.
 
-    Reference: document 003, slide 5, solved for the acceleration.
+    Reference: Walker and Orin 1982; the equation of De Luca, Robotics 2, slide 5 (document 003), solved for
+    the acceleration.
     """
     if is_one_state(robot, q, dq, tau):
         ddq = np.empty(robot.n)

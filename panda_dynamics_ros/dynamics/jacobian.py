@@ -33,7 +33,7 @@ _AT_THE_ORIGIN = checks.read_only(np.zeros(3))
 def jacobian_sample(table, frame, offset, q, J):
     """Jacobian (6, n) of the point `offset` (in the axes of `frame`, from its origin), linear part first.
 
-    Until the point is known, columns hold the joints' origins and axes.
+    The first loop stores the joints' origins and axes in the columns, the second replaces them by the result.
     """
     n = joint_count(table)
     R, p = IDENTITY, ZERO
@@ -81,7 +81,7 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
     ------
     ArgumentError: `q` is not finite or not of shape (..., n), or there is no such frame.
 
-    Reference: document 002, section 1.3 (columns are unit joint twists; there angular part first).
+    Reference: Lynch and Park 2017, section 5.1; document 002, section 1.3 (with the angular part first).
     """
     index = robot.frame_index(frame)
     return _point_jacobian(robot, q, index, _AT_THE_ORIGIN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint-space mass matrix by the composite rigid body algorithm."""
+"""Joint-space mass matrix by the composite rigid body algorithm (Walker and Orin 1982, method 3)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ------
     ArgumentError: `q` is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5; kinetic energy of document 004, eq. (6).
+    Reference: Walker and Orin 1982, method 3; kinetic energy of Gautier and Khalil 1988, eq. (6) (document 004).
     """
     if is_one_state(robot, q):
         M = np.empty((robot.n, robot.n))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generalized momentum and what drives it: the dynamics without accelerations.
+"""Generalized momentum and its rate: the equation of motion without accelerations.
 
 With p = M(q) dq and Mdot = C + C^T, the equation of motion becomes
     dp/dt = tau - bias,    bias = g(q) - C(q, dq)^T dq,
-as in the momentum observer of De Luca and Mattone (ICRA 2005). Both p and the bias are linear in the
+as in the momentum observer (De Luca and Mattone, ICRA 2005). Both p and the bias are linear in the
 inertial parameters. For link momentum h_i and H_j = sum of h_i over the links that joint j moves,
     p_j = S_j . H_j,    (C^T dq)_j = (V_j x S_j) . H_j,
-which is dT/dq_j of the kinetic energy of document 004, eq. (6).
+which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), document 004).
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ def payload_momentum_regressors(
     ------
     ArgumentError: an argument is not finite or not of shape (..., n), or the frame is not in the last link.
 
-    Reference: De Luca and Mattone, ICRA 2005, for the momentum; document 003, slides 4 and 20, for theta.
+    Reference: De Luca and Mattone, ICRA 2005, for the momentum; De Luca, Robotics 2, slides 4 and 20, for theta
+    (document 003).
     """
     robot.last_joint_frame(frame)
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics by the recursive Newton-Euler algorithm, and its special cases.
+"""Inverse dynamics by the recursive Newton-Euler algorithm (Luh, Walker and Paul 1980), and its special cases.
 
-Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so
-that they are linear in the inertial vector (m, m c, I) of document 003, slide 4:
+Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so that they are
+linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, document 003):
     f = m a + dw x mc + w x (w x mc),    n = I dw + w x (I w) + mc x a.
-Gravity enters as an upward acceleration of the base (Luh, Walker and Paul, 1980).
+Gravity enters as an upward acceleration of the base.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def gravity_sample(table, frames, wrenches, tau):
 
 @compiled
 def project_inward(table, frames, wrenches, tau):
-    """tau_i: what the wrenches of link i and all beyond it do along joint i's axis."""
+    """tau_i is the component along joint i's axis of the wrenches of link i and of all links after it."""
     f, moment = ZERO, ZERO
     for i in range(joint_count(table) - 1, -1, -1):
         f = add(f, vector_at(wrenches, i, 0))
@@ -112,7 +112,8 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5; document 004, eq. (5).
+    Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
+    (document 004).
     """
     if is_one_state(robot, q, dq, ddq):
         tau = np.empty(robot.n)
@@ -132,7 +133,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ------
     ArgumentError: `q` is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5 (g = dU/dq); the arm at rest in `inverse_dynamics`.
+    Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
     if is_one_state(robot, q):
         tau = np.empty(robot.n)
@@ -152,7 +153,8 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5 (c(q, dq)); `inverse_dynamics` without acceleration and gravity.
+    Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
+    gravity.
     """
     if is_one_state(robot, q, dq):
         tau = np.empty(robot.n)

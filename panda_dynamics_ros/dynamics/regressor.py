@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torque regressor: inverse dynamics as a linear function of the inertial parameters.
-
-The gravity torques as a linear function of the inertial parameters, for identification from static poses.
-"""
+"""Regressors: torques as linear functions of inertial parameters, of the links and of a payload."""
 
 from __future__ import annotations
 
@@ -85,7 +82,7 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5 (Y_S pi = u); document 004, eq. (12).
+    Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
     if is_one_state(robot, q, dq, ddq):
         Y = np.zeros((robot.n, 10 * robot.n))
@@ -115,7 +112,7 @@ def payload_regressor(
     ------
     ArgumentError: an argument is not finite or not of shape (..., n), or the frame is not in the last link.
 
-    Reference: document 003, slides 5 and 20.
+    Reference: De Luca, Robotics 2, slides 5 and 20 (document 003).
     """
     robot.last_joint_frame(frame)
     index = robot.frame_index(frame)
@@ -135,13 +132,13 @@ def gravity_regressor(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Returns
     -------
-    (..., n, 10 n), columns as in `regressor`; those of the inertias are zero, gravity knows m and m c only.
+    (..., n, 10 n), columns as in `regressor`; those of the inertias are zero, since gravity acts on m and m c only.
 
     Raises
     ------
     ArgumentError: `q` is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 16 (the gravity terms identified separately).
+    Reference: De Luca, Robotics 2, slide 16, separate identification of gravity terms (document 003).
     """
     rest = np.zeros(robot.n)
     return regressor(robot, q, rest, rest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Minimum inertial parameters: the direct method of Gautier and Khalil 1990 (document 004)."""
+"""Minimum inertial parameters: the direct method of Gautier and Khalil 1988 (document 004)."""
 
 from panda_dynamics_ros.dynamics.regrouping.base_parameters import BaseParameters, base_parameters, parameter_symbols
 from panda_dynamics_ros.dynamics.regrouping.energy import inertial_transport

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Minimum inertial parameters by the direct method of Gautier and Khalil (document 004)."""
+"""Minimum inertial parameters by the direct method of Gautier and Khalil 1988 (document 004)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from panda_dynamics_ros.dynamics.regrouping.transfers import Transfers, effects_
 from panda_dynamics_ros.robot.description import RobotDescription
 
 SYMBOLS = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
-"""The entries of an inertial vector in document 004's symbols, eq. (3)."""
+"""The entries of an inertial vector in the symbols of Gautier and Khalil 1988, eq. (3)."""
 
 DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
 """Powers of length in an inertial vector."""
@@ -31,12 +31,12 @@ class BaseParameters:
 
     Attributes
     ----------
-    names: p symbols of document 004: "XXR6" where others are regrouped to XX6, "XY6" where none are.
+    names: p symbols of Gautier and Khalil: "XXR6" where others are regrouped to XX6, "XY6" where none are.
     values: (p,), kg, kg m or kg m^2: mapping @ robot.inertial_vector.
     mapping: (p, 10 n), constant, of the geometry alone. Regressor: Y = Y[..., columns] @ mapping.
     columns: p places in the inertial vector, ascending: Y_base = Y[..., columns], of full column rank.
     expressions: p closed forms, "XXR6 = XX6 - YY6". Lengths are in m.
-    without_effect: symbols of the parameters that no motion shows (step a).
+    without_effect: symbols of the parameters that no torque depends on (step a).
     """
 
     names: tuple[str, ...]
@@ -67,7 +67,8 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     ------
     ArgumentError: the tolerance is not a number in [0, 0.1].
 
-    Reference: document 004, section 8, steps a, b and c; eq. (20) as erratum 6 says, eq. (21) by eq. (22).
+    Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) as corrected in erratum 6,
+    eq. (21) by eq. (22).
     """
     tolerance = checks.number(tolerance, "tolerance", minimum=0.0, maximum=0.1)
     # The subspaces mix masses, lengths and squared lengths: in units of the arm's own, their scales are alike.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the energies of link j follow from those of link j - 1 (document 004, sections 4 and 7-1).
+"""How the energies of link j follow from those of link j - 1 (Gautier and Khalil 1988, sections 4 and 7-1).
 
 A link's energies are linear in its inertial vector: E = DE . pi and U = DU . pi, eqs. (10), (11). Twists are
-(v, w), linear part first, of the joint frame's origin along its axes. The matrices in the appendix of the scanned
-document have errors; everything here is derived from eqs. (6), (7), (8), and a test compares it with them.
+(v, w), linear part first, of the joint frame's origin along its axes. The matrices in the appendix of the scan
+(document 004) have errors; everything here is derived from eqs. (6), (7), (8), and a test compares it with them.
 
 lambda(q) and X(q) of eqs. (17), (18) are polynomials of degree 2 and 1 in q (a prismatic joint) or in cos q, sin q (a
 revolute one). Three or five positions therefore determine them: what holds at these positions holds at all.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps a, b and c of document 004: which inertial parameters have no effect, and which the link before can take over.
+"""Which inertial parameters have no effect, and which the link before can take over.
+
+These are steps a, b and c of Gautier and Khalil 1988, section 8 (document 004).
 
 Step a. A parameter has no effect where its DE is zero and its DU constant, eq. (13). The energies are functions of the
 state, but only linear relations between them matter, so the recursion (17), (18) is carried out on the subspaces that
@@ -23,7 +25,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.regrouping.energy import Joint, potential_energy_gradient
 
 M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
-"""Places in the inertial vector, by document 004's symbols."""
+"""Places in the inertial vector, by Gautier and Khalil's symbols."""
 
 # Step c: what may go besides step b, and in which order where there is a choice. ZZ of a link that turns and m of one
 # that slides always stay: they are the f of dq_j^2 in eq. (17).
@@ -55,7 +57,7 @@ class Effects:
 
 
 def effects_at_base(gravity: FloatArray) -> Effects:
-    """Link 0 stands still: DE^0 = 0, and DU^0 is constant (document 004, appendix, initialization)."""
+    """Link 0 stands still: DE^0 = 0, and DU^0 is constant (Gautier and Khalil 1988, appendix, initialization)."""
     strength = float(np.linalg.norm(gravity))
     DU = potential_energy_gradient(gravity / strength)[:, None] if strength else np.zeros((10, 0))
     return Effects(twists=np.zeros((6, 0)), energies=DU, changes=np.zeros((10, 0)))
