@@ -28,7 +28,9 @@ setup(
         "setuptools",
         "numpy",
         "scipy",
-        "numba",
+        # Private parts of both are used (test/kernels/test_numba_internals.py); these versions have been tested.
+        "numba>=0.61,<0.69",
+        "llvmlite>=0.44,<0.51",
         "PyYAML",
         "rich",
         "matplotlib",
