@@ -16,7 +16,11 @@ setup(
     name=NAME,
     version="0.1.0",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"], f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"]},
+    package_data={
+        NAME: ["py.typed"],
+        f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"],
+        f"{NAME}.recordings": ["example.csv.gz"],
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
