@@ -20,8 +20,8 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 USUAL = 2.0
-"""Chi-square, of four degrees of freedom, by which a payload may fit the disturbance and be chance: that is what nine of
-ten reach with the coloured residual alone. It is less than four since the filter has taken most for the payload."""
+"""Chi-square by which a payload may fit the disturbance by chance: nine of ten stay below it with the coloured residual
+alone. That is less than for four free parameters, since the filter has already fitted the payload."""
 LEARNING_PERIOD = 0.02
 """s: the arm's errors stay the same, so that they can be corrected at a lower rate than the payload."""
 
