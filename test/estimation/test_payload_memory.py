@@ -8,7 +8,7 @@ import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
 
 TOOL = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.003, 0.004, 0.003]))
@@ -58,6 +58,25 @@ def test_it_goes_on_as_if_nothing_had_been(tared: PayloadEstimator, panda: Robot
     # The one that stopped knew its disturbance, too: half a sigma of difference at most.
     assert abs(now[-1].mass - then[-1].mass) < 0.5 * then[-1].std[0]
     assert now[-1].std[0] < 1.5 * then[-1].std[0]
+
+
+def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda: RobotModel) -> None:
+    """With the arm's errors an interval goes on; without them it is the first one's, on an arm like any other."""
+    memory, restored = tared.memory, PayloadEstimator(panda)
+    restored.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
+    assert memory.arm is not None
+    assert restored.memory.arm is not None
+    for name in ("mean", "covariance", "noise_ratio"):
+        np.testing.assert_array_equal(getattr(restored.memory.arm, name), getattr(memory.arm, name))
+    np.testing.assert_array_equal(restored.joint_offsets, tared.joint_offsets)
+    assert restored.joint_offsets.any()
+    assert (restored.arm_errors.offset_std < PayloadEstimator(panda).arm_errors.offset_std).all()
+
+
+def test_the_memory_of_another_arm_is_refused(tared: PayloadEstimator) -> None:
+    memory, other = tared.memory, PayloadEstimator(load_robot("fr3"))
+    with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape"):
+        other.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
 
 
 def test_what_is_remembered_stays_as_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:

@@ -28,7 +28,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
 from panda_dynamics_ros.dynamics.regressor import regressor
-from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -47,8 +46,6 @@ OWN, EXTRA = len(TERMS), 3
 """Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
-PERIOD = 0.04
-"""s, of A: it changes with the motion, which is slow beside the filter's own period."""
 NEGLIGIBLE = 0.1
 """Torque, in standard deviations of the residual, that the directions left out make up at most."""
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
@@ -162,24 +159,17 @@ class ArmErrorRegression:
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
-        self._filters[:], self._stamp = 0.0, -math.inf
+        self._filters[:], self._started = 0.0, False
 
-    def follow(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> bool:
-        """Bring A up to the sample at `stamp` (s), if it is older than `PERIOD`; whether it was.
-
-        load: (n,), N m: filtered torque of what is carried.
-        """
-        dt = stamp - self._stamp
-        if dt < PERIOD - STAMP_RESOLUTION:
-            return False
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
+        """Bring A to a sample `dt` s after the last one; `load` (n,), N m: filtered torque of all that is carried."""
         momentum, bias = self._terms
         error_terms(
             self._table, self._tilted, self._friction, self._coulomb, self._directions, self._std, q, dq, momentum, bias
         )  # fmt: skip
-        filter_step(momentum, bias, self._pole, dt if math.isfinite(dt) else 0.0, *self._filters)
+        filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
-        self._stamp = stamp
-        return True
+        self._started = True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

@@ -11,7 +11,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors
-from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
+from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION, ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
@@ -19,9 +19,11 @@ from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-USUAL, HASTE = 9.0, 10.0
-"""A payload that fits the disturbance by a chi-square (of four degrees of freedom) of twice the usual makes the filter
-forget by `HASTE` faster."""
+USUAL = 2.0
+"""Chi-square by which a payload may fit the disturbance by chance: nine of ten stay below it with the coloured residual
+alone. That is less than for four free parameters, since the filter has already fitted the payload."""
+LEARNING_PERIOD = 0.02
+"""s: the arm's errors stay the same, so that they can be corrected at a lower rate than the payload."""
 
 
 class PayloadFilter:
@@ -59,12 +61,13 @@ class PayloadFilter:
         mean = np.zeros(PARAMETERS) if vector is None else vector
         P = self.prior_covariance if covariance is None else covariance
         self.state = GaussianState.prior(mean, P, self._noise.std, self.errors)
-        self._since_forgetting = 0.0
+        self._since_forgetting, self._changes = 0.0, False
         self.restart()
 
     def restart(self) -> None:
         """Start the columns of the arm's errors again, after a gap."""
         self._arm.restart()
+        self._stamp = self._learnt = -math.inf
 
     def predict(self, motion_time: float) -> None:
         """Let `motion_time` s of motion pass."""
@@ -75,7 +78,11 @@ class PayloadFilter:
 
     def follow_arm(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
         """Follow the arm to a sample; `load` (n,), N m, is the filtered torque of all that it carries."""
-        self._learns = self._arm.follow(stamp, q, dq, load)
+        self._arm.step(stamp - self._stamp, q, dq, load)
+        self._stamp = stamp
+        self._learns = stamp - self._learnt >= LEARNING_PERIOD - STAMP_RESOLUTION and not self._changes
+        if self._learns:
+            self._learnt = stamp
 
     def correct(self, Y: FloatArray, y: FloatArray, motion_time: float, clock: MotionClock) -> bool:
         """Correct the state, and leave in `step` what change detection needs; whether all numbers are finite.
@@ -103,20 +110,23 @@ class PayloadFilter:
         if motion_time <= 0.1:
             return
         d, self._since_forgetting = state.mean[self._disturbance], 0.0
-        keep = math.exp(-motion_time * (1.0 + self._haste(d)) / o.memory_s)
-        forget(state, keep, self.prior_covariance, self.errors, math.exp(-motion_time / o.arm_memory_s))
+        keep, keep_errors = (math.exp(-motion_time / memory) for memory in (o.memory_s, o.arm_memory_s))
+        forget(state, keep, self.prior_covariance, self.errors, keep_errors)
+        self._widen(d)
         self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
 
-    def _haste(self, disturbance: FloatArray) -> float:
-        """By how much faster than usual to forget: the disturbance (n,) may be a payload that comes on slowly.
+    def _widen(self, disturbance: FloatArray) -> None:
+        """Let the payload become less certain by the payload that the disturbance (n,) would be, if it looks like one.
 
-        The payload's interval then widens before the estimate lags behind.
+        What comes on slowly shows there first: its interval widens before the estimate lags far behind.
         """
         std = self._noise.std
         Y, d = self.step.Y[:, :MOMENTS] / std[:, None], disturbance / std
         moment = Y.T @ d
-        information = Y.T @ Y + np.diag(1.0 / np.diagonal(self.prior_covariance)[:MOMENTS])
-        return HASTE * max(0.0, float(moment @ np.linalg.solve(information, moment)) / USUAL - 1.0)
+        payload = np.linalg.solve(Y.T @ Y + np.diag(1.0 / np.diagonal(self.prior_covariance)[:MOMENTS]), moment)
+        excess = 1.0 - USUAL / max(float(moment @ payload), USUAL)
+        self.state.covariance[:MOMENTS, :MOMENTS] += excess * np.outer(payload, payload)
+        self._changes = excess > 0.0
 
     @property
     def arm_errors(self) -> ArmErrors:
