@@ -13,10 +13,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.answer import Table, answer
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.summary import floats
+from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 
 WELL_KNOWN = 0.1
 DESCRIPTION = """\
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-stribeck", action="store_true", help="friction without a Stribeck term")
     parser.add_argument("--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict, not to fit")
     parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
-    parser.add_argument("--urdf", type=Path, metavar="FILE", help="where <inertial> elements for a URDF go")
+    parser.add_argument("--urdf", type=Path, metavar="FILE", help="where the links with their inertia go, as URDF")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -95,7 +95,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "prior_torque_rms": floats(fit.prior_torque_rms),
         "cross_validated_rms": None if np.isnan(fit.cross_validated_rms).any() else floats(fit.cross_validated_rms),
         "tilt": floats(fit.tilt),
-        "trust": vars(fit.trust),
+        "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
         "base_parameters": [
             {"name": name, "value": float(value), "std": float(std)}
@@ -116,7 +116,7 @@ def _per_joint(rms: FloatArray) -> str:
 def _rows(fit: Identification) -> list[tuple[str, str]]:
     known = int((fit.relative_sigma < WELL_KNOWN).sum())
     return [
-        ("rows", f"{fit.samples}; {fit.outliers} samples were wild and are replaced"),
+        ("rows", f"{fit.samples}; {fit.outliers} outliers replaced"),
         ("condition number", f"{fit.condition_number:.1f}"),
         ("torque RMS, fitted", _per_joint(fit.torque_rms) + " N m"),
         ("held-out blocks", _per_joint(fit.cross_validated_rms) + " N m"),

@@ -13,9 +13,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric
+from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, six_from_symmetric
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.physical import require_physical
 
 
 def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
