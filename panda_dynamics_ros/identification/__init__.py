@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings of one's own arm to its model, and to motions worth recording."""
+"""Identification of an arm's model from recordings of its motion."""
 
 from panda_dynamics_ros.identification.procedure import identify
 from panda_dynamics_ros.identification.result import Identification, Validation, validate

@@ -49,7 +49,7 @@ def residual_model(residual: FloatArray, period: float, floor: FloatArray) -> Re
 
 
 def with_slow_part(residual: ResidualModel) -> ResidualModel:
-    """The residual with correlation times of at least `SLOW_PART_S`: what an estimator should expect."""
+    """The residual with correlation times of at least `SLOW_PART_S`, for an estimator."""
     return replace(residual, correlation_time=np.maximum(residual.correlation_time, SLOW_PART_S))
 
 
@@ -68,7 +68,7 @@ def _time_of_share(share: float) -> float:
 MARGIN_S = 0.9
 WINDOWS = 5
 FREE = 100.0
-"""A factor at which the prior decides only what the data leaves open."""
+"""A factor at which the prior fixes only the parameters that the data does not determine."""
 CANDIDATES = {
     "bodies": (0.3, 0.6, 1.0, 2.0, 4.0, FREE),
     "friction": (0.0, 0.3, 1.0, 2.0, 5.0, FREE),
@@ -88,7 +88,7 @@ class Fold:
 
 
 def folds_of(model: LinearModel, samples: MotionSamples, share: FloatArray, margin: float = MARGIN_S) -> list[Fold]:
-    """Overlapping windows of a third of the whole, each with what lies further away than `margin` s.
+    """Overlapping windows of a third of the whole, each with the rows that are further away than `margin` s.
 
     Empty where the recording is too short to leave anything for the fit.
     """

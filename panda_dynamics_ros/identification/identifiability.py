@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording can tell: the condition of the base regressor, and the parameters that it does not show."""
+"""Identifiability: the condition of the base regressor, and the parameters that a motion does not determine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from panda_dynamics_ros.identification.weighted_fit import NormalEquations
 from panda_dynamics_ros.model import RobotModel
 
 LEAST_SINGULAR_VALUE = 1e-3
-"""Of the regressor with columns of unit length: an error of the model of one per mille would be blown up to the size
-of the parameter itself."""
+"""Of the regressor with columns of unit length: below it, a model error of one per mille becomes an error as large as
+the parameter itself."""
 _INVOLVED = 0.3  # share of a parameter's axis in the directions that are not seen, from which on it is named
 
 
@@ -25,7 +25,7 @@ FIRST_SECOND_MOMENT = 4  # place among a link's ten inertial parameters
 
 
 class IdentifiabilityWarning(UserWarning):
-    """The recording does not show all parameters; the message names them and the motion that would."""
+    """The recording does not determine all parameters; the message names them and a motion that would."""
 
 
 def condition_number(gram: FloatArray) -> float:
@@ -77,7 +77,7 @@ def not_identified(equations: NormalEquations, base: BaseParameters, n: int) -> 
 
 
 def too_slow_for(prior: RobotModel, samples: MotionSamples, base: BaseParameters) -> tuple[str, ...]:
-    """Names of the second moments where the motion is so slow that none shows beside the residual; else none."""
+    """Names of the second moments if the motion is so slow that their torques are below the residual; else none."""
     state = samples.q, samples.dq, samples.ddq
     moving = prior.inverse_dynamics(*state) - prior.gravity_torques(samples.q)
     if (np.sqrt((moving**2).mean(axis=0)) > prior.residual.std).any():
@@ -94,7 +94,7 @@ def joints_of(names: Iterable[str]) -> list[int]:
 
 
 def advice(names: Iterable[str]) -> str:
-    """Which motion would show these parameters."""
+    """Which motion would determine these parameters."""
     listed = list(names)
     joints = joints_of(listed)
     moving = ", ".join(map(str, joints))

@@ -68,7 +68,7 @@ def identify(
     Parameters
     ----------
     data: recordings of exciting motion (`load_dataset`).
-    robot: the arm to start from, or its name or file: what the motion does not show stays as it is there.
+    robot: the arm to start from, or its name or file; parameters that the motion does not determine keep its values.
     prior_scale: factors on the prior's standard deviations; by default those that predict held-out blocks best.
     stribeck: whether Stribeck friction is tried, which is kept where it predicts held-out blocks better.
 
@@ -84,7 +84,7 @@ def identify(
 
     Warns
     -----
-    IdentifiabilityWarning: the motion does not show some parameters; the message names them.
+    IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
 
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
@@ -168,4 +168,4 @@ def _rms(residual: FloatArray) -> FloatArray:
 
 
 PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
-"""Least squares over base parameters and friction: the prior decides only what the data leaves open."""
+"""Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification has found, and how well it predicts recordings that it was not fitted to."""
+"""The result of an identification, and validation on recordings that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Identification:
     Attributes
     ----------
     robot: the identified arm with its friction, residual and the direction of gravity, to use at once.
-    prior: the arm it started from.
+    prior: the arm that the identification started from.
     base_names: p names of base parameters, as `robot.base_parameters()` of an upright arm has them.
     base_values, base_std: (p,), of the identified arm; kg, kg m or kg m^2.
     friction_names, friction_std: 4 n terms beside the prior's friction, and their standard deviations.
     torque_rms, prior_torque_rms: (n,), N m, of measured minus modelled torque on the fitted rows.
     cross_validated_rms: (n,), N m, on blocks that were held out; nan where the recording is too short for that.
-    cross_validated_time: (n,), s, correlation time of what was left there, by the variance of its means over 1 s.
+    cross_validated_time: (n,), s, correlation time of their residual, by the variance of its means over 1 s.
     condition_number: of the stacked base regressor.
-    not_identified: names of what the motion does not show; their values are the prior's.
+    not_identified: names of the parameters that the motion does not determine; they keep the prior's values.
     prior_scale: factors on the prior's standard deviations, by group of parameters, as cross-validation chose.
     samples, outliers: rows that were fitted, and recorded samples that were replaced.
     """

@@ -3,8 +3,8 @@
 
     tau = g(q) + offset,    g(q) = Y(q, 0, 0) pi
 
-Each pose is one row: the mean over the time in which nothing moves. What holds an arm beside gravity, stiction, differs
-from pose to pose, so that poses count as independent, with the prior's residual for their error.
+Each pose is one row: the mean over the time at rest. Stiction, which also holds the arm, differs from pose to
+pose: poses count as independent, with the prior's residual as their error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 STILL = 0.01  # rad/s
 SHORTEST_S, SETTLING_S = 0.4, 0.2
-"""s: how long an arm stands still in a pose at least, and what of it is left out at the beginning."""
+"""s: least time at rest in a pose, and the part of it that is left out at its beginning."""
 POSE_RATE_HZ = 5.0
 """A recording that is slower than this holds one row for each pose."""
 FOLDS = 8
@@ -61,7 +61,7 @@ def identify_gravity(
 
     Warns
     -----
-    IdentifiabilityWarning: the poses do not show all gravity parameters; the message names them.
+    IdentifiabilityWarning: the poses do not determine all gravity parameters; the message names them.
     """
     recordings = [data] if isinstance(data, JointDataset) else list(data)
     if not recordings:

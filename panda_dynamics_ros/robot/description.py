@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm is: a serial chain of joints, the bodies it carries, its friction and its limits."""
+"""Description of an arm: a serial chain of joints and links, with friction and limits."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
     """Write `robot` to a .yaml file, whole or not at all, and return the path.
 
-    Placements are written as matrices, numbers with all their digits: what comes back has the same bits.
+    Placements are written as matrices, numbers with all their digits: a robot that is read back has the same bits.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Panda on MuJoCo that is honest about friction, noise and model error."""
+"""A simulated Panda on MuJoCo, with friction, sensor noise and model error."""
 
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion
 from panda_dynamics_ros.motion.search import exciting_motion

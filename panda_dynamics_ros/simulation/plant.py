@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated Panda: MuJoCo moves it, and its sensors report what the real arm's would.
+"""The simulated Panda: MuJoCo integrates its motion, and its sensors have the errors of the real arm's.
 
 Between motor and link sits the torque sensor. On the motor's side are rotor inertia, gear friction and damping,
 which it does not see; on the link's side the rigid arm, its payload, link friction and pushes:
@@ -40,7 +40,7 @@ from panda_dynamics_ros.simulation.realism import Realism, Sensors
 ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
 MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
 MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m, with Dahl's hysteresis
-MAX_PAYLOAD = 10.0  # kg, over thrice what the arm is made for
+MAX_PAYLOAD = 10.0  # kg, more than three times the arm's rated payload
 
 
 class Measurement(NamedTuple):
@@ -162,7 +162,7 @@ class SimulatedPanda:
 
         Raises
         ------
-        ArgumentError: the payload is not physical, has no mass, or is far beyond what an arm carries.
+        ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
         """
         if not isinstance(payload, InertialParameters):
             raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the simulated arm departs from the estimator's model, and what its sensors make of the true state.
+"""How far the simulated arm departs from the estimator's model, and the errors of its sensors.
 
 Levels of torque noise are those of the public 1 kHz log of Gaz et al. (a real Panda): first differences over
 sqrt(2) of .097 .110 .096 .097 .051 .063 .039 N m, and a content above 20 Hz of .250 .347 .213 .339 .089 .105
@@ -55,7 +55,7 @@ class SensorLevels:
 
     @classmethod
     def ideal(cls) -> SensorLevels:
-        """Sensors that tell the truth."""
+        """Sensors without noise, lag or offset."""
         return cls((0.0,) * 7, (0.0,) * 7, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -99,8 +99,8 @@ class Realism:
 
     The torque that the model leaves unexplained has the RMS `residual * robot.residual.std` per joint, in
     two parts: `disturbance_share` of it (in std) is a coloured disturbance that no model explains, the rest
-    comes from wrong inertias, friction and offsets and repeats with the motion. One half is what the real log
-    shows: a model identified on the very motion leaves .128 .205 .141 .140 .070 .029 .046 N m of the published
+    comes from wrong inertias, friction and offsets and repeats with the motion. One half agrees with the real
+    log: a model identified on the very motion leaves .128 .205 .141 .140 .070 .029 .046 N m of the published
     model's .257 .576 .238 .293 .149 .096 .067, a median of 0.48. What such a model leaves is quicker than the whole:
     on held-out blocks of the real log it stays the same for a median of 0.2 s (`benchmarks/identification.py` prints
     that), where what the published model leaves does so for 0.4 to 0.9 s.
@@ -139,5 +139,5 @@ class Realism:
 
     @classmethod
     def ideal(cls) -> Realism:
-        """The model itself, without link-side friction, and sensors that tell the truth."""
+        """The model itself, without link-side friction, and sensors without noise, lag or offset."""
         return cls(residual=0.0, disturbance_share=0.0, link_friction=False, sensors=SensorLevels.ideal())
