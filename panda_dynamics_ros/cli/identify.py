@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.answer import Table, answer
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 

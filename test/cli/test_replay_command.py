@@ -7,7 +7,7 @@ import pytest
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, rosbags_library, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint_states
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {
@@ -81,7 +81,7 @@ def test_smooth_adds_the_payloads_of_the_whole_recording(recording, tmp_path, ca
 
 def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
     summary = replayed(recording, tmp_path, capsys, "--unloaded", "3.0", "--bag-format", "none")
-    assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("told", 0.0)]
+    assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("declared unloaded", 0.0)]
     assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
     assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
 
@@ -176,7 +176,7 @@ def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monk
     (tmp_path / "log.csv").write_text("\n".join([",".join(columns), *rows]))
     for name in ("rosbags", "rosbags.typesys", "rosbags.rosbag2"):
         monkeypatch.setitem(sys.modules, name, None)
-    rosbags_library.typestore.cache_clear()
+    rosbag2.typestore.cache_clear()
     assert main(["replay", str(tmp_path / "log.csv"), "--output", str(tmp_path / "out"), *options]) == code
     assert (tmp_path / "out" / "summary.json").is_file()
     error = capsys.readouterr().err
