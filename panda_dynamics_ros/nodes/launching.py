@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from launch import LaunchContext
 from launch.action import Action
 from launch.actions import DeclareLaunchArgument, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
+from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -59,7 +59,7 @@ SHARED = (
     argument("params_file", "Parameters of the nodes, YAML.", share("config", "parameters.yaml")),
     argument("use_sim_time", "Take time from /clock.", choices=SWITCH),
     argument("one_process", "Both nodes in one process, which takes less of the processor.", "false", SWITCH),
-    argument("respawn", "Start a node anew that has ended by itself; the payload goes on from where it was.", "true", SWITCH),
+    argument("respawn", "Start a node anew that has ended; the payload goes on from where it was.", "true", SWITCH),
     argument("rviz", "Open RViz with the package's layout.", "false", SWITCH),
     argument("launch_prefix", "Command before each node's own, such as chrt -f 20 for real-time priority."),
     argument("log_level", "What the nodes log.", "info", ["debug", "info", "warn", "error", "fatal"]),
