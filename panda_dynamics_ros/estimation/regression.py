@@ -185,3 +185,36 @@ class MomentumRegression:
         )  # fmt: skip
         self._age = 0.0 if starts else self._age + dt
         return self._second[:, :PARAMETERS], self._second[:, ARM]
+
+
+@compiled
+def low_pass_step(x, w, dt, first, previous, second, previous_first):
+    """One step of two first-order low-pass filters in series, in place. dt <= 0 starts them in steady state."""
+    a, b0, b1 = (0.0, 1.0, 0.0) if dt <= 0.0 else first_order_hold(w, dt)
+    for i in range(x.shape[0]):
+        first[i] = a * first[i] + b0 * x[i] + b1 * previous[i]
+        second[i] = a * second[i] + b0 * first[i] + b1 * previous_first[i]
+        previous[i] = x[i]
+        previous_first[i] = first[i]
+
+
+class TwoPoleFilter:
+    """A signal (n,) through the two low-pass filters of `MomentumRegression`.
+
+    Parameters
+    ----------
+    n: entries.
+    pole: rad/s.
+    """
+
+    def __init__(self, n: int, pole: float) -> None:
+        self._pole = pole
+        self._first, self._previous, self._second, self._previous_first = np.zeros((4, n))
+
+    def step(self, dt: float, x: FloatArray) -> FloatArray:
+        """The filtered signal (n,) after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
+        if dt <= 0.0:
+            for state in (self._first, self._previous, self._second, self._previous_first):
+                state[:] = 0.0
+        low_pass_step(x, self._pole, dt, self._first, self._previous, self._second, self._previous_first)
+        return self._second

@@ -81,7 +81,7 @@ def test_smooth_adds_the_payloads_of_the_whole_recording(recording, tmp_path, ca
 
 def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
     summary = replayed(recording, tmp_path, capsys, "--unloaded", "3.0", "--bag-format", "none")
-    assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("told", 0.0)]
+    assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("declared unloaded", 0.0)]
     assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
     assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
 

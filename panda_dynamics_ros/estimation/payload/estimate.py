@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the payload estimator says after a sample.
-
-Stretches of a recording in which the payload stays the same.
-"""
+"""The payload estimate after a sample, and the payload of a stretch of a recording."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class ChangeEvent:
     ----------
     stamp: s, when it was detected.
     kind: "pick", "release" or "contact" (a torque that no payload explains).
-    onset: s, when it happened, as far as the samples tell; long ago for what was there when they began.
+    onset: s, estimated time of the change; long ago for a payload that was there from the start.
     """
 
     stamp: float
@@ -45,14 +42,14 @@ class ChangeEvent:
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """The payload in the flange frame: a physically consistent body, and how far to trust it.
+    """The payload in the flange frame: a physically consistent body and its uncertainty.
 
     Attributes
     ----------
     stamp: s, the sample that it belongs to.
     vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
     covariance: (10, 10), of it.
-    identifiable: (10,) booleans: which of the ten the data has told more about than the prior.
+    identifiable: (10,) booleans: parameters that the data determines better than the prior does.
     status: in words, what the estimator is doing.
     event: a change detected at this very sample, or None.
     """
@@ -112,7 +109,7 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class PayloadMemory:
-    """What an estimator knows of the payload, before it is made a consistent body: enough to go on from there.
+    """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
 
     Attributes
     ----------
@@ -131,7 +128,7 @@ class PayloadMemory:
 
 
 SMOOTHED = "smoothed"
-UNLOADED = "told"
+UNLOADED = "declared unloaded"
 SHORT = "too little motion"
 STOOD_STILL = "stood still"
 
@@ -143,8 +140,8 @@ class PayloadSegment:
     Attributes
     ----------
     start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
-    motion_s: s in motion that were listened to.
-    estimate: the payload; its status is "smoothed", or says why little is known, or that it was told.
+    motion_s: s in motion that were used.
+    estimate: the payload; its status is "smoothed", or says why little is known, or that it was declared unloaded.
     """
 
     start: float
@@ -164,7 +161,7 @@ class SmoothedHistory:
 
     @classmethod
     def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
-        """Of the stamps (N,), s, of a recording."""
+        """At the stamps (N,), s, of a recording."""
         which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
         estimates = [segment.estimate for segment in segments]
         return cls(
