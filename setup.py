@@ -72,6 +72,7 @@ setup(
         "console_scripts": [
             f"dynamics = {NAME}.nodes.dynamics:main",
             f"payload_estimator = {NAME}.nodes.payload_estimator:main",
+            f"suite = {NAME}.nodes.suite:main",
             f"simulated_panda = {NAME}.nodes.simulated_panda:main",
             f"bag_player = {NAME}.nodes.bag_player:main",
             f"panda-dynamics = {NAME}.cli:main",

@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.nodes.parameters import fixed
+from panda_dynamics_ros.nodes.interface import fixed
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.samples.joint_mapping import JointMapping
 

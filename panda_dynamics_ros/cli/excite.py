@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.answer import answer
 from panda_dynamics_ros.cli.options import add_robot_option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.preprocessing import prepare
@@ -22,6 +21,7 @@ from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.motion.identification_motion import ExcitingMotion, find_exciting_motion, motion_condition
 from panda_dynamics_ros.motion.motion_file import write_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.reporting.console import answer
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 DESCRIPTION = """\

@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import add_end_effector_option, add_robot_option
-from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
+from panda_dynamics_ros.cli.options import (
+    add_end_effector_option,
+    add_robot_option,
+    add_view_options,
+    opened_view,
+    show_until_interrupted,
+)
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import (
     EstimatorOptions,
@@ -29,7 +34,7 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
-from panda_dynamics_ros.reporting.summary import floats, payload_entry, segment_entry, write_summary
+from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
@@ -96,9 +101,9 @@ def run(args: argparse.Namespace) -> int:
     with opened_view(args, robot, f"panda-dynamics replay: {Path(args.bag).name}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:
-            from panda_dynamics_ros.reporting.playback import play
+            from panda_dynamics_ros.reporting.web_view import play_replay
 
-            show_until_interrupted(view, lambda: play(data, result, view, args.rate))
+            show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
     return 0
 
 
@@ -111,9 +116,7 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = summarise(data, result)
-    if segments:
-        summary["segments"] = [segment_entry(segment) for segment in segments]
+    summary = _summary(data, result, segments)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
@@ -143,29 +146,20 @@ def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDatas
     return [("replayed", f"{share:3d} %  {time:6.1f} s"), *payload_rows(estimate)]
 
 
-def summarise(data: JointDataset, result: Replay) -> dict[str, Any]:
-    """The content of summary.json."""
-    return {
-        "samples": len(data.stamp),
-        "dropped": sum(data.rejected.values()),
-        "duration_s": float(data.duration_s),
-        "rate_hz": float(data.rate_hz),
-        "torque_residual_rms": floats(result.torque_residual_rms),
-        "payload": payload_entry(result.last),
-        "truth": None,
-        "events": [_event(event.stamp, f"detected_{event.kind}", result) for event in result.events],
-    }
-
-
-def _event(stamp: float, kind: str, result: Replay) -> dict[str, Any]:
-    """An event with the estimate two seconds later (or at the recording's end)."""
-    later = min(int(np.searchsorted(result.stamp, stamp + 2.0)), len(result.stamp) - 1)
-    return {
-        "stamp": float(stamp),
-        "kind": kind,
-        "mass_after_2s": float(result.mass[later]),
-        "com_after_2s": floats(result.com[later]),
-    }
+def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...]) -> dict[str, Any]:
+    return build_summary(
+        samples=len(data.stamp),
+        dropped=sum(data.rejected.values()),
+        duration_s=data.duration_s,
+        rate_hz=data.rate_hz,
+        torque_residual_rms=result.torque_residual_rms,
+        payload=result.last,
+        events=[(event.stamp, f"detected_{event.kind}") for event in result.events],
+        stamp=result.stamp,
+        mass=result.mass,
+        com=result.com,
+        segments=segments,
+    )
 
 
 def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
@@ -208,6 +202,7 @@ def _write_files(
         mass_std=result.mass_std,
         com=result.com,
         com_std=result.com_std,
+        com_is_known=result.com_is_known,
         events=tuple((event.stamp - data.stamp[0], f"detected {event.kind}") for event in result.events),
         smoothed=SmoothedHistory.at(data.stamp, segments) if segments else None,
     )

@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.progress import track
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.answer import answer
 from panda_dynamics_ros.cli.options import add_payload_com_option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.motion.motion_file import read_motion
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.reporting.console import answer
 from panda_dynamics_ros.robot import InertialParameters
 
 DESCRIPTION = """\

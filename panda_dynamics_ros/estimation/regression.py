@@ -113,6 +113,7 @@ class MomentumRegression:
     Attributes
     ----------
     pole: rad/s.
+    age: s, since the filters started; nan before the first sample.
     derivative, direct: (n, 11), inputs of the filters at the last sample.
     """
 
@@ -121,7 +122,7 @@ class MomentumRegression:
         self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle = np.zeros(
             (6, n, ARM + 1)
         )
-        self._age = math.nan
+        self.age = math.nan
 
     @property
     def settling_time(self) -> float:
@@ -131,7 +132,7 @@ class MomentumRegression:
     @property
     def settled(self) -> bool:
         """Whether the transient of the filters' start has died out."""
-        return self._age > self.settling_time
+        return self.age > self.settling_time
 
     @property
     def once_filtered(self) -> FloatArray:
@@ -169,7 +170,7 @@ class MomentumRegression:
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
-        self._age = math.nan
+        self.age = math.nan
         for state in (self._first, self._old_direct, self._second, self._old_middle):
             state[:] = 0.0
 
@@ -178,12 +179,12 @@ class MomentumRegression:
 
         The first sample starts the filters as if the arm had always been in its state, at its momentum.
         """
-        starts = math.isnan(self._age)
+        starts = math.isnan(self.age)
         filter_step(
             terms.momentum, terms.bias, self.pole, 0.0 if starts else dt,
             self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle,
         )  # fmt: skip
-        self._age = 0.0 if starts else self._age + dt
+        self.age = 0.0 if starts else self.age + dt
         return self._second[:, :PARAMETERS], self._second[:, ARM]
 
 

@@ -18,7 +18,8 @@ from panda_dynamics_ros.recordings.csv_file import CsvStream
 from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, STAMP_JUMP, JointMapping, resolve_joint_names
+from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
+from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"

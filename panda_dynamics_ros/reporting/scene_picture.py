@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
 from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.shapes import Colour, Label, Shape
+from panda_dynamics_ros.scene.primitives import Colour, Label, Primitive
 from panda_dynamics_ros.scene.tessellation import tessellate
 
 WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
@@ -39,7 +39,7 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None) -> Pa
     around: (N, 3), m, in base: points that camera and floor take in; by default those of the scene itself. Pictures
         of one motion fit together if they have the same.
     """
-    surfaces = [_surface(scene, shape) for shape in scene.shapes]
+    surfaces = [_surface(scene, primitive) for primitive in scene.primitives]
     solid = np.concatenate([triangles for triangles, _ in surfaces])
     extent = solid.reshape(-1, 3) if around is None else around
     camera = _camera(extent)
@@ -48,11 +48,17 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None) -> Pa
     colours = np.concatenate((floor_colours, *(_lit(corners, colour, camera) for corners, colour in surfaces)))
     figure = Figure(figsize=(WIDTH / 100.0, HEIGHT / 100.0), dpi=100)
     figure.figimage(render(camera, triangles, colours, SKY))
-    for shape in scene.shapes:
-        if isinstance(shape, Label):
-            x, y, _ = camera.project(scene.place(shape)[:3, 3])
+    for primitive in scene.primitives:
+        if isinstance(primitive, Label):
+            x, y, _ = camera.project(scene.place(primitive)[:3, 3])
             figure.text(
-                x / WIDTH, 1.0 - y / HEIGHT, shape.text, color=shape.colour, fontsize=15, ha="center", va="center"
+                x / WIDTH,
+                1.0 - y / HEIGHT,
+                primitive.text,
+                color=primitive.colour,
+                fontsize=15,
+                ha="center",
+                va="center",
             )
     figure.text(0.985, 0.02, f"cells of {CELL:g} m", color="#7a818c", fontsize=11, ha="right")
     figure.savefig(path)
@@ -61,13 +67,13 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None) -> Pa
 
 def scene_points(scene: Scene) -> FloatArray:
     """(N, 3), m, in base: the corners of all that the scene's picture draws."""
-    return np.concatenate([_surface(scene, shape)[0] for shape in scene.shapes]).reshape(-1, 3)
+    return np.concatenate([_surface(scene, primitive)[0] for primitive in scene.primitives]).reshape(-1, 3)
 
 
-def _surface(scene: Scene, shape: Shape) -> tuple[FloatArray, Colour]:
-    """Triangles (F, 3, 3) of a shape, m, in base, and its colour."""
-    mesh, T = tessellate(shape), scene.place(shape)
-    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], shape.colour
+def _surface(scene: Scene, primitive: Primitive) -> tuple[FloatArray, Colour]:
+    """Triangles (F, 3, 3) of a primitive, m, in base, and its colour."""
+    mesh, T = tessellate(primitive), scene.place(primitive)
+    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], primitive.colour
 
 
 def _camera(extent: FloatArray) -> Camera:

@@ -7,7 +7,7 @@ import pytest
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, rosbags_library, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint_states
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {
@@ -176,7 +176,7 @@ def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monk
     (tmp_path / "log.csv").write_text("\n".join([",".join(columns), *rows]))
     for name in ("rosbags", "rosbags.typesys", "rosbags.rosbag2"):
         monkeypatch.setitem(sys.modules, name, None)
-    rosbags_library.typestore.cache_clear()
+    rosbag2.typestore.cache_clear()
     assert main(["replay", str(tmp_path / "log.csv"), "--output", str(tmp_path / "out"), *options]) == code
     assert (tmp_path / "out" / "summary.json").is_file()
     error = capsys.readouterr().err

@@ -21,9 +21,9 @@ from panda_dynamics_ros.recordings.replay_bag import TOPICS, write_replay
 from panda_dynamics_ros.recordings.replay_markers import MARKER_ARRAY, SceneSerialiser
 from panda_dynamics_ros.samples.stamps import to_seconds
 from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.drawing import ADD, ARROW, CUBE, DELETE, SPHERE
+from panda_dynamics_ros.scene.markers import ADD, ARROW, CUBE, DELETE, SPHERE
 from panda_dynamics_ros.scene.payload import MOMENTS
-from panda_dynamics_ros.scene.shapes import Ellipsoid, Shape
+from panda_dynamics_ros.scene.primitives import Ellipsoid, Primitive
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
 NAMES = tuple(f"fer_joint{i + 1}" for i in range(7))
@@ -138,7 +138,7 @@ def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, res
     assert SPHERE in types
     assert (CUBE in types) is bool(estimate.identifiable[MOMENTS].all())
     words = [marker.text for marker in payload[-1].markers if marker.text]
-    assert words == [f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"]
+    assert words == [f"{estimate.mass:.2f} ± {1.96 * estimate.std[0]:.2f} kg"]
 
 
 def test_what_is_no_longer_shown_is_deleted() -> None:
@@ -146,8 +146,8 @@ def test_what_is_no_longer_shown_is_deleted() -> None:
     ball = Ellipsoid("payload/com", "flange", np.eye(4), (1.0, 0.0, 0.0, 1.0), np.full(3, 0.01))
     frames = {"flange": np.eye(4)}
 
-    def markers(time: int, *shapes: Shape) -> Any:
-        array: Any = TYPES.deserialize_cdr(serialiser.message(time, Scene(frames, shapes)), MARKER_ARRAY)
+    def markers(time: int, *primitives: Primitive) -> Any:
+        array: Any = TYPES.deserialize_cdr(serialiser.message(time, Scene(frames, primitives)), MARKER_ARRAY)
         return array.markers
 
     shown, gone, nothing = markers(START, ball), markers(START + 1), markers(START + 2)

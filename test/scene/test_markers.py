@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from panda_dynamics_ros.scene.marker_ids import MarkerIds
-from panda_dynamics_ros.scene.shapes import Ellipsoid, Shape
+from panda_dynamics_ros.scene.markers import MarkerIds
+from panda_dynamics_ros.scene.primitives import Ellipsoid, Primitive
 
 
-def ball(name: str) -> Shape:
+def ball(name: str) -> Primitive:
     return Ellipsoid(name, "base", np.eye(4), (1.0, 0.0, 0.0, 1.0), np.ones(3))
 
 

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-import rclpy
-from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import WrenchStamped
 
 import panda_dynamics_ros as pdr
-from nodes.probe import Probe
-from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.demo_monitor import DemoMonitor, Recording
-from panda_dynamics_ros.nodes.demo_report import CONTACT, ESTIMATE, INPUT, show
+from panda_dynamics_ros.demo.recording import CONTACT, INPUT, Recording, Status
+from panda_dynamics_ros.demo.report import show
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.recordings import JointStateSample
 from panda_dynamics_ros.reporting.web_view import WebView
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
@@ -26,17 +24,19 @@ Q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
 
 @pytest.fixture
 def recording() -> Recording:
-    """What a monitor has kept four seconds after the start, and one after the pick."""
+    """What a recorder has collected four seconds after the start, and one after the pick."""
     body = pdr.InertialParameters(1.02, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
     zeros, torques = np.zeros(8), np.ones(8)
+    covariance = np.diag([4e-4, *[1e-6] * 9])
     return Recording(
-        joint_states=[(100.0 + k, NAMES, np.array([0.02, *Q + 0.1 * k]), zeros, torques) for k in range(5)],
-        truth=[(100.0, pdr.InertialParameters.zero()), (103.0, body)],
-        payload=[(103.9, body)],
-        covariance=[np.diag([4e-4, *[1e-6] * 9])],
-        diagnostics={INPUT: ("1000 Hz", {}), ESTIMATE: ("estimating", {"identifiable": "1" * 10})},
-        changes=[(103.05, "pick")],
-        contacts={102.5: "5"},
+        joint_states=tuple(
+            JointStateSample(100.0 + k, NAMES, np.array([0.02, *Q + 0.1 * k]), zeros, torques) for k in range(5)
+        ),
+        truth=((100.0, pdr.InertialParameters.zero()), (103.0, body)),
+        estimates=(PayloadEstimate(103.9, body.vector, covariance, np.ones(10, dtype=bool), "estimating"),),
+        diagnostics={INPUT: Status("1000 Hz")},
+        changes=((103.05, "pick"),),
+        contacts=((102.5, "5"),),
     )
 
 
@@ -55,8 +55,12 @@ def test_the_latest_of_the_topics_is_shown(recording: Recording, panda: pdr.Robo
 @pytest.mark.parametrize("until", ["", "104.200000"])
 def test_a_wrench_is_shown_while_a_contact_lasts(until: str, recording: Recording, panda: pdr.RobotModel) -> None:
     """As in RViz: at other times it is what the model does not explain."""
-    recording.wrench = np.array([0.0, 25.0, 0.0, 0.0, 0.0, 0.0])
-    recording.diagnostics[CONTACT] = ("", {"link": "6", "since": "103.900000", "until": until})
+    contact = Status("", {"link": "6", "since": "103.900000", "until": until})
+    recording = replace(
+        recording,
+        wrench=np.array([0.0, 25.0, 0.0, 0.0, 0.0, 0.0]),
+        diagnostics={**recording.diagnostics, CONTACT: contact},
+    )
     with WebView(panda, "demo", 18430) as view:
         show(recording, view)
         nodes = view._server.scene._handle_from_node_name
@@ -68,28 +72,6 @@ def test_a_wrench_is_shown_while_a_contact_lasts(until: str, recording: Recordin
 
 
 def test_nothing_is_shown_before_the_first_estimate(recording: Recording, panda: pdr.RobotModel) -> None:
-    recording.covariance.clear()
     with WebView(panda, "demo", 18430) as view:
-        show(recording, view)
+        show(replace(recording, estimates=()), view)
         assert "/flange" not in view._server.scene._handle_from_node_name
-
-
-def test_the_monitor_keeps_wrench_and_contacts(probe: Probe) -> None:
-    monitor = DemoMonitor(with_wrench=True)
-    publisher = probe.publisher(WrenchStamped, "/panda_dynamics/contact_wrench")
-    wrench = np.array([1.0, -2.0, 3.0, -0.4, 0.5, -0.6])
-    message = conversions.wrench_message(Time(), "panda_link0", wrench)
-
-    def heard() -> bool:
-        publisher.publish(message)
-        rclpy.spin_once(monitor, timeout_sec=0.0)
-        return monitor.recording.wrench is not None
-
-    probe.until(heard, "the monitor to hear a wrench")
-    np.testing.assert_array_equal(monitor.recording.wrench, wrench)
-    for link in ("", "5", "6"):  # none, then one that moves on
-        values: dict[str, object] = {"link": link, "since": "103.5" if link else "", "until": ""}
-        status = conversions.status_message(DiagnosticStatus.OK, CONTACT, "", values)
-        monitor._on_diagnostics(DiagnosticArray(status=[status]))
-    assert monitor.recording.contacts == {103.5: "6"}
-    monitor.destroy_node()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few solid shapes that a scene is made of. Each knows its place in one of the arm's frames, and its colour."""
+"""The primitives that a scene is made of: solids and labels, each with its pose in one of the arm's frames."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each in
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
-    """What all shapes have.
+class Primitive:
+    """Base class: name, pose and colour.
 
     Attributes
     ----------
     name: "layer/item", distinct within a scene; a layer can be hidden as a whole.
     frame: one of the robot's frames.
-    T: (4, 4), T_frame_shape.
+    T: (4, 4), T_frame_primitive.
     colour: red, green, blue, opacity.
     """
 
@@ -37,21 +37,21 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid(Shape):
-    """Semi-axes (3,), m, along the shape's axes."""
+class Ellipsoid(Primitive):
+    """Semi-axes (3,), m, along the primitive's axes."""
 
     semi_axes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Shape):
-    """Edges (3,), m, along the shape's axes, about its origin."""
+class Box(Primitive):
+    """Edges (3,), m, along the primitive's axes, about its origin."""
 
     edges: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Cylinder(Shape):
+class Cylinder(Primitive):
     """Radius and length, m; the axis is z, the origin in the middle."""
 
     radius: float
@@ -59,7 +59,7 @@ class Cylinder(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule(Shape):
+class Capsule(Primitive):
     """A cylinder along z with half spheres on its ends; `length`, m, is that of the cylinder."""
 
     radius: float
@@ -67,7 +67,7 @@ class Capsule(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class Arrow(Shape):
+class Arrow(Primitive):
     """From the origin along z; `length` from tail to tip, `radius` of the shaft, m."""
 
     length: float
@@ -85,7 +85,7 @@ class Arrow(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class Arc(Shape):
+class Arc(Primitive):
     """A bent rod of thickness `2 radius` on the circle of `bend_radius` about z, from x on by `angle`, rad."""
 
     bend_radius: float
@@ -99,7 +99,7 @@ class Arc(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class Label(Shape):
+class Label(Primitive):
     """Text that faces the viewer, centred on the origin; `height` of a capital letter, m."""
 
     text: str

@@ -14,9 +14,18 @@ from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
-from panda_dynamics_ros.nodes.joint_state_decoder import HEADER, KINDS, MALFORMED, DecodedJointState, JointStateDecoder
+from panda_dynamics_ros.nodes.encoded_messages import (
+    HEADER,
+    KINDS,
+    MALFORMED,
+    DecodedJointState,
+    EncodedMessage,
+    JointStateDecoder,
+)
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, last_place, marks
 
+# Text of the bytes by which the place of an encoded message's stamp is found.
+STAMP_TEXT = STAMP_MARK.tobytes().decode()
 STAMP = Time(sec=1_700_000_000, nanosec=123_456_789)
 NAMES = tuple(f"panda_joint{k}" for k in range(1, 8))
 FRAME = "panda_link8"
@@ -39,6 +48,25 @@ def test_an_encoded_message_says_what_its_stamp_and_numbers_say(kind: str) -> No
         stamp = Time(sec=STAMP.sec + seed, nanosec=seed)
         wanted = make(stamp, numbers)
         assert deserialize_message(encoded.at(stamp, numbers), type(wanted)) == wanted
+
+
+@pytest.mark.parametrize("text", [STAMP_TEXT, f"{STAMP_TEXT}panda_", f"x{STAMP_TEXT * 3}"])
+def test_text_may_hold_the_bytes_that_mark_a_place(text: str) -> None:
+    """A frame or a joint may be called anything: the stamp stays where it is."""
+    names = [f"{text}joint{k}" for k in range(7)]
+    numbers = np.arange(7.0)
+    for make in (
+        lambda stamp, numbers: conversions.torque_message(stamp, names, numbers),
+        lambda stamp, numbers: conversions.pose_message(stamp, text, numbers),
+    ):
+        message = deserialize_message(EncodedMessage(make, 7).at(STAMP, numbers), type(make(STAMP, numbers)))
+        assert message == make(STAMP, numbers)
+
+
+def test_the_last_numbers_of_a_message_are_its_own() -> None:
+    """Bytes of the mark in front of the numbers, as a count or a name may happen to be."""
+    encoded = marks(7).tobytes() + bytes(8) + marks(7).tobytes()
+    assert last_place(marks(7), encoded) == 64
 
 
 def test_a_transposed_array_is_written_in_its_own_order() -> None:
@@ -76,7 +104,7 @@ def shortcuts(decoder: JointStateDecoder, message: JointState) -> bool:
 
 
 @pytest.mark.parametrize("count", range(1, 10))
-@pytest.mark.parametrize("frame", ["", "a", "base", "panda_link0"])
+@pytest.mark.parametrize("frame", ["", "a", "base", "panda_link0", STAMP_TEXT, "\1" * 9])
 def test_a_stream_is_decoded_as_rclpy_does_it(count: int, frame: str) -> None:
     """Whatever lengths of text and rows move the numbers to."""
     decoder, names = JointStateDecoder(), tuple(f"j{'x' * k}{k}" for k in range(count))

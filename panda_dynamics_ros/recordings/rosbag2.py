@@ -1,17 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is taken from the `rosbags` library, imported when first needed: start-up does not pay for it."""
+"""What reading and writing rosbag2 have in common: the `rosbags` library, topics, and what a storage file offers.
+
+The library is imported when it is first needed, so that the package starts, and reads CSV files, without it.
+"""
 
 from __future__ import annotations
 
 import importlib
 import struct
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from panda_dynamics_ros.errors import MissingDependencyError
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+class Topic(NamedTuple):
+    """A topic of a recording."""
+
+    name: str
+    type: str
+    messages: int
+
+
+class BagFile(Protocol):
+    """One file of a recording.
+
+    `topics` have the number of messages that can be read; `damage` says why reading stopped early, and is empty
+    while nothing was found wrong.
+    """
+
+    path: Path
+    topics: list[Topic]
+    damage: str
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """(receive time in ns, serialised message) of a topic."""
 
 
 def module(name: str) -> ModuleType:
