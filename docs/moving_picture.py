@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from panda_dynamics_ros import JointDataset, load_dataset, load_robot
+from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
 from panda_dynamics_ros.scene import ArmScene
@@ -35,17 +36,18 @@ def known_at(result: Replay, sample: int) -> int:
 
 
 def mass_picture(result: Replay, truth: np.ndarray, sample: int) -> Image.Image:
-    """The estimated mass up to a sample with its two-sigma band, and what the arm truly carries."""
+    """The estimated mass up to a sample with its 95 % interval, and what the arm truly carries."""
     time = result.stamp - result.stamp[0]
     figure = Figure(figsize=(4.0, HEIGHT / 100.0), dpi=100, layout="constrained")
     axes = figure.subplots()
     known = slice(0, sample + 1, 10)
-    mass, band = result.mass[known], 2.0 * result.mass_std[known]
+    mass, band = result.mass[known], NORMAL_95 * result.mass_std[known]
     axes.fill_between(time[known], mass - band, mass + band, color=BLUE, alpha=0.18, linewidth=0)
     axes.plot(time[known], truth[known], color=RED, linewidth=1.2, linestyle="--", label="carried")
-    axes.plot(time[known], mass, color=BLUE, linewidth=1.8, label="estimated, ± 2 σ")
+    axes.plot(time[known], mass, color=BLUE, linewidth=1.8, label="estimated, with 95 % interval")
     axes.set(xlim=(0.0, time[-1]), ylim=(-0.3, 1.4 * truth.max()), xlabel="time (s)", ylabel="payload mass (kg)")
-    axes.set_title(f"{result.mass[sample]:.2f} ± {2.0 * result.mass_std[sample]:.2f} kg", fontsize=15, color=BLUE)
+    margin = NORMAL_95 * result.mass_std[sample]
+    axes.set_title(f"{result.mass[sample]:.2f} ± {margin:.2f} kg (95 %)", fontsize=15, color=BLUE)
     axes.legend(loc="upper left", fontsize=9)
     axes.grid(alpha=0.25)
     picture = io.BytesIO()
