@@ -33,6 +33,7 @@ NAME = "panda_dynamics_ros"
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("README.md", "docs/install.md", "docs/quickstart.md", "docs/commands.md", "docs/connect.md")
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
+SETUP = (ROOT / "setup.py").read_text(encoding="utf-8")
 TOPICS = (ROOT / "docs" / "topics.md").read_text(encoding="utf-8")  # test_topics_page.py compares it with the nodes
 PROGRAMS = re.compile(r"(make|panda-dynamics|ros2|colcon|rosdep|pip|python3?) .+")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -163,7 +164,9 @@ def check_pip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> No
     if extras := re.fullmatch(r"\.\[(.*)\]", arguments[-1]):
         assert set(extras[1].split(",")) <= set(importlib.metadata.metadata(NAME).get_all("Provides-Extra") or [])
         return
-    names = [word for word in arguments if not word.startswith("-")]
+    wanted = [word for word in arguments if not word.startswith("-")]
+    assert [word for word in wanted if re.search("[<>=]", word) and f'"{word}"' not in SETUP] == []
+    names = [re.split("[<>=]", word)[0] for word in wanted]
     for name in names:
         pytest.importorskip(name, reason=f"pip would have to fetch {name}")
     if importlib.util.find_spec("pip") is None:
