@@ -131,6 +131,11 @@ class PayloadEstimator:
         return self._filter.arm_errors
 
     @property
+    def raw_mass(self) -> float:
+        """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
+        return float(self._filter.state.mean[0])
+
+    @property
     def joint_offsets(self) -> FloatArray:
         """Constant torques (n,), N m, that the joints' sensors add, as learnt so far."""
         return self._filter.arm_errors.offset
