@@ -13,7 +13,7 @@ DEMO_ARGS ?=
 # choose a ROS domain of their own.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults docs clean
+.PHONY: help demo test lint bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
 
 help:
 	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
@@ -21,6 +21,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   time here beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-unfamiliar   payloads on arms that the model does not fit (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact   how soon contacts are detected, false alarms, links named (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-1khz   both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
 	@echo "make bench-faults   both nodes under faults for minutes, and what the diagnostics say of each"
@@ -61,6 +62,9 @@ bench: $(VENV)/.test
 
 bench-payload: $(VENV)/.test
 	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)
+
+bench-unfamiliar: $(VENV)/.test
+	$(BIN)/python -m benchmarks.unfamiliar $(BENCH_ARGS)
 
 bench-contact: $(VENV)/.test
 	$(BIN)/python -m benchmarks.contact $(BENCH_ARGS)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
@@ -110,7 +112,7 @@ def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared: PayloadEstimato
 )
 def test_what_is_no_memory_is_refused_and_harms_nothing(name: str, value: ArrayLike, tared: PayloadEstimator) -> None:
     before = tared.estimate
-    arguments: dict[str, ArrayLike] = {"vector": np.zeros(10), "covariance": np.eye(10), "tare": np.zeros(10)}
+    arguments: dict[str, Any] = {"vector": np.zeros(10), "covariance": np.eye(10), "tare": np.zeros(10)}
     with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):
         tared.restore(**{**arguments, name: value})
     assert tared.estimate is before
