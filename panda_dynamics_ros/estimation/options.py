@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that are positive numbers with defaults, given as keyword arguments.
-
-Options of the payload estimator.
-"""
+"""Options of the estimators: positive numbers with defaults, given as keyword arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ Options = TypeVar("Options", bound="PositiveOptions")
 
 @dataclass(frozen=True)
 class PositiveOptions:
-    """What frozen dataclasses of positive numbers derive from; `MAY_BE_ZERO` names their fields that zero suits, too.
+    """Base class of frozen dataclasses of positive numbers; fields named in `MAY_BE_ZERO` may be zero, too.
 
     Raises
     ------
@@ -42,7 +39,7 @@ class PositiveOptions:
 
         Raises
         ------
-        ArgumentError: one of them is unknown, or its value is no good.
+        ArgumentError: one of them is unknown, or its value is not a positive number.
         """
         known = [field.name for field in fields(cls)]
         unknown = sorted(set(options) - set(known))
@@ -57,19 +54,20 @@ class EstimatorOptions(PositiveOptions):
 
     Attributes
     ----------
-    mass_std: kg, how heavy payloads are, at one sigma about none (the Panda carries 3 kg).
-    com_std: m, how far from the flange their centre of mass is; its product with the mass bounds m c.
-    inertia_std: kg m^2, of each entry of the inertia about the flange origin.
-    max_mass: kg, more than which the arm does not carry: a torque that asks for more is no payload's.
-    known_mass: kg, of whatever is carried, where somebody has weighed it; 0: unknown.
+    mass_std: kg, prior standard deviation of the mass, whose prior mean is zero (the Panda carries 3 kg).
+    com_std: m, distance of the centre of mass from the flange at one sigma; mass_std com_std is the prior of m c.
+    inertia_std: kg m^2, prior standard deviation of each entry of the inertia about the flange origin.
+    max_mass: kg, the heaviest payload; a larger torque has another cause.
+    known_mass: kg, mass of the payload where it has been weighed; 0: unknown.
     bandwidth_hz: pole of the two low-pass filters.
-    update_period_s: the filter takes in a sample each such period (samples in between are only filtered).
+    update_period_s: of the Kalman filter; samples in between pass the low-pass filters only.
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
     arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.
     white_noise_ratio: white noise of the filtered torque, as a share of the residual's standard deviation.
-    slow_speed: rad/s, speed of a joint below which its friction is anybody's guess: there, and until the filters
-        have passed it on, its torque counts with the whole residual's standard deviation as white noise.
-    still_speed, moving_speed: rad/s, norm of dq below which the arm stands still, above which it fully moves.
+    slow_speed: rad/s, speed of a joint below which its friction is unknown: there, and until the filters have passed it
+        on, white noise of the whole residual's standard deviation is assumed for its torque.
+    still_speed, moving_speed: rad/s, norm of dq below which the arm is at rest, and above which all time counts as
+        motion.
     max_gap_s: a longer silence restarts the filters.
 
     Raises
@@ -96,11 +94,11 @@ class EstimatorOptions(PositiveOptions):
 
     @cached_property
     def prior_std(self) -> FloatArray:
-        """Standard deviations (10,) of the inertial vector about the flange origin, before any data; its mean is 0."""
+        """Prior standard deviations (10,) of the inertial vector about the flange origin; the prior mean is zero."""
         m = self.mass_std
         return checks.read_only(np.array([m, *[m * self.com_std] * 3, *[self.inertia_std] * 6]))
 
     @cached_property
     def identified_variance(self) -> FloatArray:
-        """Variances (10,) below which the data has told nine tenths of what is known: deviations of a third."""
+        """Variances (10,) below which a parameter is identifiable: a ninth of the prior's."""
         return checks.read_only((self.prior_std / 3.0) ** 2)

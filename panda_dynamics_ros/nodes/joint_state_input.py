@@ -16,22 +16,17 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.nodes import conversions, parameters
-from panda_dynamics_ros.nodes.joint_state_decoder import JointStateDecoder
-from panda_dynamics_ros.nodes.topics import INPUT_QOS, subscribe
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
+from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, subscribe
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot import RobotDescription, library_names
 from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
-from panda_dynamics_ros.samples.stream_monitor import StreamMonitor
+from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
 Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
-
-
-def diagnostic_name(node: Node) -> str:
-    """The node's name in /diagnostics, which all namespaces share."""
-    return str(node.get_fully_qualified_name()).lstrip("/")
 
 
 def doubt_about(robot: RobotDescription, joint_names: Sequence[str]) -> str:
@@ -51,9 +46,9 @@ class JointStateInput:
     """
 
     def __init__(self, node: Node, handle: Handler) -> None:
-        self._node, self._handle = node, handle
+        self._node, self.handle = node, handle
         self.robot = self._declare_robot()
-        self._stale_timeout = parameters.in_range(
+        self._stale_timeout = in_range(
             node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
         )
         self.monitor = StreamMonitor()
@@ -69,27 +64,25 @@ class JointStateInput:
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
-        source = parameters.fixed(
-            node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file."
-        )
-        end_effector = parameters.fixed(
+        source = fixed(node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file.")
+        end_effector = fixed(
             node, "end_effector", "none", "What is mounted for good, and no payload: none, hand, or a YAML file's path."
         )
-        self._arm_prefix = parameters.fixed(
+        self._arm_prefix = fixed(
             node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
         )
-        self._wanted = parameters.fixed(
+        self._wanted = fixed(
             node, "joint_names", [""], "The arm's joint names from base to flange; empty: found by the robot's scheme."
         )
-        F_T_EE = parameters.fixed(
+        F_T_EE = fixed(
             node,
             "F_T_EE",
             IDENTITY,
             "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); "
             "identity: end_effector's.",
         )
-        self._base_frame = parameters.fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
-        self._flange_frame = parameters.fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")
+        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
+        self._flange_frame = fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")
         robot = load_robot(source, end_effector=end_effector)
         return robot if list(F_T_EE) == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
@@ -105,7 +98,7 @@ class JointStateInput:
 
     def _on_message(self, encoded: bytes) -> None:
         self._last_arrival = self._node.get_clock().now()
-        if self._last_arrival.nanoseconds == 0:  # timers stand still, so that diagnostics could not say it
+        if self._last_arrival.nanoseconds == 0:  # timers stand still: no diagnostics would come
             self._node.get_logger().warning(
                 "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
                 throttle_duration_sec=5.0,
@@ -116,7 +109,7 @@ class JointStateInput:
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             stamp = conversions.seconds(header_stamp)
             self.monitor.accept(stamp)
-            self._handle(header_stamp, stamp, q, dq, tau)
+            self.handle(header_stamp, stamp, q, dq, tau)
         except PandaDynamicsError as error:
             self.monitor.reject(getattr(error, "reason", type(error).__name__), str(error))
             self._unreported += 1
@@ -131,7 +124,7 @@ class JointStateInput:
         return self._mapping
 
     def _on_parameters(self, changed: list[Parameter]) -> None:
-        """Take over what was changed, once all of it was accepted."""
+        """Apply changed parameters, once all of them were accepted."""
         for parameter in changed:
             if parameter.name == "stale_timeout_s":
                 self._stale_timeout = parameter.value

@@ -8,7 +8,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import rclpy
@@ -71,11 +71,13 @@ def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
 
 
 def run_node(
-    factory: Callable[[], Node], args: list[str] | None = None, prepare: Callable[[], None] | None = None
+    factory: Callable[[], Node | Sequence[Node]],
+    args: list[str] | None = None,
+    prepare: Callable[[], None] | None = None,
 ) -> int:
-    """Spin the node that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
+    """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
 
-    `prepare` is called first, while nobody knows of the node: it may compile for longer than launch waits before it
+    `prepare` is called first, before the node exists: it may compile for longer than launch waits before it
     kills, and be stopped at any time. A node with an attribute `done` ends by itself once that is true.
     """
     stop = StopOnSignal()
@@ -84,17 +86,21 @@ def run_node(
             prepare()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = factory()
+        made = factory()
+        nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()
-        executor.add_node(node)
+        for node in nodes:
+            executor.add_node(node)
         # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
-        node.get_logger().info("ready")
+        for node in nodes:
+            node.get_logger().info("ready")
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
         gc.collect()
         gc.freeze()
-        spin(executor, lambda: stop.stopped or getattr(node, "done", False))
-        executor.remove_node(node)
-        node.destroy_node()
+        spin(executor, lambda: stop.stopped or any(getattr(node, "done", False) for node in nodes))
+        for node in nodes:
+            executor.remove_node(node)
+            node.destroy_node()
     except (PandaDynamicsError, ParameterException) as error:
         return _fail(error)
     except RuntimeError as error:

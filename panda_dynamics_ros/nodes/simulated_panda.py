@@ -14,9 +14,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.nodes import conversions, parameters
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.nodes.topics import LATCHED, publisher
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import SimulatedPanda
 
@@ -38,7 +38,6 @@ class SimulatedPandaNode(Node):
 
     def __init__(self) -> None:
         super().__init__("simulated_panda")
-        fixed = parameters.fixed
         robot = load_robot(fixed(self, "robot", "panda", "Parameter set that the plant deviates from."))
         seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)
         mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.", 1e-3, 10.0)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
 from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.shapes import Colour, Label, Shape
+from panda_dynamics_ros.scene.primitives import Colour, Label, Primitive
 from panda_dynamics_ros.scene.tessellation import tessellate
 
 WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
@@ -33,7 +33,7 @@ AROUND_FLOOR = 0.45  # m of floor about what stands above it
 
 def draw_scene(scene: Scene, path: Path) -> Path:
     """Write a scene as PNG into `path`, over a floor in cells of 20 cm, with the shadows of a lamp above."""
-    surfaces = [_surface(scene, shape) for shape in scene.shapes]
+    surfaces = [_surface(scene, primitive) for primitive in scene.primitives]
     solid = np.concatenate([triangles for triangles, _ in surfaces])
     camera = _camera(solid)
     floor, floor_colours = _floor(solid)
@@ -41,21 +41,27 @@ def draw_scene(scene: Scene, path: Path) -> Path:
     colours = np.concatenate((floor_colours, *(_lit(corners, colour, camera) for corners, colour in surfaces)))
     figure = Figure(figsize=(WIDTH / 100.0, HEIGHT / 100.0), dpi=100)
     figure.figimage(render(camera, triangles, colours, SKY))
-    for shape in scene.shapes:
-        if isinstance(shape, Label):
-            x, y, _ = camera.project(scene.place(shape)[:3, 3])
+    for primitive in scene.primitives:
+        if isinstance(primitive, Label):
+            x, y, _ = camera.project(scene.place(primitive)[:3, 3])
             figure.text(
-                x / WIDTH, 1.0 - y / HEIGHT, shape.text, color=shape.colour, fontsize=15, ha="center", va="center"
+                x / WIDTH,
+                1.0 - y / HEIGHT,
+                primitive.text,
+                color=primitive.colour,
+                fontsize=15,
+                ha="center",
+                va="center",
             )
     figure.text(0.985, 0.02, f"cells of {CELL:g} m", color="#7a818c", fontsize=11, ha="right")
     figure.savefig(path)
     return path
 
 
-def _surface(scene: Scene, shape: Shape) -> tuple[FloatArray, Colour]:
-    """Triangles (F, 3, 3) of a shape, m, in base, and its colour."""
-    mesh, T = tessellate(shape), scene.place(shape)
-    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], shape.colour
+def _surface(scene: Scene, primitive: Primitive) -> tuple[FloatArray, Colour]:
+    """Triangles (F, 3, 3) of a primitive, m, in base, and its colour."""
+    mesh, T = tessellate(primitive), scene.place(primitive)
+    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], primitive.colour
 
 
 def _camera(solid: FloatArray) -> Camera:

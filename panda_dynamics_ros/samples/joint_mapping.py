@@ -28,8 +28,6 @@ _ABSENT = dict(zip(FIELDS, (NO_POSITION, NO_VELOCITY, NO_EFFORT), strict=True))
 # rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
 # it may overflow further on.
 _LARGEST = np.array([[1e3], [1e3], [1e5]])
-STAMP_JUMP = 1.0
-"""s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
 _NUMBERED = re.compile(r"(?P<stem>.*joint)(?P<number>[1-9]\d*)")
 
 

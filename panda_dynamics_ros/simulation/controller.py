@@ -7,7 +7,7 @@ clipped to the joints' effort limits. Like the real controller it knows neither 
 
 from __future__ import annotations
 
-from panda_dynamics_ros.dynamics.newton_euler import torques_of_one
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.kernels.vectors import compiled
 
 STIFFNESS = 40.0**2  # 1/s^2: errors decay at 40 rad/s, critically damped
@@ -20,6 +20,6 @@ def computed_torque(table, armature, effort, q, dq, reference, command, u):
     for i in range(q.shape[0]):
         correction = STIFFNESS * (reference[0, i] - q[i]) + DAMPING * (reference[1, i] - dq[i])
         command[i] = reference[2, i] + correction
-    torques_of_one(table, 1.0, q, dq, command, u)
+    newton_euler_of_one(table, 1.0, q, dq, command, u)
     for i in range(q.shape[0]):
         u[i] = min(max(u[i] + armature[i] * command[i], -effort[i]), effort[i])

@@ -78,7 +78,7 @@ def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(panda, motion, car
     assert plain.mass == pytest.approx(1.3, abs=0.05)
     # The model is trusted like MODEL_ERROR_TIME = 4 s of data, beside 5 s without a payload: about 4 of 9 parts stay.
     assert abs(tared.mass - 1.0) < 0.6 * 0.3
-    assert [segments[k].estimate.status for k in (0, 2)] == ["told", "told"]
+    assert [segments[k].estimate.status for k in (0, 2)] == ["declared unloaded", "declared unloaded"]
     assert segments[0].estimate.mass == 0.0
     assert tared.std[0] < plain.std[0]
 

@@ -48,8 +48,8 @@ def sample(milliseconds: int, names: Sequence[str] = ARM, effort: bool = True) -
 
 def said_of(node: DynamicsNode, messages: Sequence[JointState]) -> str:
     for message in messages:
-        node._input._on_message(serialize_message(message))
-    return str(node._input.diagnostic().message)
+        node.samples._on_message(serialize_message(message))
+    return str(node.samples.diagnostic().message)
 
 
 def arm(prefix: str) -> list[str]:
@@ -103,7 +103,7 @@ def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode,
     motion.q[:] = REST
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
-        estimator._input._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
+        estimator.samples._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
     assert [estimator._diagnostic().message] == quotes()[9]
 
 

@@ -14,7 +14,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.scene import ArmScene
-from panda_dynamics_ros.scene.shapes import Box, Ellipsoid
+from panda_dynamics_ros.scene.primitives import Box, Ellipsoid
 from panda_dynamics_ros.scene.tessellation import tessellate
 
 WHITE = np.ones(3)

@@ -98,7 +98,7 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], 1.0, PUSH, remark="1000 Hz")
     with open_page(view.url) as page:
         page.wait_for_text("1.004")
-        page.wait_for_text("payload mass, kg (± 2 σ; truth dashed)")
+        page.wait_for_text("payload mass, kg (95 % band; truth dashed)")
         page.wait_for_text("centre of mass, mm")
         text = page.text()
         for words in ("a run", "± 0.040 kg", "20 ± 2, -15 ± 2, 60 ± 3 mm", "estimating", "truly 1.000 kg", "J7"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts: when something touched the arm, which link, and until when.
+"""Detects contacts: when something touches the arm, on which link, and until when.
 
 Detection, isolation and identification as in Haddadin, De Luca, Albu-Schaeffer, "Robot Collisions: A Survey on
-Detection, Isolation, and Identification", IEEE T-RO 33(6), 2017. What is sudden comes from the identified residual
-(`sudden_torque`), which link is touched from all joints (`contact_link`).
+Detection, Isolation, and Identification", IEEE T-RO 33(6), 2017. `torque_step` compares steps of the external torques
+with the arm's residual and noise; `link` names the link from the steps of all joints.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
 from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
-"""How a contact ended: it let go; a change of the payload explains it; it stayed so long that it counts as carried."""
+"""How a contact ended: by its release; by a change of the payload that explains it; by lasting so long that it counts
+as something carried."""
+SETTLING = 9.0
+"""Time constants after which the transient of the filters' start, 10 N m of an arm in motion, is below 0.02 N m."""
 RISEN = 1.05
-"""A contact that has become more sudden by this is looked at anew: the more its torques stand out, the better known."""
+"""Factor by which the test statistic must grow for the link to be named again: larger steps determine it better."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,12 @@ class ContactOptions(PositiveOptions):
 
     Attributes
     ----------
-    threshold: standard deviations of the sudden external torque of all joints together that make a contact.
-    end_threshold: a contact has ended when no joint's own was beyond this for `quiet_s`.
-    link_time_s: how long after its detection a contact's link may be named anew, while its torques rise.
+    threshold: of the test statistic (sum z^4)^(1/4), z being the torque step of each joint in standard deviations. A
+        contact begins above it.
+    end_threshold: standard deviations; a contact has ended when no joint's step was above it for `quiet_s`.
+    link_time_s: how long after its detection a contact's link may be named again, while its torques rise.
     quiet_s: see above.
-    longest_s: a contact that lasts longer counts as something carried, whose torques are expected from then on.
+    longest_s: a contact that lasts longer counts as a body that is carried; its torques are expected from then on.
     bandwidth_hz: of the two low-pass filters on the external torques.
     max_gap_s: a longer silence, or a longer step back, restarts the filters.
 
@@ -60,14 +65,14 @@ class ContactOptions(PositiveOptions):
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """Something touches the arm, or did.
+    """A contact that lasts or has ended.
 
     Attributes
     ----------
     start: s, stamp of the sample at which it was detected.
-    link: 1..n, the one on which a force explains the torques best.
-    torques: (n,), N m, what it adds to the external torques: as of when the link was named, while it lasts; then as
-        of when they stood out most in the first `link_time_s`.
+    link: 1..n, on which a force explains the torques best.
+    torques: (n,), N m, that it adds to the external torques: at the time of naming the link while it lasts; afterwards
+        at the largest test statistic of the first `link_time_s`.
     end: s, stamp at which the torques had been back for `quiet_s`; None while it lasts.
     ended_by: "released", "payload", "steady"; empty while it lasts.
     """
@@ -85,7 +90,7 @@ class Contact:
 
 
 class ContactDetector:
-    """Watches one arm's external torques for sudden changes.
+    """Detects contacts of one arm, sample by sample.
 
     Parameters
     ----------
@@ -105,21 +110,22 @@ class ContactDetector:
         self._links = LinkEvidence(robot)
         self._load = SustainedLoad(robot.residual)
         self._payload = self._payload_before = np.zeros(10)
-        self._known = np.zeros(10)  # the payload that was told of, and what has stayed on so long that it is carried
+        self._known = np.zeros(10)  # the known payload, and what has lasted so long that it counts as carried
         self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
         self._table = robot.table
-        self._stamp, self._last_loud, self._named_at = -math.inf, -math.inf, 0.0
+        self._clock = SampleClock(self.options.max_gap_s)
+        self._last_loud, self._named_at = -math.inf, 0.0
         self._settled = False
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
         self.ratio = 0.0
-        """Of the last sample: how sudden its external torques are together; what `threshold` is compared with."""
+        """Test statistic of the last sample, which is compared with `threshold`."""
 
     def carry(self, payload: InertialParameters) -> None:
-        """From the next sample on, `payload` (flange frame) is part of the arm; one of zero mass for none.
+        """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none.
 
-        That is no contact. A contact that ends with it was this payload being picked up or put down. It is all that
-        is carried: what counted as carried because it had stayed on is forgotten.
+        A known payload is not a contact. A contact that ends with this call was the payload being picked up or put
+        down. Whatever counted as carried because its contact had lasted is no longer counted.
         """
         self._payload = payload.vector
         self._count_as_carried(payload.vector)
@@ -142,13 +148,12 @@ class ContactDetector:
 
     def update_terms(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> Contact | None:
         """`update` with a sample that was checked before, and its terms."""
-        dt = stamp - self._stamp
-        if -self.options.max_gap_s <= dt <= 0.0:
+        dt = self._clock.step(stamp)
+        if dt is None:
             return self._lasting
-        if not 0.0 < dt <= self.options.max_gap_s:
+        if dt == 0.0:
             self._regression.restart()
             self._settled = False
-        self._stamp = stamp
         self._regressor, y = self._regression.step(dt, terms)
         external = self._regressor @ self._known - y
         if not self._settled:
@@ -168,10 +173,10 @@ class ContactDetector:
         return self.contact if self.contact is not None and self.contact.lasts else None
 
     def _settle(self, stamp: float, external: FloatArray) -> None:
-        """Wait until the filters' start has died out. A contact that lasted is not known to last any more."""
+        """Wait until the transient of the filters has died out; a contact that lasted before counts as ended."""
         if self._lasting is not None:
             self._end(stamp, RELEASED)
-        self._settled = self._regression.settled
+        self._settled = self._regression.age > SETTLING / self._regression.pole
         self._torque_step.start(stamp, external)
 
     def _begin(self, stamp: float, q: FloatArray) -> None:
@@ -207,11 +212,11 @@ class ContactDetector:
             self._torque_step.shift(self._regressor @ change)
 
     def _payload_explains(self) -> bool:
-        """Whether the payload has changed by as much as a contact's end is worth since the contact began."""
+        """Whether the change of the payload since the contact began exceeds the contact's end threshold."""
         change = self._regressor @ (self._payload - self._payload_before)
         return bool((np.abs(change) > self.options.end_threshold * self._torque_step.std).any())
 
     def _name_link(self, q: FloatArray) -> int:
-        """The link that the torques name as they stand out now; keeps these torques."""
+        """The link that the present torque steps indicate; keeps these steps as the contact's torques."""
         self._named_at, self._torques = self.ratio, self._torque_step.jump.copy()
         return self._links.link(q, self._torque_step.jump, self._torque_step.std)

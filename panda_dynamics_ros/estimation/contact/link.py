@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which link is touched: the one on which a force explains the sudden joint torques best.
+"""Isolation: the link on which a force explains the torque steps best.
 
 A contact on link i loads no joint beyond i (Haddadin, De Luca, Albu-Schaeffer, "Robot Collisions", T-RO 2017,
-isolation), so the last joint that is loaded significantly names the link where forces are strong and every joint of
-it feels them. Weak ones need what the other joints say. Let a force of size f in any direction act at a distance of
-some l from the link's centre of mass. The joint torques that it causes have the covariance
+isolation), so the last significantly loaded joint indicates the link where forces are strong and load every joint up
+to it. Weak forces need the evidence of all joints. Let a force of size f in any direction act at a distance of
+about l from the link's centre of mass. The joint torques that it causes have the covariance
 
     P_i = f^2 (Jv_i' Jv_i + l^2 Jw_i' Jw_i),
 
-with the linear and angular Jacobian of the centre of mass, and the sudden torques e, with their own covariance
-R = diag(std^2), have the evidence N(e; 0, R + P_i), summed over sizes of f as nothing is known of them. The last link
-may also be touched by what is mounted on it: a second place, the frame `ee`.
+with the linear and angular Jacobian of the centre of mass. The torque steps e, with their own covariance
+R = diag(std^2), have the evidence N(e; 0, R + P_i), summed over several f, whose size is unknown. What is mounted on
+the last link may be touched, too: a second place on it is the frame `ee`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 
-FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the least that can be felt, each thrice the one before
+FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
 LEVER = 0.06  # m: a link's radius
 
 
@@ -60,11 +60,11 @@ def link_evidence_step(table, frames, points, q, e, std, forces, evidence):
 
 
 class LinkEvidence:
-    """Names the link that one arm is touched at.
+    """Finds the link of one arm that is touched.
 
     Parameters
     ----------
-    robot: the arm, whose links' centres of mass stand for where they are.
+    robot: the arm; each link's centre of mass stands for its place.
     """
 
     def __init__(self, robot: RobotDescription) -> None:
@@ -74,7 +74,7 @@ class LinkEvidence:
         self._evidence = np.zeros(robot.n + 1)
 
     def link(self, q: FloatArray, torques: FloatArray, std: FloatArray) -> int:
-        """1..n: the most probable link for sudden `torques` (n,), N m, of standard deviation `std`, at q (n,), rad."""
+        """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad."""
         link_evidence_step(
             self._table, self._frames, self._points, q, torques, std, FORCES, self._evidence
         )  # fmt: skip

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a contact that does not end would log_bayes_factors, if it were carried.
+"""The body that explains the torques of a contact that does not end.
 
-While it lasts, the torques that it adds are -Y x of a body x (10,) at the flange, Y being the payload regressor: by
-least squares over all of its samples, toward nothing,
+If something is carried, the torques that it adds are -Y x of a body x (10,) at the flange, Y being the payload
+regressor. Regularised least squares over all samples of the contact gives
 
     x = argmin  sum_k dt / (2 tau sigma^2) |e_k + Y_k x|^2  +  |x / s|^2,
 
-s being the payload estimator's prior. A sample counts as dt / (2 tau) of one, since neighbours share the residual's
-error. It is no estimate to publish (that is `PayloadEstimator`): it only has to say how these torques go on as the arm
-moves.
+with s the payload estimator's prior. A sample has the weight dt / (2 tau), since neighbouring samples share the error
+of the residual. This estimate is not published (`PayloadEstimator` is for that): it only predicts how these torques
+continue as the arm moves.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def add_sample(Y, e, weight, information, moment):
 
 
 class SustainedLoad:
-    """Sums up one contact after the other.
+    """Fits a body to one contact after the other.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class SustainedLoad:
         self._information, self._moment = np.zeros((10, 10)), np.zeros(10)
 
     def start(self) -> None:
-        """A contact begins."""
+        """Start with a new contact."""
         self._information[:] = np.diag(EstimatorOptions().prior_std ** -2.0)
         self._moment[:] = 0.0
 
     def add(self, dt: float, regressor: FloatArray, torques: FloatArray) -> None:
-        """`torques` (n,), N m, that it adds for `dt` s, and the payload regressor (n, 10) in that posture."""
+        """Add `torques` (n,), N m, of the contact for `dt` s, with the payload regressor (n, 10) of that posture."""
         add_sample(regressor, torques, dt * self._weight, self._information, self._moment)
 
     @property

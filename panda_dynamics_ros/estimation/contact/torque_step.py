@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How sudden a joint's external torque is: now, against what it was a moment ago.
+"""Steps of the external joint torques: the torque now, compared with its mean a moment ago.
 
-What a model leaves unexplained drifts: an Ornstein-Uhlenbeck process of the identified residual's sigma and tau. A
-contact jumps. With s the external torque and m an exponential mean (time constant T) of s that ends a lag L ago,
-the difference e = s - m has the variance that the process gives it,
+The residual of a model drifts as an Ornstein-Uhlenbeck process of the identified sigma and tau; a contact makes a step.
+With s the external torque and m an exponential mean (time constant T) of s that ends a lag L ago, the process gives
+the difference e = s - m the variance
 
     v = sigma^2 (1 - 2 exp(-L/tau) tau/(tau + T) + tau/(tau + T)),
 
-whatever s is about: an offset or a payload that nobody told of cancels. Two things come on top.
-- Noise of the sensors and vibration, which the residual model does not have: learnt while the arm moves, as what e^2
-  has beyond v, and more of it the more inertia a joint moves (`learnt_noise`). At a standstill there is less of it, and
-  what is learnt there would make a contact of the next motion.
+independent of the mean of s: offsets and unknown payloads cancel. Two sources add to it.
+- Sensor noise and vibration, which the residual model does not contain: the excess of e^2 over v, learnt while the arm
+  moves, as a function of the inertia that a joint moves (`velocity_noise`). An arm at rest has less of it; what is
+  learnt there would turn the next motion into a contact.
 - Friction. An error of Coulomb friction changes sign with the velocity: to e it adds (sigma/2)^2 (c - c_m)^2, where
-  c is tanh(dq / .05 rad/s) through the filters of s, and c_m what m is of s. A joint that stands still or goes
-  steadily has none of it.
-While a contact lasts the mean is frozen, L grows, and v with it.
+  c is tanh(dq / .05 rad/s) through the filters of s, and c_m is to c what m is to s. A joint at rest or at constant
+  velocity has none of it.
+While a contact lasts the mean is held, so L and v grow.
 
-A contact loads several joints as a rule. With z = e / std of each joint, (sum z^4)^(1/4) is the largest where one
-stands out and a fifth more where two do alike. The noise of all the others hardly adds to it, as it would to a sum of
-squares.
+A contact usually loads several joints. With z = e / std of each joint, the test statistic (sum z^4)^(1/4) equals the
+largest |z| where one joint dominates, and is a fifth larger where two are equal. The noise of the other joints hardly
+adds to it, unlike to a sum of squares.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import ResidualModel
 
 LAG, MEAN_TIME = 0.045, 0.02
-"""s: a contact has this long to show before it becomes part of what it is compared with; time constant of the mean."""
+"""s: lag of the mean, in which a contact can show before it enters the mean; time constant of the mean."""
 SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 """s of motion: memory of the noise, and how long its first guess (sigma) counts."""
 MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
-OUTLIER = 9.0  # e^2 over its variance, of which no more is learnt: three sigma
+OUTLIER = 9.0  # e^2 over its variance is clipped here (three sigma) before it is learnt
 REVERSAL_SHARE, TRANSITION = 0.5, 0.05  # of sigma; rad/s
 
 # Rows of `memory`: the means of s and c, two poles of the low-pass filter for c, and the mean of s without a lag.
@@ -55,14 +55,14 @@ _HEAD, _COUNT, _MEAN_STAMP, _LEARNT = 0, 1, 2, 3
 
 @compiled
 def drift_variance(sigma, tau, lag):
-    """v of the module's text."""
+    """v of the module's docstring."""
     share = tau / (tau + MEAN_TIME)
     return sigma * sigma * (1.0 - 2.0 * math.exp(-lag / tau) * share + share)
 
 
 @compiled
 def delayed_mean(stamp, s, line, clock, memory):
-    """Put s and c into the delay line, and let what is older than LAG into the mean."""
+    """Put s and c into the delay line, and update the mean by those older than LAG."""
     n, slots = s.shape[0], line.shape[0]
     head, count = int(clock[_HEAD]), int(clock[_COUNT])
     newest = line[(head + count - 1) % slots, 2 * n]
@@ -85,7 +85,7 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 @compiled
 def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
-    """e (n,) and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s since it was, or < 0."""
+    """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s of a held mean, else -1."""
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
     prior, fourth = velocity_noise_gain(w, dt), 0.0
@@ -141,36 +141,36 @@ class TorqueStepDetector:
         self.resume()
 
     def resume(self) -> None:
-        """Compare with what the torques have just been."""
+        """Compare with the torques of the last moments."""
         self._memory[_S], self._memory[_C] = self._memory[_RECENT], self._memory[_SECOND]
         self._clock[_HEAD] = self._clock[_COUNT] = 0.0
         self._clock[_MEAN_STAMP] = self._stamp
         self._frozen_since = math.nan
 
     def freeze(self) -> None:
-        """What the torque is compared with stays as it is."""
+        """Hold the mean that the torques are compared with."""
         self._frozen_since = self._stamp
 
     def shift(self, change: FloatArray) -> None:
-        """The external torques change by `change` (n,), N m, for a reason that is known: nothing sudden."""
+        """The external torques change by `change` (n,), N m, for a known reason, which is no step."""
         self._memory[_S] += change
         self._memory[_RECENT] += change
         self._line[:, : len(change)] += change
 
     def update(self, stamp: float, external: FloatArray, dq: FloatArray, inertia: FloatArray) -> float:
-        """Take the external torques (n,), N m, and velocities at `stamp`, s; returns how sudden they are together.
+        """The test statistic after external torques (n,), N m, and velocities (n,), rad/s, at `stamp`, s.
 
         inertia: (n,), kg^2 m^4, `squared_inertia` of the posture.
         """
         dt, self._stamp = stamp - self._stamp, stamp
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
-        together: float = torque_step_update(
+        statistic: float = torque_step_update(
             stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
             self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip
-        return together
+        return statistic
 
     @property
     def largest(self) -> float:
-        """Of the joints' |jump| / std."""
+        """The largest |jump| / std of the joints."""
         return float(np.abs(self.jump / self.std).max())

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How noisy a joint's filtered external torque is in each posture: learnt from how far it moves in a moment.
+"""Noise of a joint's filtered external torque as a function of the posture, learnt from short-term differences.
 
-The noise of measured velocities is about the same in all joints and postures, but what it does to the momentum
-p = M(q) dq is not: with noise of variance r in each velocity, joint i's has r h_i,
+The noise of measured velocities is about the same in all joints and postures, but its effect on the momentum
+p = M(q) dq is not: with noise of variance r in each velocity, the momentum of joint i has variance r h_i,
 
     h_i = sum_j M_ij(q)^2,
 
-which grows fiftyfold for the first joint from a folded arm to a stretched one. So the mean of a joint's squared
-moves e^2 is taken apart, by least squares with exponential forgetting:
+which grows fiftyfold for the first joint from a folded arm to a stretched one. So the mean square of a joint's torque
+step e is split into two parts, by least squares with exponential forgetting:
 
     E[e^2] = a + c h.
 
-Where the posture has hardly changed, a and c cannot be told apart: c then tends to that of VELOCITY_NOISE.
+Where the posture has hardly changed, a and c cannot be distinguished: c then tends to that of VELOCITY_NOISE.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from panda_dynamics_ros.kernels.vectors import compiled
 
 VELOCITY_NOISE = 0.004  # rad/s: of a Panda's dq; first differences of a recording at 1 kHz have .003 to .005
 PRIOR_SHARE = 0.01
-"""How much the prior of c counts: as much as postures do whose h has a relative variance of this."""
+"""Weight of the prior of c: that of postures whose h has this relative variance."""
 
 MEANS = 4
 """Entries of a joint's row of `means`: of h, h^2, e^2, e^2 h."""
@@ -45,23 +45,23 @@ def squared_inertia(table, q, h):
 
 @compiled
 def velocity_noise_gain(w, dt):
-    """Prior of c: what VELOCITY_NOISE has left behind two low-pass filters of pole w, one of them of d/dt p.
+    """Prior of c: the variance of VELOCITY_NOISE after two low-pass filters of pole w, one of them of d/dt p.
 
-    White noise of variance r in each sample has the variance r w^3 dt / 4 behind w^2 s / (s + w)^2. That samples count
-    as linear in between takes e^(-w dt) from it: to 2 % from 100 Hz on, to a quarter at 30 Hz.
+    White noise of variance r in each sample has the variance r w^3 dt / 4 after w^2 s / (s + w)^2. Linear
+    interpolation between samples reduces it by e^(-w dt): by 2 % from 100 Hz on, by a quarter at 30 Hz.
     """
     return VELOCITY_NOISE * VELOCITY_NOISE * w * w * 0.25 * w * dt * math.exp(-w * dt)
 
 
 @compiled
 def initialise_noise(means, h, variance):
-    """Begin as if e^2 had been `variance` at this h."""
+    """Initialise the means with e^2 = `variance` at this h."""
     means[0], means[1], means[2], means[3] = h, h * h, variance, variance * h
 
 
 @compiled
 def noise_parts(means, least, prior):
-    """(a, c), with a >= least and c >= 0; `prior` of c. A joint that moves nothing (h = 0) has only a."""
+    """(a, c), with a >= least and c >= 0; `prior` of c. A joint that moves no inertia (h = 0) has only a."""
     h, hh, ee, eeh = means[0], means[1], means[2], means[3]
     if h == 0.0:
         return max(ee, least), 0.0
@@ -75,7 +75,7 @@ def noise_parts(means, least, prior):
 
 @compiled
 def update_noise(means, gain, h, squared):
-    """Let e^2 = `squared` at h count by `gain`, and what was before by 1 - gain."""
+    """Update the means by e^2 = `squared` at h with weight `gain`."""
     means[0] += gain * (h - means[0])
     means[1] += gain * (h * h - means[1])
     means[2] += gain * (squared - means[2])

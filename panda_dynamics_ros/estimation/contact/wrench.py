@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrench at the flange that explains external joint torques, and how much of it they tell.
+"""The wrench at the flange that explains external joint torques, and how much of it they determine.
 
 With tau_ext = J^T F + e, e of the residual's covariance R and a wide prior covariance P of F, the most probable
 wrench and its covariance are (Haddadin, De Luca, Albu-Schaeffer, T-RO 2017, identification phase; the
@@ -7,8 +7,8 @@ pseudo-inverse of J^T weighted by R^-1 is its limit for an infinite prior)
 
     C = (P^-1 + J R^-1 J^T)^-1,    F = C J R^-1 tau_ext.
 
-Near a singularity the pseudo-inverse makes forces of thousands of newtons from noise. Here the part that the joints
-do not feel stays at zero, with the prior's uncertainty, and `observable` says so.
+Near a singularity the pseudo-inverse turns noise into forces of thousands of newtons. Here the part of the wrench that
+does not load the joints stays at zero, with the prior's uncertainty, and `observable` says so.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 
 FORCE_STD, MOMENT_STD = 100.0, 20.0
-"""N and N m: prior, wide for what people and tools do to an arm. At a residual of .3 N m and a lever of .3 m it takes
-1 / 10^4 from a force."""
+"""N and N m, at one sigma: wide for forces of people and tools. With a residual of .3 N m and a lever of .3 m the prior
+reduces a force by 1 / 10^4."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ContactWrench:
 
     @property
     def observable(self) -> np.ndarray:
-        """(6,) booleans: the joints have told more about this component than the prior: nine tenths or more."""
+        """(6,) booleans: the torques have reduced the prior variance of this component to a ninth or less."""
         return self.std < np.repeat((FORCE_STD, MOMENT_STD), 3) / 3.0
 
 

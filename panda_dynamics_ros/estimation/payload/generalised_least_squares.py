@@ -31,7 +31,7 @@ from panda_dynamics_ros.kernels.vectors import compiled
 
 @compiled
 def predict(columns, torque, variance, motion_time, sigma, correlation_time):
-    """Let `motion_time` seconds of motion pass over what y and H say about d, in place."""
+    """Propagate the predictions of d from y and H through `motion_time` seconds of motion, in place."""
     for i in range(sigma.shape[0]):
         a = math.exp(-motion_time / correlation_time[i])
         columns[i] *= a
@@ -41,7 +41,7 @@ def predict(columns, torque, variance, motion_time, sigma, correlation_time):
 
 @compiled
 def whiten(columns, torque, variance, first, end, H, y, noise, L, v):
-    """Take in y = H x + d + e, e of variance `noise` (n,); H (n, end - first) belongs to x[first:end]. In place."""
+    """Add y = H x + d + e, e of variance `noise` (n,), in place; H (n, end - first) belongs to x[first:end]."""
     nu = np.empty(end - first)
     for i in range(y.shape[0]):
         S = variance[i] + noise[i]
@@ -74,18 +74,18 @@ class GeneralisedLeastSquares:
     def __init__(self, size: int, sigma: FloatArray, correlation_time: FloatArray) -> None:
         n = len(sigma)
         self._sigma, self._correlation_time = sigma, correlation_time
-        # What d is expected to be for y alone and for each column of H, and how well it is known.
+        # Prediction of d for y alone and for each column of H, and its variance.
         self._columns, self._torque, self._variance = np.zeros((n, size)), np.zeros(n), sigma**2
         self.information, self.vector = np.zeros((size, size)), np.zeros(size)
 
     def predict(self, motion_time: float) -> None:
-        """Let `motion_time` seconds of motion pass: d becomes less certain."""
+        """Let `motion_time` seconds of motion pass, through which d becomes less certain."""
         predict(self._columns, self._torque, self._variance, motion_time, self._sigma, self._correlation_time)
 
     def update(self, first: int, H: FloatArray, y: FloatArray, noise: FloatArray) -> None:
-        """Take in y (n,) = H (n, k) x[first:first + k] + d + e, e of variance `noise` (n,).
+        """Add y (n,) = H (n, k) x[first:first + k] + d + e, e of variance `noise` (n,).
 
-        Entries of x outside have no torque left; neither may they have left any trace in d (`trace`).
+        Entries of x outside this range must have no torque left, and no trace in d (see `trace`).
         """
         whiten(
             self._columns, self._torque, self._variance, first, first + H.shape[1], np.ascontiguousarray(H), y, noise,
@@ -93,7 +93,7 @@ class GeneralisedLeastSquares:
         )  # fmt: skip
 
     def trace(self, first: int, end: int) -> float:
-        """N m per unit: the largest part of d's mean that is owed to x[first:end]."""
+        """N m per unit: the largest part of d's mean that depends on x[first:end]."""
         return float(np.abs(self._columns[:, first:end]).max(initial=0.0))
 
 
@@ -116,10 +116,10 @@ def payload_posteriors(
 
     Parameters
     ----------
-    information, vector: (S p, S p) and (S p,), what the data says of all phi_s, without a prior.
+    information, vector: (S p, S p) and (S p,), information of the data on all phi_s, without a prior.
     motion_s: (S,), s in motion of each.
     prior_std: (p,), prior standard deviations of a payload.
-    unloaded: which of the S are known to be none.
+    unloaded: indices of those that are known to be zero.
     """
     count, size = len(motion_s), len(prior_std)
     blocks = information.reshape(count, size, count, size)
@@ -131,7 +131,7 @@ def payload_posteriors(
     std[list(unloaded)] = ZERO_STD
     L = A.T @ information @ A + np.diag(std.ravel() ** -2.0)
     L[-size:, -size:] += known
-    # In units of each entry's own certainty: ZERO_STD beside 1 kg is more than a double holds.
+    # Scaled to a unit diagonal: ZERO_STD beside 1 kg exceeds the precision of a double.
     scale = 1.0 / np.sqrt(np.diag(L))
     P = np.linalg.inv(scale[:, None] * L * scale) * np.outer(scale, scale)
     mean = P @ (A.T @ vector)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A payload estimate in a YAML file, for people, for Franka's set_load, and to go on from later."""
+"""A payload estimate in a YAML file: for people, for Franka's set_load, and to restore an estimator from."""
 
 from __future__ import annotations
 

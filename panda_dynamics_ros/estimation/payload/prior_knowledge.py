@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user knows of a payload: its mass, its shape, the most that the arm carries.
+"""Prior knowledge of the user about a payload: its mass, its shape, the heaviest payload of the arm.
 
-None of it is fed back into the filter, which goes on with what the torques say: a wrong mass or shape spoils what
-is published while it is set, and nothing else.
+It is applied to the published estimate only and not fed back into the filter: a wrong mass or shape affects what is
+published while it is set, and nothing else.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Shape:
 
     @classmethod
     def parse(cls, text: str) -> Shape:
-        """From words, such as "box 0.1 0.05 0.2"."""
+        """From text such as "box 0.1 0.05 0.2"."""
         name, *sizes = text.split() or [""]
         try:
             return cls(name, tuple(float(size) for size in sizes))
@@ -56,7 +56,7 @@ class Shape:
 
     @classmethod
     def of(cls, shape: Shape | str | None) -> Shape | None:
-        """A shape as it is or from its words; None where nobody knows it."""
+        """A shape as it is, or from text; None for an unknown shape."""
         return cls.parse(shape) if isinstance(shape, str) else shape
 
     @property

@@ -42,15 +42,15 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LEAST_MOTION = 0.5
-"""s in motion, below which a segment says little: about one correlation time of the arm's residual."""
+"""s in motion, below which a segment is too short: about one correlation time of the arm's residual."""
 GUARD = 0.1
-"""s after a change that are left out: its onset is known to a few hundredths of a second."""
+"""s after a change that are excluded: its onset is known to a few hundredths of a second."""
 CONTACT = 0.8
-"""s after the onset of a contact that are left out: the contact, and what the filters keep of it."""
+"""s after the onset of a contact that are excluded: the contact, and its transient in the filters."""
 ONE_CONTACT = 5.0
-"""s: two contacts that are closer together than this may be one, and its end; all in between is left out."""
+"""s: two contacts that are closer together than this may be the begin and end of one; all in between is excluded."""
 NEGLIGIBLE = 1e-6
-"""N m per unit of the inertial vector: what is left of a payload that was put down long ago."""
+"""N m per unit of the inertial vector, below which the torque of a payload that was put down counts as zero."""
 
 
 def smooth_payloads(
@@ -73,8 +73,8 @@ def smooth_payloads(
     stamp: (N,), s, increasing.
     q, dq, tau: (N, n), rad, rad/s, N m; tau is the link-side torque, gravity included.
     events: what `PayloadEstimator` has detected over the same samples.
-    unloaded: s, moments at which the arm is known to have carried nothing. What the model gets wrong in their
-        segments is taken off all others, as far as `common_error` trusts it.
+    unloaded: s, times at which the arm is known to have carried nothing. The model's error in their segments is
+        subtracted from all others, weighted as in `generalised_least_squares`.
     shape: of the payloads, if it is known, as for `PayloadEstimator`.
     options: see `EstimatorOptions`.
 
@@ -85,7 +85,7 @@ def smooth_payloads(
     Raises
     ------
     ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
-        option is unknown, or the shape is none.
+        option is unknown, or the shape is malformed.
     """
     stamp = checks.real_array(stamp, "stamp")
     if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
@@ -101,7 +101,7 @@ def smooth_payloads(
 
 
 def _onsets(stamp: FloatArray, events: Sequence[ChangeEvent], max_gap_s: float) -> list[int]:
-    """Samples at which the payload changes. What changed in a gap has done so at the gap's end."""
+    """Samples at which the payload changes. A change within a gap counts as at the gap's end."""
     gaps = np.flatnonzero(np.diff(stamp) > max_gap_s) + 1
     onsets = {0}
     for event in events:
