@@ -16,7 +16,11 @@ setup(
     name=NAME,
     version="0.1.0",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"]},
+    package_data={
+        NAME: ["py.typed"],
+        f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"],
+        f"{NAME}.recordings": ["example.csv.gz"],
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -28,7 +32,9 @@ setup(
         "setuptools",
         "numpy",
         "scipy",
-        "numba",
+        # Private parts of both are used (test/kernels/test_numba_internals.py); these versions have been tested.
+        "numba>=0.61,<0.69",
+        "llvmlite>=0.44,<0.51",
         "PyYAML",
         "rich",
         "matplotlib",

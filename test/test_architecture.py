@@ -32,7 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
-    "samples": CHECKED,
+    "samples": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},

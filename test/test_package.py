@@ -122,7 +122,9 @@ def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, A
         assert files
         assert files <= installed
     assert {f"resource/{NAME}", "package.xml"} <= installed
-    data = set((ROOT / NAME).rglob("*.yaml"))
+    data = {path for ending in ("*.yaml", "*.csv.gz") for path in (ROOT / NAME).rglob(ending)} | {
+        ROOT / NAME / "py.typed"
+    }
     patterns = arguments["package_data"].items()
     packed = {path for name, globs in patterns for each in globs for path in (ROOT / name.replace(".", "/")).glob(each)}
     assert packed == data

@@ -26,13 +26,14 @@ from panda_dynamics_ros.reporting.console import answer
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 DESCRIPTION = """\
-Searches for the periodic motion whose base regressor is best conditioned,
-within limits of position, velocity and acceleration, clear of table and base.
-Look at it in simulation before you run it.
+Searches for a periodic motion that identifies the arm well: its base regressor
+has a small condition number. The motion stays within the limits of position,
+velocity and acceleration, and clear of table and base. Look at it in
+simulation before you run it.
 """
 EXAMPLES = """\
-Beside the CSV (t, q1.., dq1.., ddq1..) lie a trajectory_msgs/JointTrajectory as YAML and a picture of the same name.
-The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
+Beside the CSV (t, q1.., dq1.., ddq1..) the command writes a trajectory_msgs/JointTrajectory as YAML and a picture, with
+the same name. The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
 
 examples:
   panda-dynamics excite
@@ -42,17 +43,27 @@ examples:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     add_robot_option(parser)
-    parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="of one period (default: 10)")
-    parser.add_argument("--harmonics", type=int, default=5, metavar="N", help="of each joint (default: 5)")
+    parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="length of one period (default: 10)")
     parser.add_argument(
-        "--table-height", type=float, default=0.0, metavar="M", help="in base axes; -1 for none (default: 0)"
+        "--harmonics", type=int, default=5, metavar="N", help="harmonics of each joint's motion (default: 5)"
+    )
+    parser.add_argument(
+        "--table-height",
+        type=float,
+        default=0.0,
+        metavar="M",
+        help="height of the table in base axes; -1 for no table (default: 0)",
     )
     parser.add_argument("--trials", type=int, default=6000, metavar="N", help="motions to try (default: 6000)")
-    parser.add_argument("--seed", type=int, default=0, help="another one gives another motion (default: 0)")
-    parser.add_argument("--compare", metavar="DATA", help="a recording, for its condition number beside this one's")
-    parser.add_argument("--output", type=Path, default=Path("trajectory.csv"), metavar="FILE", help="trajectory.csv")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the search; another seed gives another motion (default: 0)"
+    )
+    parser.add_argument("--compare", metavar="DATA", help="a recording whose condition number is printed, too")
+    parser.add_argument(
+        "--output", type=Path, default=Path("trajectory.csv"), metavar="FILE", help="default: trajectory.csv"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 

@@ -18,10 +18,10 @@ from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 
-WELL_KNOWN = 0.1
+WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
-Fits inertial parameters, friction and the tilt of the base to recordings
-(rosbag2, or CSV: t, q1.., dq1.., tau1..) of the unloaded arm, and writes a
+Fits inertial parameters, friction and the tilt of the base to recordings of
+the unloaded arm (rosbag2, or CSV with t, q1.., dq1.., tau1..), and writes a
 robot file that every --robot option takes.
 """
 EXAMPLES = """\
@@ -34,7 +34,7 @@ examples:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
     parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
     parser.add_argument(
@@ -43,12 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gravity-only",
         action="store_true",
-        help="masses and centres of mass, from poses in which the arm rests",
+        help="identify masses and centres of mass only, from poses in which the arm rests",
     )
-    parser.add_argument("--no-stribeck", action="store_true", help="friction without a Stribeck term")
-    parser.add_argument("--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict, not to fit")
-    parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
-    parser.add_argument("--urdf", type=Path, metavar="FILE", help="where the links with their inertia go, as URDF")
+    parser.add_argument("--no-stribeck", action="store_true", help="fit friction without a Stribeck term")
+    parser.add_argument(
+        "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
+    )
+    parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
+    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links and their inertia as URDF")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -125,7 +127,7 @@ def _rows(fit: Identification) -> list[tuple[str, str]]:
         ("not identified", ", ".join(fit.not_identified) or "none"),
         (
             "base parameters",
-            f"{len(fit.base_names)}, {known} with a sigma below {WELL_KNOWN:.0%}; see --report, --json",
+            f"{len(fit.base_names)}, {known} with a standard deviation below {WELL_KNOWN:.0%}; see --report, --json",
         ),
     ]
 

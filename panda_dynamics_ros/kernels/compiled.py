@@ -22,6 +22,8 @@ from numba.core.caching import FunctionCache
 # Their functions are no kernels but teach numba new ones; a kernel that names one is made of the whole file.
 _EXTENSIONS = ("panda_dynamics_ros.kernels.lanes", "panda_dynamics_ros.kernels.cos_sin")
 
+_GENERATED: dict[Callable[..., Any], str] = {}
+
 
 def _names(code: CodeType) -> Iterator[str]:
     """Every global name that a function's code, or code nested in it, may look up."""
@@ -34,7 +36,7 @@ def _names(code: CodeType) -> Iterator[str]:
 @cache
 def _ingredients(function: Callable[..., Any]) -> tuple[str, frozenset[Callable[..., Any]]]:
     """A kernel's own text with the constants it reads, and the Python functions of the kernels it calls."""
-    text = inspect.getsource(function)
+    text = _GENERATED.get(function) or inspect.getsource(function)
     callees: set[Callable[..., Any]] = set()
     for name in sorted(set(_names(function.__code__))):
         value: Any = function.__globals__.get(name)
@@ -63,11 +65,14 @@ class _KernelCache(FunctionCache):
         return (*super()._index_key(sig, codegen), kernel_source(self._py_func))
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+def compiled(function: Callable[..., Any], text: str = "") -> Any:
     """Compile `function` at its first call; later processes load it from the cache.
 
+    `text` is what a generated function was made of; that of others is read from their file.
     Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary.
     """
+    if text:
+        _GENERATED[function] = text
     kernel: Any = njit(error_model="numpy")(function)
     # Where neither the installation's folder nor the user's can be written to, every process compiles anew.
     with contextlib.suppress(RuntimeError):

@@ -98,7 +98,7 @@ class JointStateInput:
 
     def _on_message(self, encoded: bytes) -> None:
         self._last_arrival = self._node.get_clock().now()
-        if self._last_arrival.nanoseconds == 0:  # timers stand still, so that diagnostics could not say it
+        if self._last_arrival.nanoseconds == 0:  # timers stand still: no diagnostics would come
             self._node.get_logger().warning(
                 "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
                 throttle_duration_sec=5.0,

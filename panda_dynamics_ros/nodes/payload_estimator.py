@@ -76,13 +76,13 @@ class PayloadEstimatorNode(Node):
         super().__init__("payload_estimator")
         self._autosave_period = 0.0  # Kilted destroys a node that could not start, too
         self._has_input = samples is None
-        self._input = samples or JointStateInput(self, self._on_sample)
+        self.samples = samples or JointStateInput(self, self._on_sample)
         period = in_range(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
         self.enabled = switch(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
         options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
-        self.monitor = ArmMonitor(self._input.robot, **options)
+        self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
         self._declare_saving()
         load_service = fixed(
@@ -97,7 +97,7 @@ class PayloadEstimatorNode(Node):
         self._covariance_stamped = publisher(self, Image, "~/payload_covariance_stamped")
         self._com = publisher(self, PoseWithCovarianceStamped, "~/payload_com")
         self._encoded: EncodedOutputs | None = None
-        self._markers = PayloadMarkers(self, self._input, lambda: self._estimator.estimate)
+        self._markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/tare", self._on_tare)
@@ -176,7 +176,7 @@ class PayloadEstimatorNode(Node):
         if not output.is_due:
             return
         estimate = output.estimate
-        payload, covariance, image, com = self._encoded = self._encoded or EncodedOutputs.of(self._input.flange_frame)
+        payload, covariance, image, com = self._encoded = self._encoded or EncodedOutputs.of(self.samples.flange_frame)
         self._payload.publish(payload.at(header_stamp, about_com(estimate.vector)))
         self._covariance.publish(covariance.at(header_stamp, estimate.covariance))
         self._covariance_stamped.publish(image.at(header_stamp, estimate.covariance))
@@ -195,7 +195,7 @@ class PayloadEstimatorNode(Node):
     def _publish_diagnostics(self) -> None:
         message = DiagnosticArray()
         message.header.stamp = self.get_clock().now().to_msg()
-        message.status = [*([self._input.diagnostic()] if self._has_input else []), self._diagnostic()]
+        message.status = [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
         self._diagnostics.publish(message)
 
     def _diagnostic(self) -> DiagnosticStatus:

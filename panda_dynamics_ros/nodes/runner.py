@@ -77,7 +77,7 @@ def run_node(
 ) -> int:
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
 
-    `prepare` is called first, while nobody knows of the node: it may compile for longer than launch waits before it
+    `prepare` is called first, before the node exists: it may compile for longer than launch waits before it
     kills, and be stopped at any time. A node with an attribute `done` ends by itself once that is true.
     """
     stop = StopOnSignal()

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
-from panda_dynamics_ros.dynamics.newton_euler import torques_of_one
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_sample
@@ -238,6 +238,6 @@ def computed_torque(table, armature, effort, q, dq, reference, command, u):
     for i in range(q.shape[0]):
         correction = STIFFNESS * (reference[0, i] - q[i]) + DAMPING * (reference[1, i] - dq[i])
         command[i] = reference[2, i] + correction
-    torques_of_one(table, 1.0, q, dq, command, u)
+    newton_euler_of_one(table, 1.0, q, dq, command, u)
     for i in range(q.shape[0]):
         u[i] = min(max(u[i] + armature[i] * command[i], -effort[i]), effort[i])

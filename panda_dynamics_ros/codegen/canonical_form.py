@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Link frames after which every placement is of modified DH form, whatever the description's frames are.
+"""The same arm with fewer numbers: link frames of modified DH form, and few non-zero inertial parameters.
 
-A link's frame may be turned about its joint's axis and moved along it without a change to any torque. With its x along
-the common normal to the next axis, a placement costs two planar turns and one or two lengths (document 004, section 2).
-Frames that are of modified DH form already stay as they are.
+A link's frame may be turned about its joint's axis and moved along it without a change of any torque. With its x along
+the common normal to the next axis, a placement costs two planar turns and one or two lengths (Gautier and Khalil 1988,
+section 2). Frames that are of modified DH form already stay as they are.
+
+The base parameters set the regrouped parameters to zero: m, mZ and YY of a link that turns (section 6 there).
+Part of a link's XX + YY may then be given back to it, which changes no torque, eq. (20). The part that makes
+ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each link (see `newton_euler`).
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from typing import TypeVar
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics import base_parameters
+from panda_dynamics_ros.dynamics.regrouping import inertial_transport
 from panda_dynamics_ros.robot import RobotDescription
 
 # Entries of rotations, and lengths in m, this close to 0 or 1 are rounding: the cosine of 90 degrees is 6e-17.
@@ -22,6 +28,11 @@ EXACT = 4e-15
 # Where nearly parallel axes come closest may be far away, and digits would be lost on the way: this many lengths.
 FARTHEST = 10.0
 
+XX, YY, ZZ = 4, 7, 9
+FLAT = np.eye(10)[XX] + np.eye(10)[YY]
+
+# Angles that are nearly right are not taken for right angles: the regrouping is exact, and only costs operations.
+ROUNDING = 1e-13
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -69,3 +80,31 @@ def _towards_common_normal(T_next: FloatArray) -> FloatArray:
     move[:2, :2] = [[x, -y], [y, x]]
     move[2, 3] = height if abs(height) > EXACT else 0.0
     return move
+
+
+def cheapest_parameters(robot: RobotDescription) -> FloatArray:
+    """Inertial vectors (n, 10) of the links, with as few non-zero entries as possible and the same torques.
+
+    ZZ = XX + YY holds for every link but the first, which turns about z at most.
+    """
+    base = base_parameters(robot, tolerance=ROUNDING)
+
+    def regrouped(vectors: FloatArray) -> FloatArray:
+        """The base parameters of these links, each in its representative's place."""
+        vector, values = vectors.ravel(), np.zeros(vectors.size)
+        sums = base.mapping @ vector
+        # A sum that is zero but for rounding is zero.
+        certain = np.abs(sums) > 1e-15 * (np.abs(base.mapping) @ np.abs(vector))
+        values[list(base.columns)] = np.where(certain, sums, 0.0)
+        return values.reshape(-1, 10)
+
+    links = regrouped(robot.inertial_vector.reshape(-1, 10))
+    for j in range(robot.n - 1, 0, -1):
+        if robot.prismatic[j]:
+            continue  # its inertia is zero, regrouped to the link before
+        share = 0.5 * (links[j, ZZ] - links[j, XX] - links[j, YY]) * FLAT
+        taken = np.zeros_like(links)
+        taken[j - 1] = inertial_transport(robot.placements[j]) @ share
+        links -= regrouped(taken)
+        links[j] += share
+    return links
