@@ -23,12 +23,18 @@ EXAMPLES = "example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     parser.add_argument("--payload-mass", type=float, default=1.0, metavar="KG", help="default: 1 kg")
     add_payload_com_option(parser)
     parser.add_argument("--duration", type=float, default=22.0, metavar="S", help="seconds of robot time (default: 22)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated arm's imperfections")
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("demo_output"),
+        metavar="DIR",
+        help="folder for the results (default: %(default)s)",
+    )
     add_view_options(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
 

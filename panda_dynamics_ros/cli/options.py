@@ -19,38 +19,38 @@ DEFAULT_PORT = 8080
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add ROBOT, of a command that is about a robot."""
+    """Add the argument ROBOT."""
     parser.add_argument("robot", nargs="?", default="panda", metavar="ROBOT", help=ROBOTS)
 
 
 def add_robot_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--robot`, of a command that is about something else."""
+    """Add the option `--robot`."""
     parser.add_argument("--robot", default="panda", help=ROBOTS)
 
 
 def add_end_effector_option(parser: argparse.ArgumentParser) -> None:
     """Add `--end-effector`."""
-    help_text = "mounted for good, and no payload: none, hand, or a YAML file (default: none)"
+    help_text = "what is mounted on the flange, apart from payloads: none, hand, or a YAML file (default: none)"
     parser.add_argument("--end-effector", default="none", metavar="NAME", help=help_text)
 
 
 def add_payload_com_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--payload-com`, of a simulated payload."""
+    """Add `--payload-com` of a simulated payload."""
     com, help_text = [0.02, -0.015, 0.06], "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"
     parser.add_argument("--payload-com", type=float, nargs=3, default=com, metavar=("X", "Y", "Z"), help=help_text)
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:
     """Add `--view` and `--port`."""
-    parser.add_argument("--view", action="store_true", help="show it live in a web page (needs viser); Ctrl-C ends it")
+    parser.add_argument("--view", action="store_true", help="show the run in a web page (needs viser); Ctrl-C ends it")
     parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help=f"of the web page on this machine (default: {DEFAULT_PORT})"
+        "--port", type=int, default=DEFAULT_PORT, help=f"port of the web page on this machine (default: {DEFAULT_PORT})"
     )
 
 
 @contextlib.contextmanager
 def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -> Iterator[WebView | None]:
-    """The page, if it was asked for; its address goes to standard error. Closed at the end.
+    """Open the page if it was asked for, print its address to standard error, and close it at the end.
 
     Raises
     ------
@@ -67,8 +67,8 @@ def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -
 
 
 def show_until_interrupted(view: WebView, show: Callable[[], None] = lambda: None) -> None:
-    """Call `show`, then leave the page as it is; Ctrl-C ends either."""
-    with contextlib.suppress(KeyboardInterrupt):  # from the moment on that it is announced
+    """Call `show`, then leave the page open. Ctrl-C ends either."""
+    with contextlib.suppress(KeyboardInterrupt):
         print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
         show()
         while True:

@@ -19,7 +19,7 @@ from panda_dynamics_ros.cli.options import (
     opened_view,
     show_until_interrupted,
 )
-from panda_dynamics_ros.errors import MissingDependencyError
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import (
     EstimatorOptions,
     PayloadEstimate,
@@ -30,7 +30,7 @@ from panda_dynamics_ros.estimation import (
 )
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
-from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
@@ -38,24 +38,43 @@ from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
-Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1..,
-tau1..) through the dynamics and the payload estimator. Into DIR go
-  summary.json  samples, losses, residual, payload, changes
-                (with --smooth: segments, each payload by all its samples)
-  *.png         payload, torques and scene
-  results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`: joint states
-                and what the nodes publish over them
+Computes torques, poses, contacts and the payload of a recording: a rosbag2
+(.db3, .mcap or its folder), or a CSV with the columns t, q1.., dq1.., tau1..
+It writes into DIR
+  summary.json  samples, losses, residual torques, payload and its changes
+                (with --smooth also segments: each payload from all its samples)
+  *.png         the payload over time, the torques, and the arm
+  results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
+                joint states and all topics of the nodes
 """
-EXAMPLES = "example: panda-dynamics replay recording.mcap --output result"
+EXAMPLES = """\
+Numbers after "±" are half the width of a 95 % interval; summary.json has standard deviations.
+
+examples:
+  panda-dynamics replay --example
+  panda-dynamics replay recording.mcap --output result
+  panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("bag", metavar="BAG", help="rosbag2 file or folder, or a CSV file")
+    """Add the command's options."""
+    parser.add_argument("bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a CSV file")
+    parser.add_argument(
+        "--example", action="store_true",
+        help="replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at "
+        "12 s and puts the payload down at 18 s",
+    )  # fmt: skip
     add_robot_option(parser)
     add_end_effector_option(parser)
     _add_payload_options(parser)
-    parser.add_argument("--output", type=Path, default=Path("replay_output"), metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("replay_output"),
+        metavar="DIR",
+        help="folder for the results (default: %(default)s)",
+    )
     parser.add_argument(
         "--bag-format",
         choices=(*STORAGES, "none"),
@@ -63,28 +82,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_view_options(parser)
     parser.add_argument("--rate", type=float, default=1.0, help="speed of --view, times real time (default: 1)")
-    parser.add_argument("--smooth", action="store_true", help="each payload from all samples while it was carried")
+    parser.add_argument(
+        "--smooth", action="store_true", help="estimate each payload from all samples while it was carried"
+    )
     parser.add_argument(
         "--unloaded", type=float, nargs="+", default=[], metavar="T",
-        help="--smooth, and at T s from the start nothing was carried: a tare for the payloads before and after",
+        help="times, s from the start, at which nothing was carried: a tare for the payloads before and after each "
+        "(turns --smooth on)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
 
 
 def _add_payload_options(parser: argparse.ArgumentParser) -> None:
-    """What a user knows of the payloads, as the parameters of `payload_estimator`."""
+    """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
     most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
     parser.add_argument(
-        "--known-mass", type=float, default=0.0, metavar="KG", help="of whatever is carried, where it has been weighed"
+        "--known-mass", type=float, default=0.0, metavar="KG", help="mass of the payload, where it has been weighed"
     )
     parser.add_argument(
-        "--max-mass", type=float, default=most, metavar="KG", help=f"the most that is carried (default: {most:g})"
+        "--max-mass", type=float, default=most, metavar="KG", help=f"the heaviest possible payload (default: {most:g})"
     )
-    parser.add_argument("--shape", metavar="WORDS", help=f"of the payloads, m: {forms}")
+    parser.add_argument("--shape", metavar="WORDS", help=f"shape of the payloads, lengths in m: {forms}")
 
 
 def _payload_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The same as keyword arguments; ranges are those of the parameters."""
+    """These options as keyword arguments; the ranges are those of the parameters."""
     return {
         "known_mass": checks.number(args.known_mass, "--known-mass", minimum=0.0, maximum=100.0),
         "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
@@ -96,9 +118,10 @@ def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     options = _payload_options(args)
+    args.bag = _recording(args)
     robot = load_robot(args.robot, end_effector=args.end_effector)
     data = load_dataset(args.bag, robot)
-    with opened_view(args, robot, f"panda-dynamics replay: {Path(args.bag).name}") as view:
+    with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay
@@ -107,8 +130,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _recording(args: argparse.Namespace) -> str:
+    if args.example == (args.bag is not None):
+        raise ArgumentError(f"BAG: expected a recording or --example, got {'both' if args.example else 'neither'}")
+    return str(EXAMPLE) if args.example else str(args.bag)
+
+
+def _name(args: argparse.Namespace) -> str:
+    return "the example" if args.example else Path(args.bag).name
+
+
 def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, options: dict[str, Any]) -> Replay:
-    with LiveTable(f"replay of {Path(args.bag).name}", quiet=args.json) as table:
+    with LiveTable(f"replay of {_name(args)}", quiet=args.json) as table:
 
         def show(done: int, count: int, estimate: PayloadEstimate) -> None:
             table.show(_progress(done, count, estimate, data))
@@ -122,7 +155,7 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
-        print_table(f"{args.bag} with the parameters of {robot.name}", _rows(data, result))
+        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result))
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)
@@ -175,7 +208,7 @@ def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
 
 
 def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:
-    """The results as a rosbag2; a CSV is replayed without one where rosbags is missing and nobody asked for it."""
+    """Write the results as a rosbag2. Without rosbags, only a warning is given unless a bag was asked for."""
     if storage == "none":
         return []
     try:
