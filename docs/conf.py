@@ -27,6 +27,7 @@ napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+napoleon_custom_sections = ["Returns"]  # plain text: numpydoc takes what comes before a colon for a type
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "FloatArray": "FloatArray"}
