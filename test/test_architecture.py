@@ -31,7 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "model": {"robot", "dynamics"},
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
-    "motion": {"robot", "kernels", "dynamics", "model", "identification", *CHECKED},
+    "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},

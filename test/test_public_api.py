@@ -15,6 +15,10 @@ POSE = (
     "to_column_major", "from_column_major", "matrix_to_quaternion", "quaternion_to_matrix",
     "matrix_to_measure_pose", "measure_pose_to_matrix",
 )  # fmt: skip
+PACKAGE = (
+    "ArmMonitor", "ContactDetector", "MomentumObserver", "PandaDynamicsError", "PayloadEstimator", "Shape", "identify",
+    "identify_gravity", "load_dataset", "load_robot", "pose", "replay", "write_robot",
+)  # fmt: skip
 ESTIMATE = ("mass", "com", "inertia", "covariance", "std", "identifiable", "status")
 
 
@@ -26,9 +30,15 @@ ESTIMATE = ("mass", "com", "inertia", "covariance", "std", "identifiable", "stat
         (pdr.pose, POSE),
         (pdr.PayloadEstimator(pdr.load_robot("panda")), ("update", "reset", "tare")),
         (pdr.PayloadEstimator(pdr.load_robot("panda")).estimate, ESTIMATE),
-        (pdr, ("load_robot", "load_dataset", "PandaDynamicsError")),
+        (pdr, pdr.__all__),
+        (pdr, PACKAGE),
     ],
-    ids=["robot", "body", "pose", "estimator", "estimate", "package"],
+    ids=["robot", "body", "pose", "estimator", "estimate", "exported", "package"],
 )
 def test_public_names_are_there(owner, names):
     assert [name for name in names if not hasattr(owner, name)] == []
+
+
+def test_the_exported_names_are_sorted():
+    assert sorted(pdr.__all__) == pdr.__all__
+    assert set(PACKAGE) <= set(pdr.__all__)

@@ -47,7 +47,7 @@ class PayloadInput:
         topic = fixed(
             node,
             "payload_topic",
-            "",
+            "payload_estimator/payload",
             "Topic of the payload (InertiaStamped, flange frame) that is not to count as external; empty: all counts.",
         )
         if topic:
@@ -124,8 +124,13 @@ class ContactOutput:
         }
         if payload is not None:
             values |= {"payload_kg": f"{payload.mass:.3f}", "payload_problem": payload.problem}
-        level = DiagnosticStatus.WARN if contact is not None and contact.lasts else DiagnosticStatus.OK
-        return conversions.status_message(level, f"{diagnostic_name(self._node)}: contact", self._summary(), values)
+        level, summary = DiagnosticStatus.OK, self._summary()
+        if contact is not None and contact.lasts:
+            level = DiagnosticStatus.WARN
+            if self._input.is_stale:
+                level, summary = DiagnosticStatus.STALE, f"unknown without joint states; the last was {summary}"
+        name = f"{diagnostic_name(self._node)}: contact"
+        return conversions.status_message(level, name, summary, values, self._input.hardware_id)
 
     def _summary(self) -> str:
         contact = self._contact
