@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packaging for ament_python (colcon) and for pip alike."""
 
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 NAME = "panda_dynamics_ros"
+
+
+# colcon installs all commands into lib/panda_dynamics_ros (setup.cfg), for `ros2 run`; a script in bin puts
+# `panda-dynamics` on the PATH. pip, which builds a wheel, puts the command there itself.
+BIN = [] if {"bdist_wheel", "editable_wheel"} & set(sys.argv) else ["bin/panda-dynamics"]
 
 
 def files(pattern: str) -> list[str]:
@@ -16,13 +22,18 @@ setup(
     name=NAME,
     version="0.1.0",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"], f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"]},
+    package_data={
+        NAME: ["py.typed"],
+        f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"],
+        f"{NAME}.recordings": ["example.csv.gz"],
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
         (f"share/{NAME}/examples", files("examples/*.py")),
+        ("bin", BIN),
     ],
     install_requires=[
         "setuptools",
@@ -67,6 +78,7 @@ setup(
         "console_scripts": [
             f"dynamics = {NAME}.nodes.dynamics:main",
             f"payload_estimator = {NAME}.nodes.payload_estimator:main",
+            f"suite = {NAME}.nodes.suite:main",
             f"simulated_panda = {NAME}.nodes.simulated_panda:main",
             f"bag_player = {NAME}.nodes.bag_player:main",
             f"panda-dynamics = {NAME}.cli:main",

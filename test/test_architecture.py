@@ -31,8 +31,8 @@ ARROWS: dict[str, set[str]] = {
     "model": {"robot", "dynamics"},
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
-    "motion": {"robot", "kernels", "dynamics", "model", "identification", *CHECKED},
-    "samples": CHECKED,
+    "motion": {"robot", "kernels", "dynamics", *CHECKED},
+    "samples": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
@@ -43,9 +43,12 @@ ARROWS: dict[str, set[str]] = {
         *CHECKED,
     },
 }
+ARROWS["demo"] = {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED}
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
-ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "motion", "identification"}) | {"__init__"}
+ARROWS["nodes"] = (
+    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "motion", "identification", "reporting"}
+) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

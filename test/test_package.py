@@ -104,7 +104,7 @@ def test_descriptions_of_the_licence_agree(manifest: Element, arguments: dict[st
 
 def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
     scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
-    assert set(scripts) == {"dynamics", "payload_estimator", "simulated_panda", "bag_player", "panda-dynamics"}
+    assert set(scripts) == {"dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player", "panda-dynamics"}
     for target in scripts.values():
         module, _, function = target.partition(":")
         file = ROOT / Path(*module.split("."))
@@ -122,7 +122,9 @@ def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, A
         assert files
         assert files <= installed
     assert {f"resource/{NAME}", "package.xml"} <= installed
-    data = {*(ROOT / NAME).rglob("*.yaml"), ROOT / NAME / "py.typed"}
+    data = {path for ending in ("*.yaml", "*.csv.gz") for path in (ROOT / NAME).rglob(ending)} | {
+        ROOT / NAME / "py.typed"
+    }
     patterns = arguments["package_data"].items()
     packed = {path for name, globs in patterns for each in globs for path in (ROOT / name.replace(".", "/")).glob(each)}
     assert packed == data

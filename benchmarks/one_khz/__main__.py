@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.one_khz.resources import Usage
-from panda_dynamics_ros.nodes.processes import NodeProcesses, isolated_environment
+from panda_dynamics_ros.demo.processes import NodeProcesses, isolated_environment
 
 NODES = {"dynamics": "panda_dynamics", "payload_estimator": "payload_estimator"}
 DOMAIN = 43

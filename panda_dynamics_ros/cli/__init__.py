@@ -22,10 +22,10 @@ from panda_dynamics_ros.errors import PandaDynamicsError
 PROGRAM = "panda-dynamics"
 COMMANDS = {
     "demo": "a simulated Panda picks a payload up, and the nodes find it",
-    "replay": "torques, poses and payload of a recorded bag, offline",
-    "identify": "a model of your own arm from recordings",
-    "excite": "an exciting trajectory within the arm's limits",
-    "simulate": "a simulated Panda runs an exciting motion, and is recorded",
+    "replay": "torques, poses, contacts and payload of a recording, offline",
+    "identify": "a model of your own arm, fitted to recordings",
+    "excite": "an exciting trajectory for identification, within the arm's limits",
+    "simulate": "a recording of a simulated Panda on an exciting motion",
     "base-parameters": "the minimum inertial parameters, with their closed forms",
     "inertia": "the table of inertial parameters, also mapped to another frame",
     "export": "stand-alone C or Python source of an arm's dynamics",

@@ -21,7 +21,7 @@ Khalil.
 """
 EXAMPLES = """\
 m is a mass, mX mY mZ a first moment, XX .. ZZ the inertia about the joint frame's origin, along its axes; the number
-is the link. R marks what others have been regrouped to. Lengths in the closed forms are in m.
+is the link. R marks a parameter to which others have been added. Lengths in the closed forms are in m.
 
 examples:
   panda-dynamics base-parameters
@@ -32,12 +32,12 @@ UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     add_robot(parser)
     parser.add_argument(
         "--tolerance", type=float, default=1e-9, metavar="T",
-        help="what counts as zero in the geometry, rad or a share of the longest link (default: 1e-9); a calibrated "
-        "arm has few exact right angles",
+        help="angles (rad) and lengths (share of the longest link) below T count as zero (default: 1e-9); use a larger "
+        "one for a calibrated arm, whose right angles are not exact",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print for a program, in full precision")
 

@@ -14,24 +14,26 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.answer import answer
 from panda_dynamics_ros.cli.options import add_robot_option
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
-from panda_dynamics_ros.motion.identification_motion import ExcitingMotion, find_exciting_motion, motion_condition
 from panda_dynamics_ros.motion.motion_file import write_motion
+from panda_dynamics_ros.motion.search import FoundMotion, periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.reporting.console import answer
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 DESCRIPTION = """\
-Searches for the periodic motion whose base regressor is best conditioned,
-within limits of position, velocity and acceleration, clear of table and base.
-Look at it in simulation before you run it.
+Searches for a periodic motion that identifies the arm well: its base regressor
+has a small condition number. The motion stays within the limits of position,
+velocity and acceleration, and clear of table and base. Look at it in
+simulation before you run it.
 """
 EXAMPLES = """\
-Beside the CSV (t, q1.., dq1.., ddq1..) lie a trajectory_msgs/JointTrajectory as YAML and a picture of the same name.
-The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
+Beside the CSV (t, q1.., dq1.., ddq1..) the command writes a trajectory_msgs/JointTrajectory as YAML and a picture, with
+the same name. The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
 
 examples:
   panda-dynamics excite
@@ -41,17 +43,27 @@ examples:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     add_robot_option(parser)
-    parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="of one period (default: 10)")
-    parser.add_argument("--harmonics", type=int, default=5, metavar="N", help="of each joint (default: 5)")
+    parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="length of one period (default: 10)")
     parser.add_argument(
-        "--table-height", type=float, default=0.0, metavar="M", help="in base axes; -1 for none (default: 0)"
+        "--harmonics", type=int, default=5, metavar="N", help="harmonics of each joint's motion (default: 5)"
+    )
+    parser.add_argument(
+        "--table-height",
+        type=float,
+        default=0.0,
+        metavar="M",
+        help="height of the table in base axes; -1 for no table (default: 0)",
     )
     parser.add_argument("--trials", type=int, default=6000, metavar="N", help="motions to try (default: 6000)")
-    parser.add_argument("--seed", type=int, default=0, help="another one gives another motion (default: 0)")
-    parser.add_argument("--compare", metavar="DATA", help="a recording, for its condition number beside this one's")
-    parser.add_argument("--output", type=Path, default=Path("trajectory.csv"), metavar="FILE", help="trajectory.csv")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the search; another seed gives another motion (default: 0)"
+    )
+    parser.add_argument("--compare", metavar="DATA", help="a recording whose condition number is printed, too")
+    parser.add_argument(
+        "--output", type=Path, default=Path("trajectory.csv"), metavar="FILE", help="default: trajectory.csv"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -65,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     recorded = None
     if args.compare is not None:
         rows = prepare(load_dataset(args.compare, robot))
-        recorded = motion_condition(robot, rows.q, rows.dq, rows.ddq)
+        recorded = regressor_condition(robot)(rows.q, rows.dq, rows.ddq)
     found = _search(robot, args)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     times = np.arange(0.0, args.duration + 0.5 * CSV_STEP, CSV_STEP)
@@ -77,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
+def _search(robot: RobotModel, args: argparse.Namespace) -> FoundMotion:
     """The search, with a bar on standard error where a person watches."""
     bar = Progress(
         TextColumn("condition number {task.fields[best]:.1f}"),
@@ -88,8 +100,9 @@ def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
     )
     with bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))
-        return find_exciting_motion(
+        return periodic_motion(
             robot,
+            regressor_condition(robot),
             args.duration,
             harmonics=args.harmonics,
             table_height=args.table_height,
@@ -99,7 +112,7 @@ def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
         )
 
 
-def _write_yaml(robot: RobotModel, found: ExcitingMotion, args: argparse.Namespace) -> Path:
+def _write_yaml(robot: RobotModel, found: FoundMotion, args: argparse.Namespace) -> Path:
     """trajectory_msgs/JointTrajectory, as `ros2 topic pub` reads it."""
     times = np.arange(0.0, args.duration + 0.5 * YAML_STEP, YAML_STEP)
     points = [
@@ -118,13 +131,13 @@ def _write_yaml(robot: RobotModel, found: ExcitingMotion, args: argparse.Namespa
 
 
 def _summary(
-    robot: RobotModel, found: ExcitingMotion, states: tuple[FloatArray, ...], recorded: float | None, files: list[Path]
+    robot: RobotModel, found: FoundMotion, states: tuple[FloatArray, ...], recorded: float | None, files: list[Path]
 ) -> dict[str, Any]:
     _, dq, ddq = (np.abs(state).max(axis=0) for state in states)
     return {
         "robot": robot.name,
         "period_s": found.motion.period,
-        "condition_number": found.condition_number,
+        "condition_number": found.score,
         "recorded_condition_number": recorded,
         "first_point": found.motion(np.zeros(1))[0][0].tolist(),
         "velocity_share": (dq / robot.limits.velocity).tolist(),
@@ -133,13 +146,13 @@ def _summary(
     }
 
 
-def _rows(summary: dict[str, Any], found: ExcitingMotion) -> list[tuple[str, str]]:
+def _rows(summary: dict[str, Any], found: FoundMotion) -> list[tuple[str, str]]:
     def shares(key: str) -> str:
         return "  ".join(f"{100 * share:.0f} %" for share in summary[key])
 
     recorded = summary["recorded_condition_number"]
     return [
-        ("condition number", f"{found.condition_number:.1f}, the best of {found.trials} motions"),
+        ("condition number", f"{found.score:.1f}, the best of {found.trials} motions"),
         *([] if recorded is None else [("of the recording", f"{recorded:.1f}")]),
         ("first point", "  ".join(f"{q:.3f}" for q in summary["first_point"]) + " rad"),
         ("velocity", shares("velocity_share") + " of the limits"),

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.codegen import GeneratedCode
 
 DESCRIPTION = """\
-Writes source code that computes an arm's torques, mass matrix and flange pose,
-customised to its parameters, and says how many operations each function takes.
+Writes source code for an arm's torques, mass matrix and flange pose, with the
+arm's parameters as constants, and prints how many operations each function
+takes.
 """
 EXAMPLES = """\
-The source needs no library but the mathematical one and no memory but the stack: it is made for use inside a real-time
-loop. It goes to standard output, or to the file that --output names; the count of operations goes to standard error,
+The source needs the mathematical library only, and no memory but the stack: it can run inside a real-time loop. It is
+printed to standard output, or written to the file of --output. The numbers of operations are printed to standard error,
 or with --json to standard output.
 
 examples:
@@ -33,7 +34,7 @@ examples:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     from panda_dynamics_ros.codegen import FUNCTIONS, LANGUAGES
 
     add_robot(parser)
@@ -42,8 +43,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--functions", nargs="+", metavar="NAME", default=list(FUNCTIONS), choices=FUNCTIONS,
         help=f"some of {', '.join(FUNCTIONS)} (default: all)",
     )  # fmt: skip
-    parser.add_argument("--name", help="what the functions' names begin with (default: the robot's name)")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where the source goes (default: standard output)")
+    parser.add_argument("--name", help="prefix of the functions' names (default: the robot's name)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file for the source (default: standard output)")
     parser.add_argument(
         "--json", action="store_true", help="print the counts as JSON; without --output, the source too"
     )

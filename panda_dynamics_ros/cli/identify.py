@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.answer import Table, answer
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
+from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 
-WELL_KNOWN = 0.1
+WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
-Fits inertial parameters, friction and the tilt of the base to recordings
-(rosbag2, or CSV: t, q1.., dq1.., tau1..) of the unloaded arm, and writes a
+Fits inertial parameters, friction and the tilt of the base to recordings of
+the unloaded arm (rosbag2, or CSV with t, q1.., dq1.., tau1..), and writes a
 robot file that every --robot option takes.
 """
 EXAMPLES = """\
@@ -34,7 +34,7 @@ examples:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
     parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
     parser.add_argument(
@@ -43,12 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gravity-only",
         action="store_true",
-        help="masses and centres of mass, from poses in which the arm rests",
+        help="identify masses and centres of mass only, from poses in which the arm rests",
     )
-    parser.add_argument("--no-stribeck", action="store_true", help="friction without a Stribeck term")
-    parser.add_argument("--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict, not to fit")
-    parser.add_argument("--report", type=Path, metavar="DIR", help="where report.html and its pictures go")
-    parser.add_argument("--urdf", type=Path, metavar="FILE", help="where <inertial> elements for a URDF go")
+    parser.add_argument("--no-stribeck", action="store_true", help="fit friction without a Stribeck term")
+    parser.add_argument(
+        "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
+    )
+    parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
+    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links with their inertia, as URDF")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -95,7 +97,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "prior_torque_rms": floats(fit.prior_torque_rms),
         "cross_validated_rms": None if np.isnan(fit.cross_validated_rms).any() else floats(fit.cross_validated_rms),
         "tilt": floats(fit.tilt),
-        "trust": vars(fit.trust),
+        "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
         "base_parameters": [
             {"name": name, "value": float(value), "std": float(std)}
@@ -116,7 +118,7 @@ def _per_joint(rms: FloatArray) -> str:
 def _rows(fit: Identification) -> list[tuple[str, str]]:
     known = int((fit.relative_sigma < WELL_KNOWN).sum())
     return [
-        ("rows", f"{fit.samples}; {fit.outliers} samples were wild and are replaced"),
+        ("rows", f"{fit.samples}; {fit.outliers} outliers replaced"),
         ("condition number", f"{fit.condition_number:.1f}"),
         ("torque RMS, fitted", _per_joint(fit.torque_rms) + " N m"),
         ("held-out blocks", _per_joint(fit.cross_validated_rms) + " N m"),
@@ -125,7 +127,7 @@ def _rows(fit: Identification) -> list[tuple[str, str]]:
         ("not identified", ", ".join(fit.not_identified) or "none"),
         (
             "base parameters",
-            f"{len(fit.base_names)}, {known} with a sigma below {WELL_KNOWN:.0%}; see --report, --json",
+            f"{len(fit.base_names)}, {known} with a standard deviation below {WELL_KNOWN:.0%}; see --report, --json",
         ),
     ]
 

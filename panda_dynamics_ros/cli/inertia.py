@@ -34,7 +34,7 @@ UPPER = np.triu_indices(3)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     add_robot(parser)
     add_end_effector_option(parser)
     parser.add_argument("--q", nargs="+", type=float, metavar="Q", help="joint position in rad (default: all zero)")

@@ -1,30 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have."""
+"""Options that several commands have, and what `--view` does."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from panda_dynamics_ros.reporting.web_view import WebView
+    from panda_dynamics_ros.robot import RobotDescription
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML or URDF file (default: panda)"
+DEFAULT_PORT = 8080
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add ROBOT, of a command that is about a robot."""
+    """Add the argument ROBOT."""
     parser.add_argument("robot", nargs="?", default="panda", metavar="ROBOT", help=ROBOTS)
 
 
 def add_robot_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--robot`, of a command that is about something else."""
+    """Add the option `--robot`."""
     parser.add_argument("--robot", default="panda", help=ROBOTS)
 
 
 def add_end_effector_option(parser: argparse.ArgumentParser) -> None:
     """Add `--end-effector`."""
-    help_text = "mounted for good, and no payload: none, hand, or a YAML file (default: none)"
+    help_text = "what is mounted on the flange, apart from payloads: none, hand, or a YAML file (default: none)"
     parser.add_argument("--end-effector", default="none", metavar="NAME", help=help_text)
 
 
 def add_payload_com_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--payload-com`, of a simulated payload."""
+    """Add `--payload-com` of a simulated payload."""
     com, help_text = [0.02, -0.015, 0.06], "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"
     parser.add_argument("--payload-com", type=float, nargs=3, default=com, metavar=("X", "Y", "Z"), help=help_text)
+
+
+def add_view_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--view` and `--port`."""
+    parser.add_argument("--view", action="store_true", help="show the run in a web page (needs viser); Ctrl-C ends it")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help=f"port of the web page on this machine (default: {DEFAULT_PORT})"
+    )
+
+
+@contextlib.contextmanager
+def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -> Iterator[WebView | None]:
+    """Open the page if it was asked for, print its address to standard error, and close it at the end.
+
+    Raises
+    ------
+    ArgumentError, MissingDependencyError: see `WebView`.
+    """
+    if not args.view:
+        yield None
+        return
+    from panda_dynamics_ros.reporting.web_view import WebView
+
+    with WebView(robot, title, args.port) as view:
+        print(f"live view: {view.url}", file=sys.stderr, flush=True)
+        yield view
+
+
+def show_until_interrupted(view: WebView, show: Callable[[], None] = lambda: None) -> None:
+    """Call `show`, then leave the page open. Ctrl-C ends either."""
+    with contextlib.suppress(KeyboardInterrupt):
+        print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        show()
+        while True:
+            time.sleep(1.0)

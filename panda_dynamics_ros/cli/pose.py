@@ -36,7 +36,7 @@ examples:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     parser.add_argument("--from", dest="source", choices=READERS, help="format of VALUES")
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, - or a file that has it")
     parser.add_argument("--to", nargs="+", choices=WRITERS, metavar="FORMAT", help="formats to print (default: all)")

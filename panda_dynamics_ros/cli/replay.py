@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import add_end_effector_option, add_robot_option
-from panda_dynamics_ros.cli.view import add_view_options, opened_view, show_until_interrupted
-from panda_dynamics_ros.errors import MissingDependencyError
+from panda_dynamics_ros.cli.options import (
+    add_end_effector_option,
+    add_robot_option,
+    add_view_options,
+    opened_view,
+    show_until_interrupted,
+)
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import (
     EstimatorOptions,
     PayloadEstimate,
@@ -25,32 +30,51 @@ from panda_dynamics_ros.estimation import (
 )
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
-from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
-from panda_dynamics_ros.reporting.summary import floats, payload_entry, segment_entry, write_summary
+from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
-Runs a rosbag2 recording (.db3, .mcap or its folder) or a CSV (t, q1.., dq1..,
-tau1..) through the dynamics and the payload estimator. Into DIR go
-  summary.json  samples, losses, residual, payload, changes
-                (with --smooth: segments, each payload by all its samples)
-  *.png         payload, torques and scene
-  results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`: joint states
-                and what the nodes publish over them
+Computes torques, poses, contacts and the payload of a recording: a rosbag2
+(.db3, .mcap or its folder), or a CSV with the columns t, q1.., dq1.., tau1..
+It writes into DIR
+  summary.json  samples, losses, residual torques, payload and its changes
+                (with --smooth also segments: each payload from all its samples)
+  *.png         the payload over time, the torques, and the arm
+  results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
+                joint states and all topics of the nodes
 """
-EXAMPLES = "example: panda-dynamics replay recording.mcap --output result"
+EXAMPLES = """\
+Numbers after "±" are half the width of a 95 % interval; summary.json has standard deviations.
+
+examples:
+  panda-dynamics replay --example
+  panda-dynamics replay recording.mcap --output result
+  panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("bag", metavar="BAG", help="rosbag2 file or folder, or a CSV file")
+    """Add the command's options."""
+    parser.add_argument("bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a CSV file")
+    parser.add_argument(
+        "--example", action="store_true",
+        help="replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at "
+        "12 s and puts the payload down at 18 s",
+    )  # fmt: skip
     add_robot_option(parser)
     add_end_effector_option(parser)
     _add_payload_options(parser)
-    parser.add_argument("--output", type=Path, default=Path("replay_output"), metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("replay_output"),
+        metavar="DIR",
+        help="folder for the results (default: %(default)s)",
+    )
     parser.add_argument(
         "--bag-format",
         choices=(*STORAGES, "none"),
@@ -58,28 +82,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_view_options(parser)
     parser.add_argument("--rate", type=float, default=1.0, help="speed of --view, times real time (default: 1)")
-    parser.add_argument("--smooth", action="store_true", help="each payload from all samples while it was carried")
+    parser.add_argument(
+        "--smooth", action="store_true", help="estimate each payload from all samples while it was carried"
+    )
     parser.add_argument(
         "--unloaded", type=float, nargs="+", default=[], metavar="T",
-        help="--smooth, and at T s from the start nothing was carried: a tare for the payloads before and after",
+        help="times, s from the start, at which nothing was carried: a tare for the payloads before and after each "
+        "(turns --smooth on)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
 
 
 def _add_payload_options(parser: argparse.ArgumentParser) -> None:
-    """What a user knows of the payloads, as the parameters of `payload_estimator`."""
+    """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
     most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
     parser.add_argument(
-        "--known-mass", type=float, default=0.0, metavar="KG", help="of whatever is carried, where it has been weighed"
+        "--known-mass", type=float, default=0.0, metavar="KG", help="mass of the payload, where it has been weighed"
     )
     parser.add_argument(
-        "--max-mass", type=float, default=most, metavar="KG", help=f"the most that is carried (default: {most:g})"
+        "--max-mass", type=float, default=most, metavar="KG", help=f"the heaviest possible payload (default: {most:g})"
     )
-    parser.add_argument("--shape", metavar="WORDS", help=f"of the payloads, m: {forms}")
+    parser.add_argument("--shape", metavar="WORDS", help=f"shape of the payloads, lengths in m: {forms}")
 
 
 def _payload_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The same as keyword arguments; ranges are those of the parameters."""
+    """These options as keyword arguments; the ranges are those of the parameters."""
     return {
         "known_mass": checks.number(args.known_mass, "--known-mass", minimum=0.0, maximum=100.0),
         "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
@@ -91,19 +118,30 @@ def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     options = _payload_options(args)
+    args.bag = _recording(args)
     robot = load_robot(args.robot, end_effector=args.end_effector)
     data = load_dataset(args.bag, robot)
-    with opened_view(args, robot, f"panda-dynamics replay: {Path(args.bag).name}") as view:
+    with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:
-            from panda_dynamics_ros.reporting.playback import play
+            from panda_dynamics_ros.reporting.web_view import play_replay
 
-            show_until_interrupted(view, lambda: play(data, result, view, args.rate))
+            show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
     return 0
 
 
+def _recording(args: argparse.Namespace) -> str:
+    if args.example == (args.bag is not None):
+        raise ArgumentError(f"BAG: expected a recording or --example, got {'both' if args.example else 'neither'}")
+    return str(EXAMPLE) if args.example else str(args.bag)
+
+
+def _name(args: argparse.Namespace) -> str:
+    return "the example" if args.example else Path(args.bag).name
+
+
 def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, options: dict[str, Any]) -> Replay:
-    with LiveTable(f"replay of {Path(args.bag).name}", quiet=args.json) as table:
+    with LiveTable(f"replay of {_name(args)}", quiet=args.json) as table:
 
         def show(done: int, count: int, estimate: PayloadEstimate) -> None:
             table.show(_progress(done, count, estimate, data))
@@ -111,15 +149,13 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = summarise(data, result)
-    if segments:
-        summary["segments"] = [segment_entry(segment) for segment in segments]
+    summary = _summary(data, result, segments)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
-        print_table(f"{args.bag} with the parameters of {robot.name}", _rows(data, result))
+        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result))
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)
@@ -143,29 +179,20 @@ def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDatas
     return [("replayed", f"{share:3d} %  {time:6.1f} s"), *payload_rows(estimate)]
 
 
-def summarise(data: JointDataset, result: Replay) -> dict[str, Any]:
-    """The content of summary.json."""
-    return {
-        "samples": len(data.stamp),
-        "dropped": sum(data.rejected.values()),
-        "duration_s": float(data.duration_s),
-        "rate_hz": float(data.rate_hz),
-        "torque_residual_rms": floats(result.torque_residual_rms),
-        "payload": payload_entry(result.last),
-        "truth": None,
-        "events": [_event(event.stamp, f"detected_{event.kind}", result) for event in result.events],
-    }
-
-
-def _event(stamp: float, kind: str, result: Replay) -> dict[str, Any]:
-    """An event with the estimate two seconds later (or at the recording's end)."""
-    later = min(int(np.searchsorted(result.stamp, stamp + 2.0)), len(result.stamp) - 1)
-    return {
-        "stamp": float(stamp),
-        "kind": kind,
-        "mass_after_2s": float(result.mass[later]),
-        "com_after_2s": floats(result.com[later]),
-    }
+def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...]) -> dict[str, Any]:
+    return build_summary(
+        samples=len(data.stamp),
+        dropped=sum(data.rejected.values()),
+        duration_s=data.duration_s,
+        rate_hz=data.rate_hz,
+        torque_residual_rms=result.torque_residual_rms,
+        payload=result.last,
+        events=[(event.stamp, f"detected_{event.kind}") for event in result.events],
+        stamp=result.stamp,
+        mass=result.mass,
+        com=result.com,
+        segments=segments,
+    )
 
 
 def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
@@ -181,7 +208,7 @@ def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
 
 
 def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:
-    """The results as a rosbag2; a CSV is replayed without one where rosbags is missing and nobody asked for it."""
+    """Write the results as a rosbag2. Without rosbags, only a warning is given unless a bag was asked for."""
     if storage == "none":
         return []
     try:
@@ -208,6 +235,7 @@ def _write_files(
         mass_std=result.mass_std,
         com=result.com,
         com_std=result.com_std,
+        com_is_known=result.com_is_known,
         events=tuple((event.stamp - data.stamp[0], f"detected {event.kind}") for event in result.events),
         smoothed=SmoothedHistory.at(data.stamp, segments) if segments else None,
     )

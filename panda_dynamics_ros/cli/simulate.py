@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`panda-dynamics simulate`: a simulated Panda runs an exciting motion, and is recorded."""
+"""`panda-dynamics simulate`: records a simulated Panda on an exciting motion."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +13,21 @@ from rich.console import Console
 from rich.progress import track
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.answer import answer
 from panda_dynamics_ros.cli.options import add_payload_com_option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.motion.motion_file import read_motion
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.reporting.console import answer
 from panda_dynamics_ros.robot import InertialParameters
 
 DESCRIPTION = """\
-Runs the motion of `panda-dynamics excite` on the simulated Panda, faster than
-real time, and writes what its sensors say at 1 kHz as a rosbag2 (mcap).
+Simulates a Panda that runs a motion of `panda-dynamics excite`, faster than
+real time, and records its sensors at 1 kHz as a rosbag2 (mcap).
 """
 EXAMPLES = """\
-The arm is that of `panda-dynamics demo` with the same seed: it differs from the model as a real arm does, by its
-inertias, friction and offsets, and has noise and a coloured disturbance, which --take makes others.
+The simulated arm is that of `panda-dynamics demo` with the same seed. It differs from the model as a real arm does, in
+its inertias, friction and offsets, and its torques have noise and a coloured disturbance; --take N changes the noise.
 
 examples:
   panda-dynamics excite --output motion.csv
@@ -38,37 +39,47 @@ BOX = 0.1  # m, side of the cube that a payload of given mass is
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     parser.add_argument("motion", metavar="MOTION", help="the CSV of `panda-dynamics excite`")
     parser.add_argument("--repeat", type=int, default=2, metavar="N", help="periods of the motion (default: 2)")
-    parser.add_argument("--payload-mass", type=float, default=0.0, metavar="KG", help="a cube of 10 cm (default: none)")
+    parser.add_argument(
+        "--payload-mass",
+        type=float,
+        default=0.0,
+        metavar="KG",
+        help="carry a cube of 10 cm with this mass (default: none)",
+    )
     add_payload_com_option(parser)
-    parser.add_argument("--seed", type=int, default=0, help="which arm (default: 0, the demo's)")
-    parser.add_argument("--take", type=int, default=1, metavar="N", help="which noise (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="number of the simulated arm (default: 0, that of the demo)"
+    )
+    parser.add_argument("--take", type=int, default=1, metavar="N", help="number of the noise (default: 1)")
     parser.add_argument(
         "--output", type=Path, default=Path("recording"), metavar="DIR", help="the rosbag2 folder (default: recording)"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace a recording that is already there")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, write the recording."""
     from panda_dynamics_ros.recordings.bag_writing import write_joint_states
-    from panda_dynamics_ros.simulation import Excitation, SimulatedPanda, exciting_motion
+    from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 
     checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
     checks.number(args.take, "--take", minimum=0)
     if not 0.0 <= args.payload_mass <= 10.0:
         raise ArgumentError(f"--payload-mass: expected kg in [0, 10], got {args.payload_mass:g}")
+    if args.output.exists() and not args.overwrite:  # before a minute of simulation, not after it
+        raise ArgumentError(
+            f"--output: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}"
+        )
     robot = load_robot("panda")
     motion = read_motion(args.motion, robot.n)
-    rest = motion(np.zeros(1))[0][0]
-    # Begins at rest where the motion does, so that there is nothing to blend.
-    excitation = Excitation(rest, motion.centre, motion.cosine, motion.sine, motion.period, 0.1, START)
     plant = SimulatedPanda(
         robot,
         seed=args.seed,
-        excitation=excitation,
+        excitation=replace(motion, standstill=START),
         arm_excitation=exciting_motion(robot, args.seed),
         noise_seed=args.take,
     )
@@ -83,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         (JointStateSample(each.stamp, robot.joint_names, each.q, each.dq, each.tau) for each in samples),
         topic="/franka/joint_states",
-        overwrite=True,
+        overwrite=args.overwrite,
     )
     summary = {"samples": count, "duration_s": count * plant.timestep, "files": [str(file)]}
     rows = [

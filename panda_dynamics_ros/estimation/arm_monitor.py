@@ -25,6 +25,7 @@ from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 
@@ -120,7 +121,7 @@ class ArmMonitor:
         self._terms = MomentumTerms(robot)
         # The estimator changes its own filters at a contact or a pick; the residual needs filters that go on.
         self._regression = MomentumRegression(robot.n, self.payload_estimator.options.bandwidth_hz)
-        self._stamp = -math.inf
+        self._clock = SampleClock(self.payload_estimator.options.max_gap_s)
         self._residual = np.full(robot.n, math.nan)
 
     def carry(self, payload: InertialParameters) -> None:
@@ -183,12 +184,11 @@ class ArmMonitor:
         return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), residual)
 
     def _residual_after(self, stamp: float, terms: MomentumTerms, payload: FloatArray) -> FloatArray:
-        dt, max_gap = stamp - self._stamp, self.payload_estimator.options.max_gap_s
-        if -max_gap <= dt <= 0.0:
+        dt = self._clock.step(stamp)
+        if dt is None:
             return self._residual
-        if not 0.0 < dt <= max_gap:
+        if dt == 0.0:
             self._regression.restart()
-        self._stamp = stamp
         Y, y = self._regression.step(dt, terms)
         self._residual = y - Y @ payload if self._regression.settled else np.full(self.robot.n, math.nan)
         return self._residual

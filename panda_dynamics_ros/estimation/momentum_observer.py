@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.regression import ARM, MomentumTerms, first_order_hold
+from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -51,7 +52,7 @@ class MomentumObserver:
     ----------
     robot: the arm with all that it always carries, and its friction.
     bandwidth: Hz, of the low-pass filter on the external torque.
-    max_gap: s; a longer silence, or a longer step back, restarts the filter.
+    max_gap: s; a longer silence, or a longer step back, restarts the filter (see `SampleClock`).
 
     Raises
     ------
@@ -61,11 +62,10 @@ class MomentumObserver:
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
         self._n, self._terms = robot.n, MomentumTerms(robot)
         self._pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
-        self._max_gap = checks.number(max_gap, "max_gap", minimum=1e-6)
+        self._clock = SampleClock(checks.number(max_gap, "max_gap", minimum=1e-6))
         self._state, self._previous = np.zeros((2, robot.n, PARAMETERS + 1))
         self._weights = np.zeros(PARAMETERS + 1)
         self._weights[ARM] = -1.0
-        self._stamp = -math.inf
         self._residual = np.zeros(robot.n)
 
     def carry(self, payload: InertialParameters) -> None:
@@ -89,13 +89,11 @@ class MomentumObserver:
 
     def update_terms(self, stamp: float, terms: MomentumTerms) -> FloatArray:
         """`update` with the terms of a sample that was checked before."""
-        dt = stamp - self._stamp
-        if -self._max_gap <= dt <= 0.0:
+        dt = self._clock.step(stamp)
+        if dt is None:
             return self._residual
-        if not 0.0 < dt <= self._max_gap:
-            dt = 0.0
+        if dt == 0.0:
             self._state[:] = self._previous[:] = 0.0
-        self._stamp = stamp
         self._residual = residual = np.empty(self._n)
         observer_step(
             terms.momentum, terms.bias, self._weights, self._pole, dt, self._state, self._previous, residual

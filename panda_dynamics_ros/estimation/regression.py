@@ -113,6 +113,7 @@ class MomentumRegression:
     Attributes
     ----------
     pole: rad/s.
+    age: s, since the filters started; nan before the first sample.
     derivative, direct: (n, 11), inputs of the filters at the last sample.
     """
 
@@ -121,7 +122,7 @@ class MomentumRegression:
         self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle = np.zeros(
             (6, n, ARM + 1)
         )
-        self._age = math.nan
+        self.age = math.nan
 
     @property
     def settling_time(self) -> float:
@@ -131,7 +132,7 @@ class MomentumRegression:
     @property
     def settled(self) -> bool:
         """Whether the transient of the filters' start has died out."""
-        return self._age > self.settling_time
+        return self.age > self.settling_time
 
     @property
     def once_filtered(self) -> FloatArray:
@@ -169,7 +170,7 @@ class MomentumRegression:
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
-        self._age = math.nan
+        self.age = math.nan
         for state in (self._first, self._old_direct, self._second, self._old_middle):
             state[:] = 0.0
 
@@ -178,10 +179,43 @@ class MomentumRegression:
 
         The first sample starts the filters as if the arm had always been in its state, at its momentum.
         """
-        starts = math.isnan(self._age)
+        starts = math.isnan(self.age)
         filter_step(
             terms.momentum, terms.bias, self.pole, 0.0 if starts else dt,
             self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle,
         )  # fmt: skip
-        self._age = 0.0 if starts else self._age + dt
+        self.age = 0.0 if starts else self.age + dt
         return self._second[:, :PARAMETERS], self._second[:, ARM]
+
+
+@compiled
+def low_pass_step(x, w, dt, first, previous, second, previous_first):
+    """One step of two first-order low-pass filters in series, in place. dt <= 0 starts them in steady state."""
+    a, b0, b1 = (0.0, 1.0, 0.0) if dt <= 0.0 else first_order_hold(w, dt)
+    for i in range(x.shape[0]):
+        first[i] = a * first[i] + b0 * x[i] + b1 * previous[i]
+        second[i] = a * second[i] + b0 * first[i] + b1 * previous_first[i]
+        previous[i] = x[i]
+        previous_first[i] = first[i]
+
+
+class TwoPoleFilter:
+    """A signal (n,) through the two low-pass filters of `MomentumRegression`.
+
+    Parameters
+    ----------
+    n: entries.
+    pole: rad/s.
+    """
+
+    def __init__(self, n: int, pole: float) -> None:
+        self._pole = pole
+        self._first, self._previous, self._second, self._previous_first = np.zeros((4, n))
+
+    def step(self, dt: float, x: FloatArray) -> FloatArray:
+        """The filtered signal (n,) after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
+        if dt <= 0.0:
+            for state in (self._first, self._previous, self._second, self._previous_first):
+                state[:] = 0.0
+        low_pass_step(x, self._pole, dt, self._first, self._previous, self._second, self._previous_first)
+        return self._second

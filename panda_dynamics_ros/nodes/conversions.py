@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
-from sensor_msgs.msg import JointState
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
+from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
 
@@ -22,6 +24,11 @@ from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_second
 def seconds(stamp: Time) -> float:
     """A message stamp as seconds."""
     return to_seconds(stamp.sec, stamp.nanosec)
+
+
+def nanoseconds(stamp: Time) -> int:
+    """A message stamp as whole nanoseconds."""
+    return int(stamp.sec) * BILLION + int(stamp.nanosec)
 
 
 def time_message(stamp: float) -> Time:
@@ -105,6 +112,54 @@ def _array_message(outer: tuple[str, int], inner: tuple[str, int], values: Float
     return message
 
 
+MATRIX = "64FC1"
+"""Encoding of an Image whose pixels are doubles: the one standard message that holds a matrix and has a stamp."""
+
+
+def matrix_image(stamp: Time, frame: str, matrix: FloatArray) -> Image:
+    """A matrix as an Image of doubles, row by row."""
+    rows, columns = matrix.shape
+    message = Image(height=rows, width=columns, encoding=MATRIX, step=8 * columns)
+    message.header.stamp, message.header.frame_id = stamp, frame
+    message.is_bigendian = int(sys.byteorder == "big")
+    message.data = array("B", np.ascontiguousarray(matrix, dtype=np.float64).tobytes())
+    return message
+
+
+def matrix_from_image(message: Image) -> FloatArray:
+    """The matrix of an Image of doubles.
+
+    Raises
+    ------
+    ArgumentError: it is an image of something else.
+    """
+    size = 8 * message.height * message.width
+    if message.encoding != MATRIX or len(message.data) != size:
+        raise ArgumentError(
+            f"image: expected {size} bytes of encoding {MATRIX}, got {len(message.data)} of {message.encoding!r:.20}"
+        )
+    doubles = np.frombuffer(message.data, dtype=">f8" if message.is_bigendian else "<f8")
+    return doubles.reshape(message.height, message.width).astype(np.float64)
+
+
+def com_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseWithCovarianceStamped:
+    """The `com_numbers` (43,) of a centre of mass as a pose in `frame`."""
+    message = PoseWithCovarianceStamped()
+    message.header.stamp, message.header.frame_id = stamp, frame
+    position, turn = message.pose.pose.position, message.pose.pose.orientation
+    position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = numbers[:7].tolist()
+    message.pose.covariance = numbers[7:]
+    return message
+
+
+def com_numbers(com: FloatArray, covariance: FloatArray) -> FloatArray:
+    """A pose (7,) at a centre of mass (3,), without turn, and its covariance (36,), from that of the CoM (3, 3)."""
+    numbers = np.zeros(43)
+    numbers[:3], numbers[6] = com, 1.0
+    numbers[7:].reshape(6, 6)[:3, :3] = covariance
+    return numbers
+
+
 def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:
     """A body as InertiaStamped: mass, CoM in `frame`, inertia about the CoM along the axes of `frame`."""
     return inertia_message_of(stamp, frame, inertia_numbers(body))
@@ -133,7 +188,16 @@ def body_from_message(message: InertiaStamped) -> InertialParameters:
     return InertialParameters(i.m, np.array([i.com.x, i.com.y, i.com.z]), inertia)
 
 
-def status_message(level: bytes, name: str, summary: str, values: dict[str, object]) -> DiagnosticStatus:
-    """A DiagnosticStatus whose values are the given ones in words."""
+def status_message(
+    level: bytes, name: str, summary: str, values: dict[str, object], hardware_id: str
+) -> DiagnosticStatus:
+    """A DiagnosticStatus of the arm `hardware_id`, whose values are the given ones as text."""
     pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=name, message=summary, hardware_id="panda", values=pairs)
+    return DiagnosticStatus(level=level, name=name, message=summary, hardware_id=hardware_id, values=pairs)
+
+
+def diagnostic_array(stamp_ns: int, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:
+    """Statuses with a stamp, ns."""
+    message = DiagnosticArray(status=list(statuses))
+    message.header.stamp = exact_time_message(stamp_ns)
+    return message

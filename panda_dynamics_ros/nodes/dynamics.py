@@ -15,27 +15,27 @@ from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.robot_state import robot_state
-from panda_dynamics_ros.estimation import MomentumObserver
-from panda_dynamics_ros.nodes import conversions, parameters
-from panda_dynamics_ros.nodes.contact_output import ContactOutput, rehearse_contacts
-from panda_dynamics_ros.nodes.encoded_message import EncodedMessage
+from panda_dynamics_ros.estimation import ArmMonitor
+from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
+from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
+from panda_dynamics_ros.nodes.interface import fixed, now, publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
-from panda_dynamics_ros.nodes.robot_markers import RobotMarkers
+from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.nodes.topics import publisher
 
 
-class Answers(NamedTuple):
-    """What the node publishes with every sample, but for stamps and numbers."""
+class EncodedOutputs(NamedTuple):
+    """The messages that go out with every sample, encoded but for stamps and numbers."""
 
     torques: EncodedMessage
     pose: EncodedMessage
     o_t_ee: EncodedMessage
 
     @classmethod
-    def of(cls, samples: JointStateInput) -> Answers:
-        """With the names that the input has found."""
+    def of(cls, samples: JointStateInput) -> EncodedOutputs:
+        """With the joint names and frames that the input has found."""
         names, frame = samples.joint_names, samples.base_frame
         return cls(
             EncodedMessage(lambda stamp, torques: conversions.torque_message(stamp, names, torques), len(names)),
@@ -45,58 +45,74 @@ class Answers(NamedTuple):
 
 
 class DynamicsNode(Node):
-    """Publishes, with the stamp of each joint state, what the arm's model says about it."""
+    """Publishes what the arm's model says about each joint state, with its stamp.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    alone: whether the payload comes over `payload_topic`; otherwise a payload estimator shares `monitor` (`suite`).
+
+    Attributes
+    ----------
+    samples: the input.
+    options: those of its `ArmMonitor` that its parameters give.
+    monitor: the pipeline.
+    """
+
+    def __init__(self, alone: bool = True) -> None:
         super().__init__("panda_dynamics")
-        bandwidth = parameters.fixed(
+        bandwidth = fixed(
             self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
         )
-        self._input = JointStateInput(self, self._on_sample)
-        self._observer = MomentumObserver(self._input.robot, bandwidth)
+        self.samples = JointStateInput(self, self._on_sample)
+        self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
+        self.monitor = ArmMonitor(self.samples.robot, **self.options)
         self._gravity = publisher(self, JointState, "~/gravity_torques")
         self._coriolis = publisher(self, JointState, "~/coriolis_torques")
         self._external = publisher(self, JointState, "~/external_torques")
         self._pose = publisher(self, PoseStamped, "~/current_pose")
         self._o_t_ee = publisher(self, Float64MultiArray, "~/o_t_ee")
-        self._encoded: Answers | None = None
-        self._contact = ContactOutput(self, self._input, self._observer)
-        self._markers = RobotMarkers(self, self._input)
+        self._encoded: EncodedOutputs | None = None
+        self._contact = ContactOutput(self, self.samples)
+        self._payload = PayloadInput(self, self.samples, lambda body: self.monitor.carry(body)) if alone else None
+        self._markers = RobotMarkers(self, self.samples)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_timer(1.0, self._publish_diagnostics)
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        torques, poses, o_t_ee = self._encoded = self._encoded or Answers.of(self._input)
-        state = robot_state(self._input.robot, q, dq)
-        self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
-        self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
-        external = self._observer.update(stamp, q, dq, tau)
-        self._external.publish(torques.at(header_stamp, external))
-        self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(state.T_base_ee)))
-        self._o_t_ee.publish(o_t_ee.at(header_stamp, state.T_base_ee.T))
-        if self._contact.take(header_stamp, stamp, q, dq, tau, external):
+        self.publish(header_stamp, q, self.monitor.update_dynamics(stamp, q, dq, tau))
+
+    def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput) -> None:
+        """Publish the output of a sample with joint positions q (n,), rad."""
+        torques, poses, o_t_ee = self._encoded = self._encoded or EncodedOutputs.of(self.samples)
+        self._gravity.publish(torques.at(header_stamp, output.gravity_torques))
+        self._coriolis.publish(torques.at(header_stamp, output.coriolis_torques))
+        self._external.publish(torques.at(header_stamp, output.external_torques))
+        self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(output.T_base_ee)))
+        self._o_t_ee.publish(o_t_ee.at(header_stamp, output.T_base_ee.T))
+        self._contact.publish(header_stamp, output, self.monitor.contact_detector.ratio)
+        if output.contact_changed:
             self._publish_diagnostics()
-        self._markers.remember(header_stamp, q, self._contact.felt)
+        touched = output.contact is not None and output.contact.lasts
+        self._markers.update(header_stamp, q, output.wrench.wrench if touched else None)
 
     def _publish_diagnostics(self) -> None:
-        message = DiagnosticArray()
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.status = [self._input.diagnostic(), self._contact.diagnostic()]
-        self._diagnostics.publish(message)
+        statuses = self.samples.diagnostic(), self._contact.diagnostic(self._payload)
+        self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
-def _warm_up() -> None:
-    """Compile, or load what was compiled before, while nothing waits for an answer yet."""
+def warm_up() -> None:
+    """Compile, or load what was compiled before, while no sample is waiting."""
     robot = load_robot("panda")
+    monitor = ArmMonitor(robot)
     middle = 0.5 * (robot.limits.lower + robot.limits.upper)
-    robot_state(robot, middle, 0.0 * middle)
-    MomentumObserver(robot).update(0.0, middle, 0.0 * middle, 0.0 * middle)
-    rehearse_contacts(robot, middle)
+    push = 100.0 * robot.residual.std  # a contact, too: naming its link is code of its own
+    for k in range(200):
+        monitor.update_dynamics(0.001 * k, middle, 0.0 * middle, push if k > 150 else 0.0 * middle)
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(DynamicsNode, args, prepare=_warm_up)
+    return run_node(DynamicsNode, args, prepare=warm_up)
 
 
 if __name__ == "__main__":

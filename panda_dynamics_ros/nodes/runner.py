@@ -8,7 +8,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import rclpy
@@ -19,6 +19,9 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from panda_dynamics_ros.errors import PandaDynamicsError
+
+CANNOT_START = 2
+"""Exit code of a node that cannot start as it was asked to; launch does not start it anew. (Python's own is 1.)"""
 
 
 def make_executor() -> Executor:
@@ -71,30 +74,35 @@ def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
 
 
 def run_node(
-    factory: Callable[[], Node], args: list[str] | None = None, prepare: Callable[[], None] | None = None
+    factory: Callable[[], Node | Sequence[Node]],
+    args: list[str] | None = None,
+    prepare: Callable[[], None] | None = None,
 ) -> int:
-    """Spin the node that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
+    """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
-    `prepare` is called first, while nobody knows of the node: it may compile for longer than launch waits before it
+    `prepare` is called first, before the node exists: it may compile for longer than launch waits before it
     kills, and be stopped at any time. A node with an attribute `done` ends by itself once that is true.
     """
     stop = StopOnSignal()
-    if prepare is not None:
-        with stop.at_once():
-            prepare()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = factory()
+        with stop.at_once():
+            if prepare is not None:
+                prepare()
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            made = factory()
+        nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()
-        executor.add_node(node)
-        # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
-        node.get_logger().info("ready")
+        for node in nodes:
+            executor.add_node(node)
+            # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
+            node.get_logger().info("ready")
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
         gc.collect()
         gc.freeze()
-        spin(executor, lambda: stop.stopped or getattr(node, "done", False))
-        executor.remove_node(node)
-        node.destroy_node()
+        spin(executor, lambda: stop.stopped or any(getattr(node, "done", False) for node in nodes))
+        for node in nodes:
+            executor.remove_node(node)
+            node.destroy_node()
     except (PandaDynamicsError, ParameterException) as error:
         return _fail(error)
     except RuntimeError as error:
@@ -108,4 +116,4 @@ def run_node(
 
 def _fail(error: Exception) -> int:
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-    return 1
+    return CANNOT_START

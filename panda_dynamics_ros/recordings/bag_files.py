@@ -15,8 +15,8 @@ from typing import BinaryIO
 import yaml
 
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
-from panda_dynamics_ros.recordings import mcap_file, rosbags_library, sqlite_file
-from panda_dynamics_ros.recordings.topic import BagFile
+from panda_dynamics_ros.recordings import mcap_file, rosbag2, sqlite_file
+from panda_dynamics_ros.recordings.rosbag2 import BagFile
 
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -113,7 +113,7 @@ def _open_compressed(path: Path) -> BagFile:
 
 def _decompress(source: BinaryIO, target: BinaryIO) -> None:
     """All that can be decompressed: where the source is cut, so will be the target."""
-    zstd = rosbags_library.zstd()
+    zstd = rosbag2.zstd()
     decompressor = zstd.ZstdDecompressor()
     with suppress(zstd.ZstdError):
         while block := source.read(1 << 20):

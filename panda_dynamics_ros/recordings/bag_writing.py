@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.recordings import rosbags_library
+from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
-from panda_dynamics_ros.recordings.rosbags_library import JOINT_STATE
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.samples.stamps import BILLION
 
 STORAGES = ("mcap", "sqlite3")
@@ -60,7 +60,7 @@ def write_topics(
     The other parameters, returns and errors are those of `write_joint_states`.
     """
     with _writer(path, storage, overwrite, compressed=True) as (writer, file):
-        types = rosbags_library.typestore()
+        types = rosbag2.typestore()
         connections = [
             writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
             for topic in topics
@@ -102,7 +102,7 @@ def write_joint_states(
         from 0 to 2^31 s.
     MissingDependencyError: rosbags is not installed.
     """
-    types = rosbags_library.typestore()
+    types = rosbag2.typestore()
     with _writer(path, storage, overwrite) as (writer, file):
         connection = writer.add_connection(topic, JOINT_STATE, typestore=types)
         for sample in samples:
@@ -120,13 +120,13 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
         raise ArgumentError(
             f"path: expected none of ?, #, % for sqlite3 (rosbags takes it for a URI), got {str(path)!r}"
         )
-    rosbag2 = rosbags_library.module("rosbags.rosbag2")
+    library = rosbag2.module("rosbags.rosbag2")
     if path.exists():
         _remove_recording(path, overwrite)
     # Version 8 is what Humble to Jazzy read.
-    writer = rosbag2.Writer(path, version=8, storage_plugin=rosbag2.StoragePlugin[storage.upper()])
+    writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin[storage.upper()])
     if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
-        writer.set_compression(rosbag2.CompressionMode.STORAGE, rosbag2.CompressionFormat.ZSTD)
+        writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
     with writer:
         yield writer, path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
 
@@ -141,7 +141,7 @@ def _remove_recording(path: Path, overwrite: bool) -> None:
 
 def _offer(topic: OfferedTopic) -> Any:
     """The QoS that rosbag2 offers when it plays (its depth apart, which is its own)."""
-    qos = rosbags_library.module("rosbags.interfaces")
+    qos = rosbag2.module("rosbags.interfaces")
     forever = qos.QosTime(9223372036, 854775807)  # RMW_DURATION_INFINITE
     return qos.Qos(
         history=qos.QosHistory.KEEP_LAST,

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states in CSV: a header t, q1 .. qn, dq1 .. dqn, tau1 .. taun, then one sample per row."""
+"""Joint states in CSV, plain or compressed by gzip: a header t, q1 .., dq1 .., tau1 .., then one sample per row."""
 
 from __future__ import annotations
 
 import csv
+import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -59,9 +62,9 @@ class CsvStream(Iterator[JointStateSample]):
     def _read(self) -> Iterator[list[str]]:
         """The rows that are not blank."""
         try:
-            with self.path.open(encoding="utf-8-sig", newline="") as stream:
+            with _open_text(self.path) as stream:
                 yield from (row for row in csv.reader(stream) if row)
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
             raise DataError(f"{self.path}: expected a CSV file, got: {error}") from error
 
     def _find_columns(self) -> list[int]:
@@ -73,3 +76,9 @@ class CsvStream(Iterator[JointStateSample]):
             shown = ", ".join(self._header[:6]) + (", ..." if len(self._header) > 6 else "") or "an empty file"
             raise DataError(f"{self.path}: {EXPECTED}, got {shown} without {', '.join(missing)}")
         return [self._header.index(name) for name in wanted]
+
+
+def _open_text(path: Path) -> TextIO:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")

@@ -18,11 +18,15 @@ from panda_dynamics_ros.recordings.csv_file import CsvStream
 from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, STAMP_JUMP, JointMapping, resolve_joint_names
+from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
+from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
+EXAMPLE = Path(__file__).with_name("example.csv.gz")
+"""A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
+
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
 
@@ -42,8 +46,8 @@ def load_dataset(
 
     Parameters
     ----------
-    path: a rosbag2 recording (.db3, .mcap or its folder), or a CSV with columns t, q1.., dq1.., tau1.. in s,
-        rad, rad/s, N m.
+    path: a rosbag2 recording (.db3, .mcap or its folder), or a CSV (.csv, .csv.gz) with columns t, q1.., dq1..,
+        tau1.. in s, rad, rad/s, N m.
     robot: the arm, which gives the number and names of joints. Left out: seven joints of a Panda, FER or FR3, and
         for a CSV as many as it has.
     topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states` and
@@ -60,7 +64,7 @@ def load_dataset(
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
     stream: JointStateStream | CsvStream
-    if path.suffix.lower() == ".csv" and not path.is_dir():
+    if path.name.lower().endswith((".csv", ".csv.gz")) and not path.is_dir():
         stream = CsvStream(path)
         default = stream.names
     else:

@@ -13,10 +13,9 @@ from typing import Any
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.recordings import rosbags_library
+from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bag_files import ZSTD_MAGIC, open_recording
-from panda_dynamics_ros.recordings.rosbags_library import JOINT_STATE
-from panda_dynamics_ros.recordings.topic import BagFile
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, BagFile
 from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
 
 UNDECODED = "cannot be decoded"
@@ -131,7 +130,7 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
     DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose from.
     MissingDependencyError: rosbags is not installed.
     """
-    rosbags_library.typestore()
+    rosbag2.typestore()
     path = Path(path).expanduser()
     files, notes = open_recording(path)
     return JointStateStream(path, _choose(path, files, topic), files, notes)
@@ -144,7 +143,7 @@ def joint_state_topics(path: str | Path) -> dict[str, int]:
     ------
     As `read_joint_states`, but a recording without such a topic gives an empty result.
     """
-    rosbags_library.typestore()
+    rosbag2.typestore()
     return _joint_state_topics(open_recording(Path(path).expanduser())[0])
 
 
@@ -193,7 +192,7 @@ def _nanoseconds(message: Any) -> int:
 def _decode(data: bytes) -> Any:
     try:
         if data.startswith(ZSTD_MAGIC):  # compression by message; CDR begins with a zero byte
-            data = rosbags_library.zstd().decompress(data)
-        return rosbags_library.typestore().deserialize_cdr(data, JOINT_STATE)
-    except rosbags_library.decoding_errors() as error:
+            data = rosbag2.zstd().decompress(data)
+        return rosbag2.typestore().deserialize_cdr(data, JOINT_STATE)
+    except rosbag2.decoding_errors() as error:
         raise DataError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays as serialised messages, thousands at once.
 
-Messages of one topic mostly differ in their stamp and in a run of doubles only, so that all have the same length:
-one is serialised by `rosbags`, and its bytes are repeated with other numbers in their places.
+The messages of one topic differ in their stamp and in runs of doubles only, so that all have the same length: one of
+them is serialised by `rosbags`, and its bytes are repeated with other numbers in their places.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.recordings import rosbags_library
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros.recordings import rosbag2
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
 from panda_dynamics_ros.samples.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
 Rows = NDArray[np.uint8]  # (N, bytes of a message)
 
-JOINT_STATE = rosbags_library.JOINT_STATE
+JOINT_STATE = rosbag2.JOINT_STATE
 POSE = "geometry_msgs/msg/PoseStamped"
 INERTIA = "geometry_msgs/msg/InertiaStamped"
 WRENCH = "geometry_msgs/msg/WrenchStamped"
@@ -47,7 +47,7 @@ def joint_states(
 
 def poses(frame: str, stamp_ns: Nanoseconds, position: FloatArray, orientation: FloatArray) -> Rows:
     """geometry_msgs/PoseStamped in `frame`: position (N, 3), m, orientation (N, 4) as x, y, z, w."""
-    make = rosbags_library.typestore().types
+    make = rosbag2.typestore().types
     place, turn = _marks([3, 4])
     pose = make["geometry_msgs/msg/Pose"](
         position=make["geometry_msgs/msg/Point"](*place), orientation=make["geometry_msgs/msg/Quaternion"](*turn)
@@ -57,7 +57,7 @@ def poses(frame: str, stamp_ns: Nanoseconds, position: FloatArray, orientation: 
 
 def inertias(frame: str, stamp_ns: Nanoseconds, mass: FloatArray, com: FloatArray, inertia: FloatArray) -> Rows:
     """geometry_msgs/InertiaStamped in `frame`: mass (N,), CoM (N, 3), inertia about it (N, 6): xx, xy, .. zz."""
-    make = rosbags_library.typestore().types
+    make = rosbag2.typestore().types
     (m,), place, six = _marks([1, 3, 6])
     body = make["geometry_msgs/msg/Inertia"](m, make["geometry_msgs/msg/Vector3"](*place), *six)
     return _repeated(INERTIA, _stamped(frame, inertia=body), stamp_ns, [mass[:, None], com, inertia])
@@ -65,7 +65,7 @@ def inertias(frame: str, stamp_ns: Nanoseconds, mass: FloatArray, com: FloatArra
 
 def wrenches(frame: str, stamp_ns: Nanoseconds, wrench: FloatArray) -> Rows:
     """geometry_msgs/WrenchStamped in `frame`: (N, 6), N and N m, force first."""
-    make = rosbags_library.typestore().types
+    make = rosbag2.typestore().types
     vector, (force, torque) = make["geometry_msgs/msg/Vector3"], _marks([3, 3])
     both = make["geometry_msgs/msg/Wrench"](force=vector(*force), torque=vector(*torque))
     return _repeated(WRENCH, _stamped(frame, wrench=both), stamp_ns, [wrench])
@@ -73,7 +73,7 @@ def wrenches(frame: str, stamp_ns: Nanoseconds, wrench: FloatArray) -> Rows:
 
 def multi_arrays(dimensions: Sequence[tuple[str, int, int]], values: FloatArray) -> Rows:
     """std_msgs/Float64MultiArray with `dimensions` of (label, size, stride); values (N, ...), as they lie in memory."""
-    make = rosbags_library.typestore().types
+    make = rosbag2.typestore().types
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
     layout = make["std_msgs/msg/MultiArrayLayout"](
         dim=[make["std_msgs/msg/MultiArrayDimension"](*dimension) for dimension in dimensions], data_offset=0
@@ -82,20 +82,20 @@ def multi_arrays(dimensions: Sequence[tuple[str, int, int]], values: FloatArray)
 
 
 def _marks(widths: Sequence[int]) -> list[FloatArray]:
-    """So many marks in a run."""
+    """Marks for runs of these widths."""
     return np.split(marks(sum(widths)), np.cumsum(widths)[:-1])
 
 
 def _stamped(frame: str, **content: Any) -> dict[str, Any]:
     """The fields of a message with a header whose stamp is marked."""
-    make = rosbags_library.typestore().types
+    make = rosbag2.typestore().types
     stamp = make["builtin_interfaces/msg/Time"](*STAMP_MARK.tolist())
     return {"header": make["std_msgs/msg/Header"](stamp=stamp, frame_id=frame), **content}
 
 
 def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, columns: Sequence[FloatArray]) -> Rows:
     """The marked message once for each row of `columns`, with its stamp and its numbers."""
-    types = rosbags_library.typestore()
+    types = rosbag2.typestore()
     message = bytes(types.serialize_cdr(types.types[kind](**content), kind, little_endian=True))
     rows = np.tile(np.frombuffer(message, dtype=np.uint8), (len(columns[0]), 1))
     if stamp_ns is not None:
@@ -103,13 +103,13 @@ def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, 
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
         times = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4")
-        _put(rows, message, STAMP_MARK.astype("<u4"), times)
+        _put(rows, first_place(STAMP_MARK.astype("<u4"), message), times)
     for mark, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
-        _put(rows, message, mark.astype("<f8"), values.astype("<f8"))
+        _put(rows, last_place(mark.astype("<f8"), message), values.astype("<f8"))
     return rows
 
 
-def _put(rows: Rows, message: bytes, mark: NDArray[Any], values: NDArray[Any]) -> None:
-    """`values` (N, k) where the mark (k,) stands."""
-    place = place_of(mark, message)
-    rows[:, place : place + mark.nbytes] = np.ascontiguousarray(values).view(np.uint8)
+def _put(rows: Rows, place: int, values: NDArray[Any]) -> None:
+    """`values` (N, k) into the bytes of the messages that begin at `place`."""
+    packed = np.ascontiguousarray(values).view(np.uint8)
+    rows[:, place : place + packed.shape[1]] = packed

@@ -33,6 +33,7 @@ class Replay:
         nan while the filters settle.
     mass, mass_std: (N,), kg.
     com, com_std: (N, 3), m, in the flange frame.
+    com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     events: detected changes.
     last: the last estimate while a payload was carried, or of the recording where none was put down.
@@ -51,6 +52,7 @@ class Replay:
     mass_std: FloatArray
     com: FloatArray
     com_std: FloatArray
+    com_is_known: NDArray[np.bool_]
     published: NDArray[np.intp]
     estimates: tuple[PayloadEstimate, ...]
     events: tuple[ChangeEvent, ...]
@@ -85,6 +87,7 @@ def replay(
     """
     monitor, count, n = ArmMonitor(robot, shape=shape, **options), len(data.stamp), robot.n
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
+    com_is_known = np.zeros(count, dtype=bool)
     gravity, coriolis, external, residual = np.empty((4, count, n))
     pose, wrench, touched = np.empty((count, 4, 4)), np.empty((count, 6)), np.zeros(count, dtype=np.intp)
     published: dict[int, PayloadEstimate] = {}
@@ -105,6 +108,7 @@ def replay(
         if output.contact is not None and output.contact.lasts:
             touched[k] = output.contact.link
         mass[k], mass_std[k], com[k], com_std[k] = estimate.mass, estimate.std[0], estimate.com, estimate.com_std
+        com_is_known[k] = estimate.com_is_known
         if progress is not None and k % 500 == 0:
             progress(k, count, estimate)
     if progress is not None:
@@ -123,6 +127,7 @@ def replay(
         mass_std=mass_std,
         com=com,
         com_std=com_std,
+        com_is_known=com_is_known,
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         events=tuple(events),

@@ -20,8 +20,8 @@ from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import link_name
 from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.payload import payload_shapes
-from panda_dynamics_ros.scene.shapes import Shape
+from panda_dynamics_ros.scene.payload import payload_primitives
+from panda_dynamics_ros.scene.primitives import Primitive
 
 TOPICS = (
     OfferedTopic("/joint_states", messages.JOINT_STATE),
@@ -141,7 +141,7 @@ class _Markers:
             payload.append(self._payload.message(time, Scene(flange, self._carried(k))))
         return [Messages(times, arm), Messages(times, payload)]
 
-    def _carried(self, sample: int) -> tuple[Shape, ...]:
+    def _carried(self, sample: int) -> tuple[Primitive, ...]:
         """The payload by the latest estimate."""
         latest = int(np.searchsorted(self._result.published, sample, side="right")) - 1
-        return payload_shapes(self._result.estimates[latest]) if latest >= 0 else ()
+        return payload_primitives(self._result.estimates[latest]) if latest >= 0 else ()

@@ -9,11 +9,10 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.recordings import rosbags_library
+from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.samples.stamps import BILLION
 from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.drawing import ADD, DELETE, LIFETIME, Drawing, draw, split
-from panda_dynamics_ros.scene.marker_ids import Key, MarkerIds
+from panda_dynamics_ros.scene.markers import ADD, DELETE, LIFETIME, Drawing, Key, MarkerIds, draw, split
 
 MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
 _NO_DRAWING = Drawing(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0))
@@ -29,7 +28,7 @@ class SceneSerialiser:
     """
 
     def __init__(self, frame: str) -> None:
-        self._types = rosbags_library.typestore()
+        self._types = rosbag2.typestore()
         self._frame = frame
         self._ids = MarkerIds()
         make = self._types.types
@@ -40,7 +39,7 @@ class SceneSerialiser:
 
     def message(self, stamp_ns: int, scene: Scene) -> bytes:
         """Markers of the scene at the stamp of its sample."""
-        header, parts = self._header(stamp_ns), [part for shape in scene.shapes for part in split(shape)]
+        header, parts = self._header(stamp_ns), [part for primitive in scene.primitives for part in split(primitive)]
         places = np.array([scene.place(part) for part in parts]).reshape(-1, 4, 4)
         turns = matrix_to_quaternion(places[:, :3, :3])
         keys = [self._ids.key(part) for part in parts]

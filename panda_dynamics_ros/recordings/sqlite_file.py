@@ -18,7 +18,7 @@ from contextlib import closing
 from pathlib import Path
 
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.recordings.topic import Topic
+from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"SQLite format 3\0"
 

@@ -1,41 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while a run goes on: a table that is redrawn in a terminal, lines elsewhere."""
+"""Texts and tables for people in a terminal: estimates in words, a live table during a run, results at its end.
+
+Numbers after "±" are half the width of a 95 % interval here; what programs read (`summary`) has standard deviations.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
 
+Table = tuple[str, list[tuple[str, str]]]
+"""Title and rows of a table of results."""
+
+
+def mass_text(estimate: PayloadEstimate) -> str:
+    """The mass with its 95 % interval; where nothing is carried, the interval's upper end."""
+    if not estimate.is_carried:
+        return f"none found (below {max(estimate.mass, 0.0) + estimate.mass_margin:.3f} kg)"
+    return f"{estimate.mass:.3f} ± {estimate.mass_margin:.3f} kg (95 %)"
+
+
+def com_text(estimate: PayloadEstimate) -> str:
+    """The centre of mass in the flange frame, mm, with its 95 % intervals; "not known" where it is not."""
+    if not estimate.com_is_known:
+        return "not known"
+    axes = zip(estimate.com, estimate.com_margin, strict=True)
+    return "  ".join(f"{1e3 * c:.1f} ± {1e3 * margin:.1f}" for c, margin in axes) + " mm (95 %)"
+
 
 def payload_rows(estimate: PayloadEstimate) -> list[tuple[str, str]]:
-    """The estimate in words: mass and CoM with two sigmas."""
-    mass, com = _mass_and_com(estimate)
-    return [("payload mass", mass), ("centre of mass", com or "not identifiable yet"), ("status", estimate.status)]
-
-
-def _mass_and_com(estimate: PayloadEstimate) -> tuple[str, str]:
-    """Both with two sigmas; no words for a CoM of which little is known."""
-    mass = f"{estimate.mass:6.3f} ± {2.0 * estimate.std[0]:.3f} kg"
-    if not estimate.com_std.max() < 0.1:
-        return mass, ""
-    com = "  ".join(f"{1e3 * c:6.1f} ± {2e3 * s:.1f}" for c, s in zip(estimate.com, estimate.com_std, strict=True))
-    return mass, com + " mm"
+    """The estimate in words: mass and centre of mass with their 95 % intervals, and what the estimator does."""
+    return [("payload mass", mass_text(estimate)), ("centre of mass", com_text(estimate)), ("status", estimate.status)]
 
 
 class LiveTable:
-    """A two-column table, redrawn in place on a terminal; on a pipe, one line now and then. Use with `with`."""
+    """A table of names and values, redrawn in place on a terminal; elsewhere a line at times. Use it with `with`.
+
+    Parameters
+    ----------
+    title: of the table.
+    quiet: print nothing.
+    every: how many calls of `show` there are to a line where standard error is no terminal.
+    """
 
     def __init__(self, title: str, quiet: bool = False, every: int = 8) -> None:
         self._title, self._quiet, self._every, self._calls = title, quiet, every, 0
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, markup=False)
         terminal = sys.stderr.isatty() and not quiet
         self._live = Live(console=self._console, refresh_per_second=8, transient=False) if terminal else None
 
@@ -54,7 +75,7 @@ class LiveTable:
         """Show these rows from now on."""
         self._calls += 1
         if self._live is not None:
-            table = Table(title=self._title, title_justify="left", show_header=False, min_width=64)
+            table = RichTable(title=self._title, title_justify="left", show_header=False, min_width=64)
             table.add_column(style="bold", no_wrap=True)
             table.add_column()
             for row in rows:
@@ -67,30 +88,39 @@ class LiveTable:
 
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
-    """Print what was carried from when to when (s since the stamp `begin`), with two sigmas."""
-    table = Table(title="payloads, each from all samples while it was carried", title_justify="left")
+    """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
+    table = RichTable(title="payloads, each from all samples while it was carried", title_justify="left")
     for heading in ("from s", "to s"):
         table.add_column(heading, justify="right")
     for heading in ("mass", "centre of mass", "status"):
         table.add_column(heading)
     for segment in segments:
-        told = segment.estimate.status == UNLOADED
-        mass, com = ("none", "") if told else _mass_and_com(segment.estimate)
-        times = f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}"
-        table.add_row(*times, mass, com or "-", segment.estimate.status)
+        estimate = segment.estimate
+        words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
+        table.add_row(f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}", *words, estimate.status)
     _output().print(table)
 
 
-def _output() -> Console:
-    """Standard output, wide enough for the tables where it is no terminal."""
-    return Console(width=None if sys.stdout.isatty() else 110)
+def answer(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:
+    """End a command: for a program print the summary as JSON only, for a person the tables and the files written."""
+    if as_json:
+        print(json.dumps(summary), flush=True)
+        return
+    for table in tables:
+        print_table(*table)
+    print("written: " + ", ".join(map(str, files)), flush=True)
 
 
 def print_table(title: str, rows: list[tuple[str, str]]) -> None:
     """Print a table of results to standard output."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = RichTable(title=title, title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
         table.add_row(*row)
     _output().print(table)
+
+
+def _output() -> Console:
+    """Standard output, wide enough for the tables where it is no terminal; file names may contain [brackets]."""
+    return Console(markup=False, width=None if sys.stdout.isatty() else 110)

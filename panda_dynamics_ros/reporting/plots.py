@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a run, as PNG files."""
+"""Pictures of a run as PNG files: payload and torques over time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,20 +14,30 @@ matplotlib.use("Agg")  # files only: a server or a container has no screen
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import SmoothedHistory
+from panda_dynamics_ros.estimation import PayloadEstimate, SmoothedHistory
+from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 AXES = ("x", "y", "z")
+SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 
 
 @dataclass(frozen=True)
 class PayloadHistory:
-    """The estimate over time; `truth_*` are nan or None where nobody knows.
+    """The estimates over time, and the true payload where it is known.
 
-    smoothed: the payloads from all samples, where somebody asked for them.
-    time (N,) s; mass, mass_std (N,) kg; com, com_std (N, 3) m; events: (time, label) pairs.
+    Attributes
+    ----------
+    time: (N,), s.
+    mass, mass_std: (N,), kg.
+    com, com_std: (N, 3), m, in the flange frame.
+    com_is_known: (N,), `PayloadEstimate.com_is_known` of each.
+    events: (time, label) pairs.
+    truth_mass, truth_com: (N,), kg, and (N, 3), m, or None; a centre of mass of nothing is nan.
+    smoothed: the payloads from all samples, or None.
     """
 
     time: FloatArray
@@ -34,14 +45,37 @@ class PayloadHistory:
     mass_std: FloatArray
     com: FloatArray
     com_std: FloatArray
+    com_is_known: NDArray[np.bool_]
     events: tuple[tuple[float, str], ...] = ()
     truth_mass: FloatArray | None = None
     truth_com: FloatArray | None = None
     smoothed: SmoothedHistory | None = None
 
+    @classmethod
+    def of(
+        cls,
+        time: FloatArray,
+        estimates: Sequence[PayloadEstimate],
+        events: Sequence[tuple[float, str]] = (),
+        truth_mass: FloatArray | None = None,
+        truth_com: FloatArray | None = None,
+    ) -> PayloadHistory:
+        """The history of N estimates at the times (N,), s."""
+        return cls(
+            time,
+            np.array([estimate.mass for estimate in estimates]),
+            np.array([estimate.std[0] for estimate in estimates]),
+            np.array([estimate.com for estimate in estimates]).reshape(-1, 3),
+            np.array([estimate.com_std for estimate in estimates]).reshape(-1, 3),
+            np.array([estimate.com_is_known for estimate in estimates], dtype=bool),
+            tuple(events),
+            truth_mass,
+            truth_com,
+        )
+
 
 def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
-    """Mass and centre of mass over time, with two-sigma bands, the truth where known, and the events."""
+    """Mass and centre of mass over time, with 95 % bands, the truth where it is known, and the events."""
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     _plot_mass(mass_axes, history)
@@ -59,20 +93,26 @@ def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
 
 
 def _plot_mass(axes: Axes, history: PayloadHistory) -> None:
-    band = 2.0 * history.mass_std
+    band = NORMAL_95 * history.mass_std
     axes.fill_between(
-        history.time, history.mass - band, history.mass + band, color=BLUE, alpha=0.18, linewidth=0, label="± 2 σ"
+        history.time,
+        history.mass - band,
+        history.mass + band,
+        color=BLUE,
+        alpha=0.18,
+        linewidth=0,
+        label="95 % interval",
     )
     axes.plot(history.time, history.mass, color=BLUE, linewidth=1.6, label="estimate")
     top = float(np.nanmax(history.mass))
     if history.smoothed is not None:
-        smooth, band = history.smoothed.mass, 2.0 * history.smoothed.mass_std
+        smooth, band = history.smoothed.mass, NORMAL_95 * history.smoothed.mass_std
         axes.fill_between(history.time, smooth - band, smooth + band, color=ORANGE, alpha=0.25, linewidth=0)
-        axes.plot(history.time, smooth, color=ORANGE, linewidth=1.6, label="smoothed ± 2 σ")
+        axes.plot(history.time, smooth, color=ORANGE, linewidth=1.6, label="smoothed, with 95 % interval")
     if history.truth_mass is not None:
         axes.plot(history.time, history.truth_mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
         top = max(top, float(np.nanmax(history.truth_mass)))
-    # The prior's band after a change is wider than any payload: the scale follows the estimate.
+    # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
     axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
     axes.set_ylabel("payload mass (kg)")
     axes.grid(alpha=0.25)
@@ -80,18 +120,17 @@ def _plot_mass(axes: Axes, history: PayloadHistory) -> None:
 
 
 def _plot_com(axes: Axes, history: PayloadHistory) -> None:
-    known = np.all(history.com_std < 0.05, axis=1)
-    if known.mean() < 0.05:
-        known[:] = False  # a glimpse between two doubts is no history
+    known = history.com_is_known
+    if known.mean() < SHORTEST_SHOWN:
+        known = np.zeros_like(known)
     for axis, colour in enumerate((RED, GREEN, BLUE)):
         com = np.where(known, 1e3 * history.com[:, axis], np.nan)
-        band = np.where(known, 2e3 * history.com_std[:, axis], np.nan)
+        band = np.where(known, 1e3 * NORMAL_95 * history.com_std[:, axis], np.nan)
         axes.fill_between(history.time, com - band, com + band, color=colour, alpha=0.12, linewidth=0)
         axes.plot(history.time, com, color=colour, linewidth=1.4, label=f"CoM {AXES[axis]}")
         if history.smoothed is not None:
-            known_well = history.smoothed.com_std[:, axis] < 0.05
-            com = np.where(known_well, 1e3 * history.smoothed.com[:, axis], np.nan)
-            band = np.where(known_well, 2e3 * history.smoothed.com_std[:, axis], np.nan)
+            com = np.where(history.smoothed.com_is_known, 1e3 * history.smoothed.com[:, axis], np.nan)
+            band = np.where(history.smoothed.com_is_known, 1e3 * NORMAL_95 * history.smoothed.com_std[:, axis], np.nan)
             axes.fill_between(history.time, com - band, com + band, color=colour, alpha=0.2, linewidth=0)
             axes.plot(history.time, com, color=colour, linewidth=1.2, linestyle="-.")
         if history.truth_com is not None:
@@ -102,7 +141,7 @@ def _plot_com(axes: Axes, history: PayloadHistory) -> None:
     axes.set_ylabel(f"CoM in the flange frame (mm){known_truth}")
     axes.set_xlabel("time (s)")
     if not known.any():
-        axes.text(0.5, 0.5, "no payload heavy enough to have a known CoM", transform=axes.transAxes, ha="center")
+        axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=axes.transAxes, ha="center")
     axes.grid(alpha=0.25)
     axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
 

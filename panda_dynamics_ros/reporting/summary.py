@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary.json: what a run of `demo` or `replay` leaves for other programs."""
+"""summary.json: the results of a run of `demo` or `replay` for other programs. Deviations in it are one sigma."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +15,53 @@ from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
-
-def floats(values: FloatArray) -> list[float]:
-    """An array as plain floats."""
-    return [float(value) for value in values]
+AFTER_EVENT = 2.0  # s, from an event to the estimate that its entry has
 
 
-def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
-    """The summary's `payload`."""
-    return {
-        "mass": float(estimate.mass),
-        "com": floats(estimate.com),
-        "inertia": floats(six_from_symmetric(estimate.inertia)),
-        "std": floats(estimate.std),
-        "identifiable": [bool(flag) for flag in estimate.identifiable],
-        "status": estimate.status,
+def build_summary(
+    *,
+    samples: int,
+    dropped: int,
+    duration_s: float,
+    rate_hz: float,
+    torque_residual_rms: FloatArray,
+    payload: PayloadEstimate,
+    events: Sequence[tuple[float, str]],
+    stamp: FloatArray,
+    mass: FloatArray,
+    com: FloatArray,
+    truth: InertialParameters | None = None,
+    segments: Sequence[PayloadSegment] = (),
+    time_origin: float = 0.0,
+) -> dict[str, Any]:
+    """The content of summary.json.
+
+    Parameters
+    ----------
+    samples, dropped: numbers of joint states that were used, and that were not.
+    duration_s, rate_hz: of the stream.
+    torque_residual_rms: (n,), N m.
+    payload: the last estimate while a payload was carried, or of the run where none was put down.
+    events: (stamp, kind), kind "picked", "released" (known from the simulation) or "detected_pick",
+        "detected_release", "detected_contact".
+    stamp, mass, com: (K,) s, (K,) kg and (K, 3) m, the estimates over the run, for the entries of the events.
+    truth: the payload where somebody knows it.
+    segments: payloads from all samples while each was carried; left out of the summary where there are none.
+    time_origin: s, subtracted from the stamps of the events.
+    """
+    summary: dict[str, Any] = {
+        "samples": samples,
+        "dropped": dropped,
+        "duration_s": float(duration_s),
+        "rate_hz": float(rate_hz),
+        "torque_residual_rms": floats(torque_residual_rms),
+        "payload": payload_entry(payload),
+        "truth": None if truth is None else _body(truth),
+        "events": [_event(*event, stamp, mass, com, time_origin) for event in sorted(events)],
     }
-
-
-def segment_entry(segment: PayloadSegment) -> dict[str, Any]:
-    """One of the summary's `segments`: when, how long in motion, and the payload. CoM deviations in m, or null."""
-    com_std = segment.estimate.com_std
-    return {
-        "start": segment.start,
-        "end": segment.end,
-        "motion_s": segment.motion_s,
-        **payload_entry(segment.estimate),
-        "com_std": floats(com_std) if np.isfinite(com_std).all() else None,
-        "physical": segment.estimate.payload.is_physical(),
-    }
-
-
-def truth_entry(body: InertialParameters) -> dict[str, Any]:
-    """The summary's `truth`."""
-    return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
+    if segments:
+        summary["segments"] = [_segment(segment) for segment in segments]
+    return summary
 
 
 def write_summary(summary: dict[str, Any], output: Path) -> Path:
@@ -55,3 +69,53 @@ def write_summary(summary: dict[str, Any], output: Path) -> Path:
     path = output / "summary.json"
     path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return path
+
+
+def floats(values: FloatArray) -> list[float]:
+    """An array as plain floats."""
+    return [float(value) for value in values]
+
+
+def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
+    """The summary's `payload`; deviations that are not known, since there is hardly a mass, are null."""
+    return {
+        **_body(estimate.payload),
+        "std": floats(estimate.std),
+        "com_std": _finite(estimate.com_std),
+        "inertia_std": _finite(estimate.inertia_std),
+        "identifiable": [bool(flag) for flag in estimate.identifiable],
+        "status": estimate.status,
+        "problem": getattr(estimate, "problem", ""),
+    }
+
+
+def _body(body: InertialParameters) -> dict[str, Any]:
+    return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
+
+
+def _finite(values: FloatArray) -> list[float] | None:
+    return floats(values) if np.isfinite(values).all() else None
+
+
+def _event(
+    at: float, kind: str, stamp: FloatArray, mass: FloatArray, com: FloatArray, time_origin: float
+) -> dict[str, Any]:
+    """An event with the estimate `AFTER_EVENT` later, or at the end of the run."""
+    later = min(int(np.searchsorted(stamp, at + AFTER_EVENT)), len(stamp) - 1)
+    return {
+        "stamp": float(at - time_origin),
+        "kind": kind,
+        "mass_after_2s": float(mass[later]),
+        "com_after_2s": floats(com[later]),
+    }
+
+
+def _segment(segment: PayloadSegment) -> dict[str, Any]:
+    """When something was carried, how long in motion, and the payload."""
+    return {
+        "start": segment.start,
+        "end": segment.end,
+        "motion_s": segment.motion_s,
+        **payload_entry(segment.estimate),
+        "physical": segment.estimate.payload.is_physical(),
+    }

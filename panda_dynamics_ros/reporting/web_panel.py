@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.reporting.web_history import History, com_is_known
+from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.torques import share_colour
+from panda_dynamics_ros.scene.forces import share_colour
 
-PERIOD = 0.2  # s, between two texts
+TEXT_PERIOD = 0.2  # s, between two texts
+POINT_PERIOD = 0.2  # s, between two points of the charts at first
+MOST_POINTS = 800  # beyond, every other one is dropped and the period doubled
+COLUMNS = 8  # of a row: time, lower and upper edge of the mass's band, mass, true mass, CoM
 BLUE, RED, GREEN, BAND = "#1f5fa8", "#c0392b", "#2e8b57", "rgba(31, 95, 168, 0.18)"
 LAST = 1e9  # in the order of the panel
 PADDING = (10, 24, 0, 0)  # px: the uppermost number of an axis needs room
@@ -31,7 +34,7 @@ class WebPanel:
 
     def __init__(self, gui: Any, robot: RobotDescription, title: str) -> None:
         self._gui, self._robot = gui, robot
-        self._history, self._told = History(), -math.inf
+        self._history, self._text_time = History(), -math.inf
         gui.set_panel_label(title)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(430)
@@ -55,8 +58,8 @@ class WebPanel:
         remark: str,
     ) -> None:
         """Show what is known `time_s` seconds after the start (see `WebView.show`)."""
-        if not 0.0 <= time_s - self._told < PERIOD:
-            self._told = time_s
+        if not 0.0 <= time_s - self._text_time < TEXT_PERIOD:
+            self._text_time = time_s
             parts = (
                 _headline(estimate, truth_mass),
                 _torque_bars(gravity_torques(self._robot, q), self._robot.limits.effort),
@@ -83,7 +86,7 @@ class WebPanel:
         )[: len(columns) - 1]
         truth = "; truth dashed" if len(columns) == 5 else ""
         band = {"series": (2, 1), "fill": BAND}
-        return self._chart(columns, f"payload mass, kg (± 2 σ{truth})", curves, 200, bands=(band,))
+        return self._chart(columns, f"payload mass, kg (95 % band{truth})", curves, 200, bands=(band,))
 
     def _com_chart(self, columns: tuple[FloatArray, ...]) -> Any:
         curves = tuple({"stroke": colour, "width": 2} for colour in (RED, GREEN, BLUE))
@@ -101,17 +104,53 @@ class WebPanel:
         )
 
 
+class History:
+    """Points of the estimate over time for the charts: some hundreds, however long a run takes."""
+
+    def __init__(self) -> None:
+        self._period = POINT_PERIOD
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, time_s: float, estimate: PayloadEstimate, truth_mass: float | None) -> bool:
+        """Add a point unless the last one is too recent; returns whether it was added.
+
+        Time that steps back starts a new history.
+        """
+        if self._rows and time_s < self._rows[-1][0]:
+            self._period, self._rows = POINT_PERIOD, []
+        if self._rows and time_s - self._rows[-1][0] < self._period:
+            return False
+        truth = np.nan if truth_mass is None else truth_mass
+        com = 1e3 * estimate.com if estimate.com_is_known else np.full(3, np.nan)
+        band = estimate.mass_margin
+        self._rows.append((time_s, estimate.mass - band, estimate.mass + band, estimate.mass, truth, *com))
+        if len(self._rows) > MOST_POINTS:
+            self._rows = self._rows[::2]
+            self._period *= 2.0
+        return True
+
+    def com_columns(self) -> tuple[FloatArray, ...]:
+        """Time, s, and the centre of mass, mm, where it is known."""
+        known = [(row[0], *row[-3:]) for row in self._rows if np.isfinite(row[-1])]
+        return tuple(np.array(known).reshape(-1, 4).T.copy())
+
+    def mass_columns(self) -> tuple[FloatArray, ...]:
+        """Time, s; both edges of the 95 % band, the estimate and, where it is known, the truth, kg.
+
+        After a change the band is that of the prior, wider than any payload. It is cut off well above the heaviest
+        mass, since the chart's scale follows the numbers that it gets.
+        """
+        time_s, lower, upper, mass, truth = np.array(self._rows).reshape(-1, COLUMNS)[:, :5].T.copy()
+        known = [mass] if np.isnan(truth).all() else [mass, truth]
+        top = 1.3 * max(0.5, float(np.nanmax(known, initial=0.0)))
+        return time_s, np.maximum(lower, -0.25 * top), np.minimum(upper, top), *known
+
+
 def _headline(estimate: PayloadEstimate, truth_mass: float | None) -> str:
     truth = "" if truth_mass is None else f' <span style="color:{RED}">truly {truth_mass:.3f} kg</span>'
-    if com_is_known(estimate):
-        com = ", ".join(f"{1e3 * c:.0f} ± {2e3 * s:.0f}" for c, s in zip(estimate.com, estimate.com_std, strict=True))
-        com = f"centre of mass {com} mm"
-    else:
-        com = "centre of mass not identifiable"
     return (
-        f'<div style="font-size:2em;font-weight:600;color:{BLUE}">{estimate.mass:.3f}'
-        f'<span style="font-size:0.6em"> ± {2.0 * estimate.std[0]:.3f} kg</span></div>'
-        f"<div>{com}</div><div>{html.escape(estimate.status)}{truth}</div>"
+        f'<div style="font-size:1.5em;font-weight:600;color:{BLUE}">{mass_text(estimate)}</div>'
+        f"<div>centre of mass: {com_text(estimate)}</div><div>{html.escape(estimate.status)}{truth}</div>"
     )
 
 

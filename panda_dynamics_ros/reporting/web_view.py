@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A live page for machines without RViz: the scene, and the estimate as it converges. Served by viser."""
+"""A web page that shows a run or a replay: the arm in 3D beside the estimate over time. Served by viser."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.web_panel import WebPanel
 from panda_dynamics_ros.reporting.web_scene import WebScene
+from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.scene import ArmScene
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
@@ -47,7 +50,7 @@ class WebView:
     """
 
     def __init__(self, robot: RobotDescription, title: str, port: int) -> None:
-        self._server = _serve(port)
+        self._server = serve(port)
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
         self._maker, self._scene = ArmScene(robot), WebScene(self._server)
@@ -102,16 +105,36 @@ class WebView:
         box.on_update(lambda _: self._scene.set_visible(layer, box.value))
 
 
-def _serve(port: int) -> Any:
-    """A viser server that answers this machine only, and prints nothing."""
-    if not 1024 <= port <= 65535:
-        raise ArgumentError(f"port: expected 1024..65535, got {port}")
-    try:
-        import viser
-    except ImportError as error:
-        raise MissingDependencyError(f"the live view needs viser (pip install viser): {error}") from error
-    with contextlib.redirect_stdout(io.StringIO()):
-        return viser.ViserServer(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
+def play_replay(data: JointDataset, result: Replay, view: WebView, rate: float = 1.0) -> None:
+    """Show a replay at the pace of its recording, from the moment that somebody opens the page.
+
+    Parameters
+    ----------
+    rate: speed, times real time.
+    """
+    view.wait_for_viewer()
+    began, first = time.monotonic(), float(data.stamp[0])
+    elapsed = 0.0
+    while elapsed < data.duration_s:
+        elapsed = min(rate * (time.monotonic() - began), data.duration_s)
+        show_replay_at(first + elapsed, data, result, view, f"of {data.duration_s:.1f} s, {rate:g} times real time")
+        time.sleep(PERIOD)
+
+
+def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebView, remark: str = "") -> None:
+    """Show the recording at `stamp`, s, with the estimate that was known then. Nothing before the first estimate."""
+    sample = int(np.searchsorted(data.stamp, stamp, side="right")) - 1
+    known = int(np.searchsorted(result.published, sample, side="right")) - 1
+    if known < 0:
+        return
+    first = data.stamp[0]
+    events = [(event.stamp - first, f"detected {event.kind}") for event in result.events if event.stamp <= stamp]
+    link, wrench = result.touched_link, None
+    begins = np.flatnonzero((link[1 : sample + 1] > 0) & (link[:sample] == 0)) + 1
+    events += [(data.stamp[k] - first, f"contact on link {link[k]}") for k in begins]
+    if link[sample] > 0:
+        remark, wrench = f"{remark}, touched at link {link[sample]}", result.contact_wrench[sample]
+    view.show(stamp - first, data.q[sample], result.estimates[known], sorted(events), wrench=wrench, remark=remark)
 
 
 def _set_stage(server: Any) -> None:

@@ -3,6 +3,6 @@
 
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
-from panda_dynamics_ros.samples.stream_monitor import StreamMonitor
+from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 __all__ = ["JointDataset", "JointMapping", "StreamMonitor", "link_name", "resolve_joint_names"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the encoding (CDR) of a message puts its stamp and its numbers: not assumed, but found.
+"""Where the encoding (CDR) of a message has its stamp and its numbers, found by encoding it with marks.
 
-A message is encoded with marks in these places, numbers that occur nowhere else.
+Text of the message may have the bytes of a mark, too: a stamp is the first field of a message, so that the first
+occurrence of its mark counts, and numbers are the last fields, so that theirs is the last occurrence.
 """
 
 from __future__ import annotations
@@ -12,26 +13,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import EncodingError
 
 STAMP_MARK = np.array([0x5A6B7C0D, 0x1B2C3D4E], dtype=np.uint32)
-"""Seconds and nanoseconds that nothing else in a message looks like."""
+"""Seconds and nanoseconds of a stamp that is a mark."""
 
 _FIRST = 1.2345678901234567e200
 
 
 def marks(count: int) -> FloatArray:
-    """Numbers (count,) that nothing else in a message looks like, all different."""
+    """Numbers (count,), all different, that are marks."""
     return np.asarray(_FIRST * (1.0 + np.arange(count)), dtype=np.float64)
 
 
-def place_of(mark: NDArray[Any], encoded: bytes) -> int:
-    """Where a mark begins in an encoded message.
+def first_place(mark: NDArray[Any], encoded: bytes) -> int:
+    """The index at which a mark begins for the first time in an encoded message.
 
     Raises
     ------
-    RuntimeError: it does not occur exactly once, so that numbers are not encoded as they lie in memory.
+    EncodingError: it does not occur, so that numbers are not encoded as they lie in memory.
     """
-    wanted = mark.tobytes()
-    if encoded.count(wanted) != 1:
-        raise RuntimeError("this encoding of messages does not have numbers as this machine has them in memory")
-    return encoded.index(wanted)
+    return _checked(encoded.find(mark.tobytes()), mark)
+
+
+def last_place(mark: NDArray[Any], encoded: bytes) -> int:
+    """The index at which a mark begins for the last time in an encoded message.
+
+    Raises
+    ------
+    EncodingError: as `first_place`.
+    """
+    return _checked(encoded.rfind(mark.tobytes()), mark)
+
+
+def _checked(place: int, mark: NDArray[Any]) -> int:
+    if place < 0:
+        raise EncodingError(
+            f"encoded: expected the {mark.nbytes} bytes of a mark as this machine has them in memory, got none such"
+        )
+    return place

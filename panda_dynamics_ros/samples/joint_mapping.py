@@ -28,8 +28,6 @@ _ABSENT = dict(zip(FIELDS, (NO_POSITION, NO_VELOCITY, NO_EFFORT), strict=True))
 # rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
 # it may overflow further on.
 _LARGEST = np.array([[1e3], [1e3], [1e5]])
-STAMP_JUMP = 1.0
-"""s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
 _NUMBERED = re.compile(r"(?P<stem>.*joint)(?P<number>[1-9]\d*)")
 
 
@@ -45,7 +43,7 @@ def resolve_joint_names(
     ----------
     available_names: names of any number of joints, in any order.
     robot_joint_names: the n names of the robot's description.
-    arm_prefix: "left" or "left_", where several arms share a topic.
+    arm_prefix: `left` or `left_`, where several arms share a topic.
 
     Raises
     ------

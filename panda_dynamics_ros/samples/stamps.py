@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps: seconds in a double, to compute with, and whole nanoseconds, as messages carry them.
+"""Stamps of samples, and what a stream of them delivers: rate, losses, disorder, rejections.
 
-A double since 1970 is a multiple of 0.24 microseconds, so that nanoseconds do not survive the way through it;
-the double itself survives the way through nanoseconds.
+Stamps are seconds in a double to compute with, and whole nanoseconds as messages carry them. A double since 1970 is a
+multiple of 0.24 microseconds: nanoseconds are rounded by the conversion to it, but the double itself is exact in
+nanoseconds and comes back from them.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter, deque
+
+import numpy as np
 
 BILLION = 1_000_000_000
+STAMP_JUMP = 1.0
+"""s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
 
 
 def to_seconds(sec: int, nanosec: int) -> float:
@@ -21,3 +27,79 @@ def to_nanoseconds(seconds: float) -> int:
     """Whole nanoseconds nearest to a finite time; `to_seconds` of them gives `seconds` again."""
     whole = math.floor(seconds)
     return whole * BILLION + round((seconds - whole) * 1e9)
+
+
+class StreamMonitor:
+    """Watches the stamps of one stream.
+
+    A sample is lost where two consecutive stamps lie more than one and a half periods apart; the period is the
+    median of recent steps, so that it follows the stream and no single gap moves it. A step of more than a second
+    is judged with the sample after it: a gap, a clock that was set, or one wrong stamp.
+    """
+
+    def __init__(self, window: int = 200) -> None:
+        self.received = 0
+        self.lost = 0
+        self.out_of_order = 0
+        self.rejected: Counter[str] = Counter()
+        self.last_stamp = -math.inf
+        self.latest_problem = ""
+        self._steps: deque[float] = deque(maxlen=window)
+        self._period = math.nan
+        self._before_leap = math.nan  # the last stamp before such a step, until the sample after it has come
+
+    @property
+    def period(self) -> float:
+        """Median step between stamps, s; nan until it is known."""
+        return self._period
+
+    @property
+    def rate(self) -> float:
+        """Samples per second by their stamps; 0 until it is known."""
+        return 1.0 / self._period if self._period > 0.0 else 0.0
+
+    def accept(self, stamp: float) -> None:
+        """A sample with this stamp (s) arrived."""
+        self.received += 1
+        self._judge_leap(stamp)
+        step = stamp - self.last_stamp
+        if not math.isfinite(step):
+            self.last_stamp = stamp
+        elif abs(step) > STAMP_JUMP:
+            self._before_leap, self.last_stamp = self.last_stamp, stamp
+            if step < 0.0:
+                self._note_disorder(f"stamp stepped by {step:.6f} s")
+        elif step <= 0.0:
+            self._note_disorder(f"stamp stepped by {step:.6f} s")
+        else:
+            self.last_stamp = stamp
+            self._note_step(step)
+
+    def _judge_leap(self, stamp: float) -> None:
+        """With the stamp that follows a step of more than a second, forward or back."""
+        before, self._before_leap = self._before_leap, math.nan
+        step = self.last_stamp - before
+        if 0.0 < stamp - before <= STAMP_JUMP < abs(stamp - self.last_stamp):
+            self.last_stamp = before
+            if step > 0.0:
+                self._note_disorder(f"stamp jumped ahead by {step:.6f} s and back")
+        elif step > 0.0:
+            self._note_step(step)
+
+    def _note_disorder(self, problem: str) -> None:
+        self.out_of_order += 1
+        self.latest_problem = problem
+
+    def _note_step(self, step: float) -> None:
+        if step > 1.5 * self._period:
+            self.lost += round(step / self._period) - 1
+            self.latest_problem = f"gap of {step:.4f} s"
+        self._steps.append(step)
+        # The median is needed now and then, not at every sample.
+        if len(self._steps) < 20 or self.received % 50 == 0:
+            self._period = float(np.median(self._steps)) if len(self._steps) >= 5 else math.nan
+
+    def reject(self, reason: str, problem: str) -> None:
+        """A sample could not be used; `reason` is what it counts under, `problem` says it in full (one line)."""
+        self.rejected[reason] += 1
+        self.latest_problem = problem

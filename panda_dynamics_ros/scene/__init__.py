@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is to see: the arm, its torques, what it carries and touches, as shapes in its frames.
+"""The arm, its torques, its payload and contacts as coloured primitives in the arm's frames.
 
-One place makes the shapes; RViz markers (`nodes/`), a web page and pictures (`reporting/`) draw them.
+A scene is made here, and drawn as RViz markers (`nodes/`), in a web page or as a picture (`reporting/`).
 """
 
 from panda_dynamics_ros.scene.scene import ArmScene, Scene, frame_poses

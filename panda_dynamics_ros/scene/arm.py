@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm as shapes, from its model alone: links, joints, centres of mass, end effector."""
+"""The arm as primitives, from its model alone: links, joints, centres of mass, end effector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.shapes import Arrow, Capsule, Colour, Cylinder, Ellipsoid, Shape, along, translation
+from panda_dynamics_ros.scene.primitives import (
+    Arrow,
+    Capsule,
+    Colour,
+    Cylinder,
+    Ellipsoid,
+    Primitive,
+    along,
+    translation,
+)
 
 LINK: Colour = (0.86, 0.88, 0.92, 0.45)
 JOINT: Colour = (0.22, 0.25, 0.30, 1.0)
@@ -20,7 +29,7 @@ SHORTEST = 0.02  # m: frames nearer to each other have no link drawn between the
 COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
 
 
-def arm_shapes(robot: RobotDescription) -> tuple[Shape, ...]:
+def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
     Layers: `arm`, `com` and `ee`. A ball at a link's centre of mass has its mass at `COM_DENSITY`.
@@ -48,39 +57,41 @@ def link_radii(robot: RobotDescription) -> FloatArray:
     return np.linspace(THICKEST, THINNEST, robot.n + 1)
 
 
-def _links(robot: RobotDescription) -> list[Shape]:
+def _links(robot: RobotDescription) -> list[Primitive]:
     """A capsule from each frame to the next, in the frame that it begins in; the first one stands on the base."""
     ends = [*(T[:3, 3] for T in robot.placements), robot.T_joint_flange[:3, 3]]
-    shapes: list[Shape] = [Cylinder("arm/plinth", "base", translation([0.0, 0.0, 0.01]), JOINT, BASE_RADIUS, 0.02)]
+    primitives: list[Primitive] = [
+        Cylinder("arm/plinth", "base", translation([0.0, 0.0, 0.01]), JOINT, BASE_RADIUS, 0.02)
+    ]
     for (frame, _), end, radius in zip(pairwise(robot.frames[:-1]), ends, link_radii(robot), strict=True):
         distance = float(np.linalg.norm(end))
         start = end * (radius / distance) if frame == "base" and distance > radius else np.zeros(3)
         length = float(np.linalg.norm(end - start))
         if length > SHORTEST:
             T = along(end, 0.5 * (start + end))
-            shapes.append(Capsule(f"arm/{frame}", frame, T, LINK, float(radius), length))
-    return shapes
+            primitives.append(Capsule(f"arm/{frame}", frame, T, LINK, float(radius), length))
+    return primitives
 
 
-def _joints(robot: RobotDescription) -> list[Shape]:
+def _joints(robot: RobotDescription) -> list[Primitive]:
     """A ring of the drive's width about each joint's axis, and the flange."""
-    shapes: list[Shape] = []
+    primitives: list[Primitive] = []
     for i, (T, radius) in enumerate(zip(joint_housings(robot), link_radii(robot), strict=False), start=1):
-        shapes.append(Cylinder(f"arm/drive{i}", f"joint{i}", T, JOINT, 1.15 * float(radius), 0.9 * float(radius)))
-    shapes.append(Cylinder("arm/plate", "flange", translation([0.0, 0.0, -0.006]), JOINT, FLANGE_RADIUS, 0.012))
-    return shapes
+        primitives.append(Cylinder(f"arm/drive{i}", f"joint{i}", T, JOINT, 1.15 * float(radius), 0.9 * float(radius)))
+    primitives.append(Cylinder("arm/plate", "flange", translation([0.0, 0.0, -0.006]), JOINT, FLANGE_RADIUS, 0.012))
+    return primitives
 
 
-def _centres_of_mass(robot: RobotDescription) -> list[Shape]:
-    shapes: list[Shape] = []
+def _centres_of_mass(robot: RobotDescription) -> list[Primitive]:
+    primitives: list[Primitive] = []
     for i, link in enumerate(robot.links, start=1):
         if link.mass > 0.0:
             radius = (3.0 * link.mass / (4.0 * np.pi * COM_DENSITY)) ** (1.0 / 3.0)
-            shapes.append(Ellipsoid(f"com/link{i}", f"joint{i}", translation(link.com), COM, np.full(3, radius)))
-    return shapes
+            primitives.append(Ellipsoid(f"com/link{i}", f"joint{i}", translation(link.com), COM, np.full(3, radius)))
+    return primitives
 
 
-def _end_effector(robot: RobotDescription) -> list[Shape]:
+def _end_effector(robot: RobotDescription) -> list[Primitive]:
     """Axes x, y, z of `ee` in red, green and blue."""
     origin = np.zeros(3)
     return [

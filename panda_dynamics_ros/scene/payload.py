@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimated payload as shapes: its centre of mass, how uncertain that is, and the box of equal inertia."""
+"""The estimated payload as primitives: its centre of mass with the uncertainty, and the box of equal inertia."""
 
 from __future__ import annotations
 
@@ -8,47 +8,42 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
-from panda_dynamics_ros.scene.shapes import Box, Colour, Cylinder, Ellipsoid, Label, Shape, along, translation
+from panda_dynamics_ros.scene.primitives import Box, Colour, Cylinder, Ellipsoid, Label, Primitive, along, translation
 
 SMALLEST, LARGEST = 0.005, 0.5  # m, of anything drawn
-LIGHTEST = 0.05  # kg, that counts as carried
+ELLIPSOID_95 = 2.795  # sqrt of the 95 % quantile of chi squared with 3 degrees of freedom
 LABEL_HEIGHT = 0.035  # m
 CENTRE: Colour = (0.85, 0.20, 0.10, 1.0)
-DOUBT: Colour = (0.95, 0.55, 0.10, 0.30)
+UNCERTAINTY: Colour = (0.95, 0.55, 0.10, 0.30)
 BODY: Colour = (0.20, 0.45, 0.85, 0.40)
 MOMENTS = [4, 7, 9]  # Ixx, Iyy, Izz in the inertial vector
 TEXT: Colour = (0.10, 0.12, 0.15, 1.0)
 
 
-def is_carried(estimate: PayloadEstimate) -> bool:
-    """Whether the estimated mass stands out of its uncertainty (two sigmas) and is more than `LIGHTEST`."""
-    return bool(estimate.mass >= max(2.0 * estimate.std[0], LIGHTEST))
+def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
+    """CoM, its 95 % ellipsoid, the equivalent box and the mass in words, in the flange frame; layer `payload`.
 
-
-def payload_shapes(estimate: PayloadEstimate) -> tuple[Shape, ...]:
-    """CoM, its two-sigma ellipsoid, the equivalent box and the mass in words, in the flange frame; layer `payload`.
-
-    Nothing where nothing is carried; no box while the data, or a known shape, has not told the moments of inertia.
+    Nothing is drawn where nothing is carried (`PayloadEstimate.is_carried`), and no box before the moments of inertia
+    are identifiable.
     """
-    if not is_carried(estimate):
+    if not estimate.is_carried:
         return ()
     com, place = estimate.com, translation(estimate.com)
-    turned, deviations = principal_deviations(com_covariance(estimate.mass, com, estimate.covariance))
+    axes, deviations = principal_deviations(com_covariance(estimate.mass, com, estimate.covariance))
+    half_axes = np.clip(ELLIPSOID_95 * deviations, SMALLEST, LARGEST)
     length = float(np.linalg.norm(com))
-    mass = f"{estimate.mass:.2f} ± {2.0 * estimate.std[0]:.2f} kg"
-    shapes: list[Shape] = [
+    mass = f"{estimate.mass:.2f} ± {estimate.mass_margin:.2f} kg"
+    primitives: list[Primitive] = [
         Ellipsoid("payload/com", "flange", place, CENTRE, np.full(3, 0.011)),
-        Ellipsoid(
-            "payload/doubt", "flange", _turned(place, turned), DOUBT, np.clip(2.0 * deviations, SMALLEST, LARGEST)
-        ),
+        Ellipsoid("payload/uncertainty", "flange", _turned(place, axes), UNCERTAINTY, half_axes),
         Label("payload/mass", "flange", translation(com + np.array([0.0, 0.0, 0.08])), TEXT, mass, LABEL_HEIGHT),
     ]
     if estimate.identifiable[MOMENTS].all():
         axes, edges = equivalent_box(estimate.inertia, estimate.mass)
-        shapes.append(Box("payload/box", "flange", _turned(place, axes), BODY, edges))
+        primitives.append(Box("payload/box", "flange", _turned(place, axes), BODY, edges))
     if length > SMALLEST:
-        shapes.append(Cylinder("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
-    return tuple(shapes)
+        primitives.append(Cylinder("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
+    return tuple(primitives)
 
 
 def equivalent_box(inertia: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene: shapes in the arm's frames, and where those frames are at one moment."""
+"""A scene: primitives in the arm's frames, and the poses of those frames at one moment."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques, pose
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.arm import arm_shapes
-from panda_dynamics_ros.scene.payload import payload_shapes
-from panda_dynamics_ros.scene.shapes import Shape
-from panda_dynamics_ros.scene.torques import torque_shapes
-from panda_dynamics_ros.scene.wrench import wrench_shapes
+from panda_dynamics_ros.scene.arm import arm_primitives
+from panda_dynamics_ros.scene.forces import torque_primitives, wrench_primitives
+from panda_dynamics_ros.scene.payload import payload_primitives
+from panda_dynamics_ros.scene.primitives import Primitive
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """`frames`: T_base_frame (4, 4) by name; `shapes`: each in one of these frames, names distinct."""
+    """`frames`: T_base_frame (4, 4) by name; `primitives`: each in one of these frames, with distinct names."""
 
     frames: Mapping[str, FloatArray]
-    shapes: tuple[Shape, ...]
+    primitives: tuple[Primitive, ...]
 
-    def place(self, shape: Shape) -> FloatArray:
-        """T_base_shape, (4, 4)."""
-        T: FloatArray = self.frames[shape.frame] @ shape.T
+    def place(self, primitive: Primitive) -> FloatArray:
+        """T_base_primitive, (4, 4)."""
+        T: FloatArray = self.frames[primitive.frame] @ primitive.T
         return T
 
 
@@ -41,7 +40,7 @@ class ArmScene:
     """
 
     def __init__(self, robot: RobotDescription) -> None:
-        self._robot, self._arm = robot, arm_shapes(robot)
+        self._robot, self._arm = robot, arm_primitives(robot)
 
     def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
         """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
@@ -55,9 +54,9 @@ class ArmScene:
         ArgumentError: `q` is not a finite (n,) array, or `wrench` not a finite (6,) one.
         """
         robot, frames = self._robot, frame_poses(self._robot, q)
-        torques = torque_shapes(robot, gravity_torques(robot, q))
-        carried = payload_shapes(estimate) if estimate is not None else ()
-        touching = wrench_shapes(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
+        torques = torque_primitives(robot, gravity_torques(robot, q))
+        carried = payload_primitives(estimate) if estimate is not None else ()
+        touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
         return Scene(frames, (*self._arm, *torques, *carried, *touching))
 
 

@@ -4,10 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from motion import sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, rosbags_library, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint_states
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {
@@ -60,6 +61,41 @@ def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
     assert max(summary["torque_residual_rms"]) < 0.2
     for picture in ("payload.png", "torques.png"):
         assert (tmp_path / "out" / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, capsys):
+    """It comes with the package: neither a download nor rosbags is needed."""
+    assert main(["replay", "--example", "--output", str(tmp_path), "--json", "--bag-format", "none"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    events = [(event["kind"], event["stamp"]) for event in summary["events"]]
+    assert [kind for kind, _ in events] == ["detected_pick", "detected_contact", "detected_release"]
+    np.testing.assert_allclose([stamp for _, stamp in events], [6.0, 12.0, 18.0], atol=0.2)
+    assert summary["payload"]["mass"] == pytest.approx(1.0, abs=3.0 * summary["payload"]["std"][0])
+    assert [len(summary["payload"][key]) for key in ("com_std", "inertia_std")] == [3, 6]
+    assert summary["payload"]["problem"] == ""
+
+
+def test_a_recording_or_the_example_is_wanted(capsys):
+    assert main(["replay"]) == 2
+    assert main(["replay", "log.csv", "--example"]) == 2
+    errors = capsys.readouterr().err
+    assert "BAG: expected a recording or --example, got neither" in errors
+    assert "BAG: expected a recording or --example, got both" in errors
+
+
+def test_nothing_carried_reads_as_nothing(tmp_path, capsys):
+    """An empty arm whose model is off by the weight of 0.1 kg: its number is in summary.json, not in the table."""
+    robot = load_robot("panda")
+    motion = sinusoids(6.0, rate=200.0)
+    tau = torques(robot, motion, InertialParameters(0.09, np.array([0.0, 0.0, 0.05]), np.zeros((3, 3))))
+    names = ["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))]
+    table = np.column_stack((motion.stamp, motion.q, motion.dq, tau))
+    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    assert main(["replay", str(tmp_path / "log.csv"), "--output", str(tmp_path), "--bag-format", "none"]) == 0
+    printed = capsys.readouterr().out
+    assert "none found (below 0.1" in printed
+    assert "not known" in printed
+    assert json.loads((tmp_path / "summary.json").read_text())["payload"]["mass"] > 0.05
 
 
 def test_smooth_adds_the_payloads_of_the_whole_recording(recording, tmp_path, capsys):
@@ -176,7 +212,7 @@ def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monk
     (tmp_path / "log.csv").write_text("\n".join([",".join(columns), *rows]))
     for name in ("rosbags", "rosbags.typesys", "rosbags.rosbag2"):
         monkeypatch.setitem(sys.modules, name, None)
-    rosbags_library.typestore.cache_clear()
+    rosbag2.typestore.cache_clear()
     assert main(["replay", str(tmp_path / "log.csv"), "--output", str(tmp_path / "out"), *options]) == code
     assert (tmp_path / "out" / "summary.json").is_file()
     error = capsys.readouterr().err

@@ -43,7 +43,7 @@ def test_the_arm_follows_the_motion_and_another_take_has_other_noise(
     takes = []
     for take in ("1", "2", "1"):
         words = ["simulate", str(file), "--repeat", "1", "--take", take, "--output", str(tmp_path / "bag"), "--json"]
-        assert main(words) == 0
+        assert main([*words, "--overwrite"]) == 0
         assert json.loads(capsys.readouterr().out)["samples"] == 5000
         takes.append(load_dataset(tmp_path / "bag"))
     first, other, again = takes
@@ -53,6 +53,16 @@ def test_the_arm_follows_the_motion_and_another_take_has_other_noise(
     assert not np.array_equal(first.tau, other.tau)
     # One arm: what differs is noise and disturbance, 0.3 N m at most; another arm's bodies would change more.
     assert np.sqrt(np.mean((first.tau - other.tau) ** 2)) < 0.5
+
+
+def test_a_recording_is_not_replaced_unless_asked(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "metadata.yaml").write_text("precious")
+    assert main(["simulate", str(file), "--output", str(tmp_path / "bag")]) == 2
+    assert "or --overwrite, got" in capsys.readouterr().err
+    assert (tmp_path / "bag" / "metadata.yaml").read_text() == "precious"
 
 
 def test_what_is_no_motion_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
@@ -49,7 +50,7 @@ def test_a_part_that_is_not_public_is_as_the_kernels_expect(
 ) -> None:
     installed = f"numba {numba.__version__}, llvmlite {llvmlite.__version__}"
     changed = f"{installed}: kernels/{file} uses {module}.{name}, which has changed; setup.py has the tested range"
-    part = importlib.import_module(module)
+    part: Any = importlib.import_module(module)
     for step in name.split("."):
         assert hasattr(part, step), f"{changed} (there is no {step})"
         part = getattr(part, step)

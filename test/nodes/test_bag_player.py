@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import samples
+from bag_files import samples, write_bag
 from motion import PAYLOAD, sinusoids, torques
 from sensor_msgs.msg import JointState
 
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from panda_dynamics_ros import RobotModel
-from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, JointStateStream, read_joint_states, write_joint_states
 
 START = 1.7e9
 
@@ -82,6 +83,47 @@ def test_nothing_is_played_before_all_that_are_awaited_listen(
     probe.until(lambda: len(first) == len(recorded), "the whole recording")
     assert second
     assert fresh.wait("bag_player") == 0
+
+
+def test_stamps_hours_away_are_not_waited_for(probe: Probe, fresh: Nodes, tmp_path: Path) -> None:
+    """One stamp two hours ahead, and a clock that was set back by two."""
+    recorded = samples(300, start=START)
+    away = [replace(recorded[100], stamp=START + 7200.0, recorded_ns=None)]
+    back = [replace(each, stamp=each.stamp - 7200.0, recorded_ns=None) for each in recorded[200:]]
+    played = [*recorded[:100], *away, *recorded[101:200], *back]
+    bag = write_bag(tmp_path / "jumps", {"/joint_states": played})
+    topic = f"{fresh.namespace}/jumps"
+    fresh.start("bag_player", "-r", f"joint_states:={topic}", bag=bag)
+    got = probe.listen(JointState, topic)
+    probe.until(lambda: len(got) == len(played), "the whole recording")
+    assert fresh.wait("bag_player") == 0
+    assert "the recorded stamps jump by 7199.9 s" in fresh.log("bag_player")
+
+
+def test_a_recording_is_read_while_it_is_played(bag: Path, probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the next sample is in memory, however long the recording."""
+    from panda_dynamics_ros.nodes import bag_player
+
+    taken = []
+
+    class Counted(JointStateStream):
+        def __next__(self) -> JointStateSample:
+            taken.append(super().__next__())
+            return taken[-1]
+
+    def read(path: str, topic: str | None) -> JointStateStream:
+        stream = read_joint_states(path, topic)
+        stream.__class__ = Counted
+        return stream
+
+    monkeypatch.setattr(bag_player, "read_joint_states", read)
+    monkeypatch.setattr(bag_player, "fixed", lambda node, name, default, *_: str(bag) if name == "bag" else default)
+    node = bag_player.BagPlayerNode()
+    node._began, node._rate = 0.0, 1e9  # all of it is due
+    for k in range(3):
+        assert len(taken) == 1 + k * bag_player.BURST
+        node._on_timer()
+    node.destroy_node()
 
 
 def test_a_topic_that_was_not_recorded_is_named(bag: Path, fresh: Nodes) -> None:

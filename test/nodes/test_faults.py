@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, Bench, Fault, emptied
 from nodes.payload_stream import shifted
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
-from nodes.robot_stream import ARM, SHUFFLED, joint_state
+from nodes.robot_stream import ARM, SHUFFLED, joint_state, nanoseconds_of
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK
 
 pytestmark = pytest.mark.usefixtures("said")
 
@@ -83,6 +85,19 @@ def test_order_and_company_of_the_joints_do_not_matter(bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
+@pytest.mark.parametrize("frame", [STAMP_MARK.tobytes().decode(), "\1" * 40, "x" * 1000], ids=["mark", "ones", "long"])
+def test_a_frame_may_be_called_anything(frame: str, bench: Bench) -> None:
+    """Also what an encoder of messages uses to find its way."""
+    before, unseen = bench.stream.body, bench.unseen
+    messages = [bench.script.message(bench.next + k) for k in range(FAULTY)]
+    for message in messages:
+        message.header.frame_id = frame
+    bench.stream.feed_messages(messages)
+    bench.next += FAULTY
+    bench.expect("received", unseen + FAULTY, "")
+    bench.assert_unharmed(before)
+
+
 @pytest.mark.parametrize("step", [0, -5], ids=["duplicated", "backward"])
 def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
     """Their torques are wrong on purpose: they must not count."""
@@ -138,3 +153,20 @@ def test_joint_states_of_a_different_arm_are_said_to_be_so(probe: Probe, fresh: 
     probe.node.destroy_timer(timer)
     assert "expected panda_joint1 .. panda_joint7" in values["latest_problem"]
     assert "got wheel_0, wheel_1, wheel_2, wheel_3" in values["latest_problem"]
+
+
+def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
+    """The nodes' own messages have these names, and frames made of them."""
+    stem = f"{STAMP_MARK.tobytes().decode()}panda_"
+    names, zero = [f"{stem}joint{i + 1}" for i in range(7)], np.full(7, 0.1)
+    for module in ("dynamics", "payload_estimator"):
+        fresh.start(module)
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states", subscribers=2)
+    wrenches = probe.listen(WrenchStamped, f"{fresh.namespace}/panda_dynamics/contact_wrench")
+    for k in range(50):
+        publisher.publish(joint_state(1_000_000 * k, zero, zero, zero, names))
+        probe.spin(0.01)
+    probe.until(lambda: wrenches, "a wrench")
+    assert wrenches[-1].header.frame_id == f"{stem}link0"
+    assert nanoseconds_of(wrenches[-1].header.stamp) % 1_000_000 == 0
+    assert sorted(fresh.running()) == ["dynamics", "payload_estimator"]

@@ -91,7 +91,16 @@ def test_the_player_s_parameters_describe_themselves(probe: Probe, nodes: Nodes,
     write_joint_states(tmp_path / "bag", samples(10))
     nodes.start("bag_player", "-r", "joint_states:=nobody/listens", bag=tmp_path / "bag")
     descriptors = probe.described(f"{nodes.namespace}/bag_player")
-    assert set(descriptors) == {"bag", "topic", "rate", "loop", "clock", "start_delay_s", "wait_for_subscribers"}
+    assert set(descriptors) == {
+        "bag",
+        "topic",
+        "rate",
+        "loop",
+        "clock",
+        "start_delay_s",
+        "wait_for_subscribers",
+        "longest_pause_s",
+    }
     assert_explained(descriptors)
 
 

@@ -48,8 +48,8 @@ def sample(milliseconds: int, names: Sequence[str] = ARM, effort: bool = True) -
 
 def said_of(node: DynamicsNode, messages: Sequence[JointState]) -> str:
     for message in messages:
-        node._input._on_message(serialize_message(message))
-    return str(node._input.diagnostic().message)
+        node.samples._on_message(serialize_message(message))
+    return str(node.samples.diagnostic().message)
 
 
 def arm(prefix: str) -> list[str]:
@@ -103,7 +103,7 @@ def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode,
     motion.q[:] = REST
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
-        estimator._input._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
+        estimator.samples._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
     assert [estimator._diagnostic().message] == quotes()[9]
 
 
@@ -126,7 +126,10 @@ def test_a_parameter_that_does_not_change(dynamics: DynamicsNode) -> None:
 def test_a_load_that_is_not_taken_over(estimator: PayloadEstimatorNode) -> None:
     """Which of the two is said depends on whether franka_msgs is installed."""
     missing, nobody = quotes()[12]
-    answer = estimator._on_apply_load(Trigger.Request(), Trigger.Response())
+    call = estimator._on_force_apply_load(Trigger.Request(), Trigger.Response())
+    with pytest.raises(StopIteration) as finished:  # it waits for nothing
+        call.send(None)
+    answer = finished.value.value
     assert not answer.success
     if importlib.util.find_spec("franka_msgs"):
         assert answer.message == nobody

@@ -29,7 +29,7 @@ from panda_dynamics_ros.recordings import (
     RecordingWarning,
     joint_state_topics,
     read_joint_states,
-    rosbags_library,
+    rosbag2,
     write_joint_states,
 )
 
@@ -115,7 +115,7 @@ def test_a_file_compressed_in_several_frames(tmp_path: Path) -> None:
     """As parallel compressors leave it."""
     written = samples(20)
     file = write_joint_states(tmp_path / "bag", written)
-    content, frame = file.read_bytes(), rosbags_library.zstd().compress
+    content, frame = file.read_bytes(), rosbag2.zstd().compress
     compressed = file.with_name("bag.mcap.zstd")
     compressed.write_bytes(frame(content[:1000]) + frame(content[1000:2000]) + frame(content[2000:]))
     assert_same(read_whole(compressed), written)

@@ -19,7 +19,7 @@ from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.recordings import messages
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
 from panda_dynamics_ros.recordings.messages import Rows
-from panda_dynamics_ros.samples.encoded_fields import marks
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks
 
 START = 1_700_000_000_123_456_789
 COUNT = 50
@@ -90,6 +90,17 @@ def test_a_number_that_marks_a_place_is_a_number_like_any_other() -> None:
     values = marks(3)[None, ::-1].copy()
     read = decoded(messages.multi_arrays((("x", 3, 3),), values), messages.MULTI_ARRAY)
     np.testing.assert_array_equal(read[0].data, values[0])
+
+
+def test_names_with_the_bytes_of_a_mark_change_nothing() -> None:
+    """Names are text of any content, and the bytes of the stamp's mark are ASCII."""
+    name = STAMP_MARK.tobytes().decode()
+    read = decoded(messages.joint_states([name, name * 3], STAMPS, np.ones((COUNT, 2))), messages.JOINT_STATE)
+    assert stamps(read) == STAMPS.tolist()
+    assert {tuple(message.name) for message in read} == {(name, name * 3)}
+    read = decoded(messages.wrenches(name, STAMPS, np.ones((COUNT, 6))), messages.WRENCH)
+    assert stamps(read) == STAMPS.tolist()
+    assert {message.header.frame_id for message in read} == {name}
 
 
 @pytest.mark.parametrize("stamp", [-1, 2**31 * 10**9])

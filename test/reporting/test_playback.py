@@ -11,8 +11,8 @@ from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.reporting.playback import show_at
-from panda_dynamics_ros.reporting.web_view import WebView
+from panda_dynamics_ros.reporting.console import mass_text
+from panda_dynamics_ros.reporting.web_view import WebView, show_replay_at
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
@@ -29,16 +29,16 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
     result = replay(data, panda)
     (pick,) = result.events
     with WebView(panda, "a replay", 18530) as view:
-        show_at(data.stamp[0] - 1.0, data, result, view)
+        show_replay_at(data.stamp[0] - 1.0, data, result, view)
         nodes = view._server.scene._handle_from_node_name
         assert "/flange" not in nodes  # before the first sample
-        for sample in (250, 599, 330):
+        for sample in (250, 599, 306):  # before the pick, long after it, and 30 ms after it
             stamp = data.stamp[sample] + 0.002  # between two samples the earlier one holds
-            show_at(stamp, data, result, view, "a remark")
+            show_replay_at(stamp, data, result, view, "a remark")
             np.testing.assert_allclose(nodes["/flange"].position, panda.pose(data.q[sample])[:3, 3], atol=1e-6)
             words = view._panel._words.content
             known = max(k for k, published in enumerate(result.published) if published <= sample)
-            assert f"{result.estimates[known].mass:.3f}" in words
+            assert mass_text(result.estimates[known]) in words
             assert f"{stamp - data.stamp[0]:.1f} s" in words
             assert ("detected pick" in words) == (pick.stamp <= stamp)
             assert ("contact on link" in words) == (sample > 300)

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks are found where they are, and only there."""
+"""Marks are found where they are, whatever text an encoded message has."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks, place_of
+from panda_dynamics_ros import PandaDynamicsError
+from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
 
 
-def test_each_mark_has_a_place_of_its_own() -> None:
-    """Runs of a hundred numbers side by side, after a stamp and some text."""
+@pytest.mark.parametrize("text", [b"panda_joint1", STAMP_MARK.tobytes(), marks(300).tobytes()])
+def test_each_mark_has_a_place_of_its_own(text: bytes) -> None:
+    """Runs of a hundred numbers side by side, after a stamp and some text, which may have the marks' bytes."""
     rows = marks(300).reshape(3, 100)
-    encoded = b"abc" + STAMP_MARK.tobytes() + b"panda_joint1" + rows.tobytes() + b"end"
-    assert place_of(STAMP_MARK, encoded) == 3
-    assert [place_of(row, encoded) for row in rows] == [23, 823, 1623]
-    assert [place_of(one, encoded) for one in rows.reshape(300, 1)] == [23 + 8 * k for k in range(300)]
+    encoded = b"abc" + STAMP_MARK.tobytes() + text + rows.tobytes() + b"end"
+    assert first_place(STAMP_MARK, encoded) == 3
+    first = 11 + len(text)
+    assert [last_place(row, encoded) for row in rows] == [first, first + 800, first + 1600]
+    assert [last_place(one, encoded) for one in rows.reshape(300, 1)] == [first + 8 * k for k in range(300)]
 
 
-@pytest.mark.parametrize("other_order", [STAMP_MARK.byteswap(), np.tile(STAMP_MARK, 2)], ids=["swapped", "twice"])
-def test_what_is_not_there_once_is_not_guessed(other_order: np.ndarray) -> None:
-    with pytest.raises(RuntimeError, match="as this machine has them in memory"):
-        place_of(STAMP_MARK, other_order.tobytes())
+@pytest.mark.parametrize("place", [first_place, last_place])
+def test_a_mark_that_is_not_there_is_refused(place: object) -> None:
+    with pytest.raises(PandaDynamicsError, match="as this machine has them in memory"):
+        place(STAMP_MARK, STAMP_MARK.byteswap().tobytes())  # type: ignore[operator]

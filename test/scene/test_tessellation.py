@@ -8,11 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from panda_dynamics_ros.scene.shapes import Arc, Arrow, Box, Capsule, Cylinder, Ellipsoid, Label, Shape
+from panda_dynamics_ros.scene.primitives import Arc, Arrow, Box, Capsule, Cylinder, Ellipsoid, Label, Primitive
 from panda_dynamics_ros.scene.tessellation import Mesh, tessellate
 
 PLACE = ("layer/name", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0))
-SOLIDS: list[tuple[Shape, float]] = [
+SOLIDS: list[tuple[Primitive, float]] = [
     (Ellipsoid(*PLACE, np.array([0.1, 0.2, 0.3])), 4.0 / 3.0 * np.pi * 0.1 * 0.2 * 0.3),
     (Box(*PLACE, np.array([0.1, 0.2, 0.3])), 0.1 * 0.2 * 0.3),
     (Cylinder(*PLACE, 0.1, 0.5), np.pi * 0.1**2 * 0.5),
@@ -28,18 +28,18 @@ def corners(mesh: Mesh) -> np.ndarray:
     return np.asarray(mesh.vertices[mesh.faces])
 
 
-@pytest.mark.parametrize(("shape", "volume"), SOLIDS, ids=lambda value: type(value).__name__)
-def test_the_volume_within_is_the_solids(shape: Shape, volume: float) -> None:
+@pytest.mark.parametrize(("primitive", "volume"), SOLIDS, ids=lambda value: type(value).__name__)
+def test_the_volume_within_is_the_solids(primitive: Primitive, volume: float) -> None:
     """By the divergence theorem, which an inward face would spoil. Corners cut 1 % off a ball at most."""
-    a, b, c = np.moveaxis(corners(tessellate(shape)), 1, 0)
+    a, b, c = np.moveaxis(corners(tessellate(primitive)), 1, 0)
     enclosed = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
     assert enclosed == pytest.approx(volume, rel=0.015)
 
 
-@pytest.mark.parametrize(("shape", "volume"), SOLIDS, ids=lambda value: type(value).__name__)
-def test_every_edge_has_two_faces(shape: Shape, volume: float) -> None:
+@pytest.mark.parametrize(("primitive", "volume"), SOLIDS, ids=lambda value: type(value).__name__)
+def test_every_edge_has_two_faces(primitive: Primitive, volume: float) -> None:
     """Once the vertices that coincide are one, and faces without area are left out."""
-    points = np.round(corners(tessellate(shape)), 9) + 0.0
+    points = np.round(corners(tessellate(primitive)), 9) + 0.0
     edges: Counter[tuple[tuple[float, ...], tuple[float, ...]]] = Counter()
     for face in points:
         a, b, c = (tuple(corner) for corner in face)

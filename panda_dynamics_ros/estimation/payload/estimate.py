@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -19,6 +20,15 @@ SETTLING = "filters settling"
 CHANGED = "something changed"
 ESTIMATING = "estimating"
 STANDSTILL = "standing still, holding"
+
+NORMAL_95 = 1.96
+"""Standard deviations to either side of a mean that hold 95 % of a normal distribution."""
+
+LIGHTEST_PAYLOAD = 0.1
+"""kg: the error of an arm's model looks like a payload of up to about this mass."""
+
+LARGEST_COM_MARGIN = 0.1
+"""m: a centre of mass that is known no better than this is not worth stating."""
 
 STAMP_RESOLUTION = 1e-6
 """s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
@@ -52,6 +62,8 @@ class PayloadEstimate:
     identifiable: (10,) booleans: parameters that the data determines better than the prior does.
     status: in words, what the estimator is doing.
     event: a change detected at this very sample, or None.
+
+    Standard deviations are one sigma; margins are half the width of the 95 % interval (1.96 sigma).
     """
 
     stamp: float
@@ -89,9 +101,37 @@ class PayloadEstimate:
     @cached_property
     def com_std(self) -> FloatArray:
         """Standard deviations (3,), m, of the centre of mass, to first order; infinite without a mass."""
-        if self.mass < self.std[0]:
+        if self.mass <= self.std[0]:
             return np.full(3, np.inf)
         return np.sqrt(np.diag(com_covariance(self.mass, self.com, self.covariance)))
+
+    @cached_property
+    def inertia_std(self) -> FloatArray:
+        """Standard deviations (6,), kg m^2, of the inertia about the CoM (xx, xy, xz, yy, yz, zz), to first order."""
+        if self.mass <= self.std[0]:
+            return np.full(6, np.inf)
+        slope = com_inertia_slope(self.vector)
+        return np.sqrt(np.maximum(np.diag(slope @ self.covariance @ slope.T), 0.0))
+
+    @property
+    def mass_margin(self) -> float:
+        """Half the width, kg, of the mass's 95 % interval."""
+        return float(NORMAL_95 * self.std[0])
+
+    @property
+    def com_margin(self) -> FloatArray:
+        """Half the widths (3,), m, of the 95 % intervals of the centre of mass."""
+        return NORMAL_95 * self.com_std
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether something is carried: the 95 % interval of the mass lies above `LIGHTEST_PAYLOAD`."""
+        return self.mass - self.mass_margin > LIGHTEST_PAYLOAD
+
+    @property
+    def com_is_known(self) -> bool:
+        """Whether something is carried, and its CoM is known to better than `LARGEST_COM_MARGIN` in each axis."""
+        return self.is_carried and bool(self.com_margin.max() < LARGEST_COM_MARGIN)
 
 
 def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -105,6 +145,23 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
     """
     slope = np.column_stack((-com, np.eye(3))) / mass
     return np.asarray(slope @ covariance[:4, :4] @ slope.T)
+
+
+def com_inertia_slope(vector: FloatArray) -> FloatArray:
+    """Derivatives (6, 10) of the inertia about the CoM with respect to the inertial vector (10,).
+
+    I_c = I_o - m (c'c 1 - c c') = I_o - (h'h 1 - h h') / m with h = m c (parallel axes), row by row xx, xy, .. zz.
+    """
+    mass, h = vector[0], vector[1:4]
+    slope = np.zeros((6, 10))
+    slope[:, 4:] = np.eye(6)
+    for row, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True)):
+        same = float(i == j)
+        slope[row, 0] = (same * h @ h - h[i] * h[j]) / mass**2
+        slope[row, 1:4] = -2.0 * same * h / mass
+        slope[row, 1 + i] += h[j] / mass
+        slope[row, 1 + j] += h[i] / mass
+    return slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +209,16 @@ class PayloadSegment:
 
 @dataclass(frozen=True, eq=False)
 class SmoothedHistory:
-    """The segments as curves: mass, mass_std (N,), kg; com, com_std (N, 3), m, in the flange frame."""
+    """The segments as curves over N samples.
+
+    mass, mass_std: (N,), kg; com, com_std: (N, 3), m, in the flange frame; com_is_known: (N,), of each estimate.
+    """
 
     mass: FloatArray
     mass_std: FloatArray
     com: FloatArray
     com_std: FloatArray
+    com_is_known: NDArray[np.bool_]
 
     @classmethod
     def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
@@ -169,4 +230,5 @@ class SmoothedHistory:
             np.array([e.std[0] for e in estimates])[which],
             np.array([e.com for e in estimates])[which],
             np.array([e.com_std for e in estimates])[which],
+            np.array([e.com_is_known for e in estimates])[which],
         )

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the nodes declare parameters and open topics.
+
+Parameters have descriptions, units in their names, and ranges. The quality of service of every topic can be overridden
+by parameters (docs/topics.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.subscription import Subscription
+
+# Best effort matches any publisher; 200 samples last through a pause of the machine of 0.2 s at 1 kHz.
+INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_OVERRIDABLE = QoSOverridingOptions.with_default_policies()
+
+
+def diagnostic_name(node: Node) -> str:
+    """The node's name in /diagnostics, which all namespaces share."""
+    return str(node.get_fully_qualified_name()).lstrip("/")
+
+
+def now(node: Node) -> int:
+    """The node's clock, ns; 0 also where somebody publishes a negative /clock, of which rclpy makes an exception."""
+    try:
+        return int(node.get_clock().now().nanoseconds)
+    except (ValueError, OverflowError):
+        return 0
+
+
+def shortened(text: str, length: int = 300) -> str:
+    """Text of others, such as names in a message, at a length that fits a log line."""
+    return text if len(text) <= length else f"{text[:length]}.. ({len(text)} characters)"
+
+
+def fixed(
+    node: Node, name: str, default: Any, description: str, low: float | None = None, high: float | None = None
+) -> Any:
+    """Declare a parameter that is read once, at start-up; returns its value. Numbers may have a range."""
+    descriptor = ParameterDescriptor(description=description, read_only=True)
+    if low is not None and high is not None:
+        _add_range(descriptor, default, low, high)
+    return node.declare_parameter(name, default, descriptor).value
+
+
+def in_range(node: Node, name: str, default: float, description: str, low: float, high: float) -> float:
+    """Declare a number that may change at run time within [low, high]; returns its value."""
+    descriptor = ParameterDescriptor(description=description)
+    _add_range(descriptor, default, low, high)
+    return float(node.declare_parameter(name, default, descriptor).value)
+
+
+def switch(node: Node, name: str, default: bool, description: str) -> bool:
+    """Declare an on/off parameter that may change at run time; returns its value."""
+    return bool(node.declare_parameter(name, default, ParameterDescriptor(description=description)).value)
+
+
+def _add_range(descriptor: ParameterDescriptor, default: float, low: float, high: float) -> None:
+    if isinstance(default, int):
+        descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
+    else:
+        descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
+
+
+def publisher(node: Node, message_type: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
+    """A publisher of the node; `qos` may be the depth alone, and is then reliable and volatile."""
+    return node.create_publisher(message_type, topic, qos, qos_overriding_options=_OVERRIDABLE)
+
+
+def subscribe(
+    node: Node, message_type: type, topic: str, handle: Callable[[Any], None], qos: QoSProfile, raw: bool = False
+) -> Subscription:
+    """Call `handle` with each message of the topic, or with its bytes if `raw`."""
+    return node.create_subscription(message_type, topic, handle, qos, qos_overriding_options=_OVERRIDABLE, raw=raw)

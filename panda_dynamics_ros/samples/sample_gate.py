@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refuses samples that no arm can have measured: beyond its limits, or jumping farther than it can move.
+
+One such sample is enough to disturb a filter for seconds. A stream that continues from another place (a recording
+that was cut, a second controller) is accepted again after `PERSISTENCE` samples that agree with each other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import SampleError
+from panda_dynamics_ros.robot import RobotDescription
+
+OUTSIDE_LIMITS = "outside joint limits"
+TOO_FAST = "velocity beyond limits"
+TOO_STRONG = "torque beyond limits"
+JUMP = "position jump"
+
+POSITION_MARGIN = 0.1  # rad or m beyond the limits: tolerances of mounting and calibration
+LIMIT_FACTOR = 2.0  # on velocity and effort limits, which arms exceed a little in reflexes and collisions
+JUMP_TOLERANCE = 0.05  # rad or m, beyond what the arm can move between two samples
+PERSISTENCE = 5
+
+
+class SampleGate:
+    """Checks the samples of one arm one after the other.
+
+    Parameters
+    ----------
+    robot: whose joint limits apply.
+    """
+
+    def __init__(self, robot: RobotDescription) -> None:
+        limits, self._robot = robot.limits, robot
+        self._bounds = np.array([limits.lower - POSITION_MARGIN, limits.upper + POSITION_MARGIN])
+        self._largest = LIMIT_FACTOR * np.array([limits.velocity, limits.effort])
+        self._fastest = LIMIT_FACTOR * limits.velocity
+        self.restart()
+
+    def restart(self) -> None:
+        """Accept any posture as the next one."""
+        self._last = self._refused = (-math.inf, np.zeros(0))
+        self._agreeing = 0
+
+    def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
+
+        Raises
+        ------
+        SampleError: the arm cannot have measured it. The gate compares later samples with the last accepted one.
+        """
+        if not ((q > self._bounds[0]) & (q < self._bounds[1])).all():
+            raise self._outside(q)
+        size = np.abs((dq, tau))
+        if not (size < self._largest).all():
+            raise self._too_large(size)
+        if self._is_reachable(self._last, stamp, q):
+            self._agreeing = 0
+        else:
+            self._agreeing = self._agreeing + 1 if self._is_reachable(self._refused, stamp, q) else 1
+            if self._agreeing < PERSISTENCE:
+                self._refused = (stamp, q)
+                raise self._jumped(stamp, q)
+            self._agreeing = 0
+        self._last = (stamp, q)
+
+    def _is_reachable(self, earlier: tuple[float, FloatArray], stamp: float, q: FloatArray) -> bool:
+        """Whether the arm can have moved from an earlier sample to this one. Stamps that do not advance pass."""
+        before, q_before = earlier
+        dt = stamp - before
+        if not 0.0 < dt < math.inf:
+            return dt <= 0.0 or earlier is self._last
+        return bool((np.abs(q - q_before) < JUMP_TOLERANCE + dt * self._fastest).all())
+
+    def _outside(self, q: FloatArray) -> SampleError:
+        beyond = np.maximum(self._bounds[0] - q, q - self._bounds[1])
+        joint, limits = int(np.argmax(beyond)), self._robot.limits
+        return SampleError(
+            f"q: expected {limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} rad for joint {joint + 1} of "
+            f"{self._robot.name}, got {q[joint]:.4g}: degrees, or another arm?",
+            OUTSIDE_LIMITS,
+        )
+
+    def _too_large(self, size: FloatArray) -> SampleError:
+        field, joint = np.unravel_index(int(np.argmax(size / self._largest)), size.shape)
+        name, unit, reason = (("dq", "rad/s", TOO_FAST), ("tau", "N m", TOO_STRONG))[int(field)]
+        return SampleError(
+            f"{name}: expected at most {self._largest[field, joint]:.4g} {unit} for joint {joint + 1} of "
+            f"{self._robot.name}, got {size[field, joint]:.4g}",
+            reason,
+        )
+
+    def _jumped(self, stamp: float, q: FloatArray) -> SampleError:
+        before, q_before = self._last
+        joint = int(np.argmax(np.abs(q - q_before)))
+        return SampleError(
+            f"q: expected a posture that the arm can reach within {stamp - before:.4g} s, got a jump of "
+            f"{abs(q[joint] - q_before[joint]):.3g} rad of joint {joint + 1}: two robots on one topic?",
+            JUMP,
+        )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals that are not the torques of the arm and a payload are named; those that are stay without a word."""
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, sinusoids, torques
+
+from panda_dynamics_ros.estimation.payload.plausibility import Declaration, PlausibilityCheck
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
+
+SECONDS = 3.0  # of motion: a second until the filters have settled, and two in which a sentence must come
+
+
+def sentence(panda, change, payload=None, mass=None, declared=None, from_start=False):
+    """The problem of a payload's torques after `change(tau, motion)`; `residual` is what an exact payload leaves."""
+    motion = sinusoids(SECONDS)
+    tau = change(torques(panda, motion, payload), motion)
+    theta = np.zeros(10) if payload is None else payload.vector
+    regression, terms = MomentumRegression(panda.n, 3.0), MomentumTerms(panda)
+    low_pass = TwoPoleFilter(panda.n, regression.pole)
+    check = PlausibilityCheck(panda.residual.std, declared or Declaration("panda", 3.0, 0.0, False))
+    previous = motion.stamp[0]
+    for k, stamp in enumerate(motion.stamp):
+        Y, y = regression.step(stamp - previous, terms.at(motion.q[k], motion.dq[k], tau[k]))
+        filtered = low_pass.step(stamp - previous, tau[k])
+        previous = stamp
+        if regression.settled and k % 10 == 0:
+            estimated = theta[0] if mass is None else mass
+            check.update(filtered, y, y - Y @ theta, 0.01, estimated, 0.02, from_start)
+    return check.problem
+
+
+def unchanged(tau, motion):
+    return tau
+
+
+@pytest.mark.parametrize("payload", [None, PAYLOAD])
+def test_an_arm_with_or_without_payload_is_no_problem(panda, payload):
+    assert sentence(panda, unchanged, payload) == ""
+
+
+@pytest.mark.parametrize("payload", [None, PAYLOAD])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda tau, motion: 0.0 * tau, "all torques are zero"),
+        (lambda tau, motion: np.tile(tau[0], (len(tau), 1)), "stay constant"),
+        (lambda tau, motion: -tau, "opposite sign"),
+        (lambda tau, motion: 1e-3 * tau, "check the unit"),
+        (lambda tau, motion: 1e2 * tau, "check the unit"),
+        (lambda tau, motion: tau[:, [0, 3, 2, 1, 4, 5, 6]], "in the order 1, 4, 3, 2, 5, 6, 7"),
+        (lambda tau, motion: tau[:, [1, 2, 0, 3, 4, 5, 6]], "in the order 3, 1, 2, 4, 5, 6, 7"),
+    ],
+)
+def test_a_wrong_signal_is_named(panda, change, words, payload):
+    assert words in sentence(panda, change, payload)
+
+
+def test_torques_without_gravity_are_named(panda):
+    assert "with gravity" in sentence(panda, lambda tau, motion: tau - panda.gravity_torques(motion.q))
+
+
+@pytest.mark.parametrize(
+    ("mass", "declared", "words"),
+    [
+        (-0.73, Declaration("panda_ledezma", 3.0, 0.0, False), "0.73 kg lighter .* got panda_ledezma"),
+        (4.99, Declaration("panda", 3.0, 0.0, False), "4.99 kg: expected at most max_mass = 3 kg"),
+        (1.0, Declaration("panda", 3.0, 2.0, False), "1.00 kg, which contradicts known_mass = 2 kg"),
+        (1.0, Declaration("panda", 3.0, 0.5, False), "contradicts known_mass = 0.5 kg"),
+        (1.0, Declaration("panda", 3.0, 1.01, False), "^$"),
+        (0.02, Declaration("panda", 3.0, 2.0, False), "^$"),
+        (3.1, Declaration("panda", 3.0, 0.0, False), "^$"),
+    ],
+)
+def test_an_impossible_mass_is_named(panda, mass, declared, words):
+    import re
+
+    assert re.search(words, sentence(panda, unchanged, None, mass, declared))
+
+
+@pytest.mark.parametrize(
+    ("mass", "declared", "from_start", "named"),
+    [
+        (0.72, Declaration("fr3", 3.0, 0.0, False), True, True),
+        (0.72, Declaration("fr3+hand", 3.0, 0.0, True), True, False),
+        (0.72, Declaration("fr3", 3.0, 0.0, False), False, False),
+        (1.0, Declaration("fr3", 3.0, 0.0, False), True, False),
+    ],
+)
+def test_a_hand_that_is_not_declared_is_asked_for(panda, mass, declared, from_start, named):
+    assert ("end_effector to hand" in sentence(panda, unchanged, None, mass, declared, from_start)) == named
+
+
+@pytest.mark.parametrize(("joint", "offset"), [(4, 3.0), (6, 1.0)])
+def test_an_offset_far_above_the_residual_names_its_joint(panda, joint, offset):
+    def shifted(tau, motion):
+        return tau + offset * (np.arange(7) == joint - 1)
+
+    assert f"the torque of joint {joint} is off by" in sentence(panda, shifted)
+
+
+def test_offsets_as_real_arms_have_them_are_no_problem(panda):
+    assert sentence(panda, lambda tau, motion: tau + np.array([1.0, 0.5, -0.5, 0.5, 0.3, -0.2, 0.2])) == ""
+
+
+def test_a_person_who_guides_the_arm_is_no_problem(panda):
+    def guided(tau, motion):
+        return tau + 2.0 * np.sin(2.0 * np.pi * motion.stamp / 1.3)[:, None]
+
+    assert sentence(panda, guided) == ""
