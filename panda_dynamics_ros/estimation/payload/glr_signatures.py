@@ -125,8 +125,12 @@ def fit_and_penalty(L, v, variance):
 @compiled
 def log_mean_exp(terms):
     """log of the mean of exp(terms)."""
-    largest = np.max(terms)
-    return largest + math.log(np.mean(np.exp(terms - largest)))
+    largest, total = terms[0], 0.0
+    for term in terms:
+        largest = max(largest, term)
+    for term in terms:
+        total += math.exp(term - largest)
+    return largest + math.log(total / terms.shape[0])
 
 
 @compiled
@@ -134,7 +138,9 @@ def payload_evidence(L, v, sizes, com_std, least):
     """Log Bayes factor of a payload's jump, from L (4, 4) and v (4,); 0 where it cannot reach `least`."""
     variance, terms = np.empty(MOMENTS), np.empty(sizes.shape[0])
     for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
-        variance[0], variance[1:] = sizes[s] ** 2, (sizes[s] * com_std) ** 2
+        variance[0] = sizes[s] ** 2
+        for k in range(1, MOMENTS):
+            variance[k] = (sizes[s] * com_std) ** 2
         fit, penalty = fit_and_penalty(L, v, variance)
         if s == sizes.shape[0] - 1 and fit < least:
             return 0.0
@@ -146,14 +152,16 @@ def payload_evidence(L, v, sizes, com_std, least):
 def contact_evidence(L, v, sizes, sigma, least):
     """Log Bayes factor of a contact, from L (n, n) and v (n,); 0 where it cannot reach `least`."""
     n, count = sigma.shape[0], sizes.shape[0]
-    terms = np.empty((count, n))
+    variance, terms = np.empty(n), np.empty(count * n)
     for s in range(count - 1, -1, -1):
+        for i in range(n):
+            variance[i] = (sizes[s] * sigma[i]) ** 2
         for link in range(n, 0, -1):
-            fit, penalty = fit_and_penalty(L[:link, :link], v[:link], (sizes[s] * sigma[:link]) ** 2)
+            fit, penalty = fit_and_penalty(L[:link, :link], v[:link], variance)
             if s == count - 1 and link == n and fit < least:
                 return 0.0
-            terms[s, link - 1] = fit - penalty
-    return log_mean_exp(terms.ravel())
+            terms[s * n + link - 1] = fit - penalty
+    return log_mean_exp(terms)
 
 
 @compiled

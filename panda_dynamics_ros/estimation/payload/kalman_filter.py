@@ -91,8 +91,9 @@ def predict(mean, covariance, motion_time, sigma, correlation_time):
         a = math.exp(-motion_time / correlation_time[i])
         k = PARAMETERS + i
         mean[k] *= a
-        covariance[k, :] *= a
-        covariance[:, k] *= a
+        for c in range(mean.shape[0]):
+            covariance[k, c] *= a
+            covariance[c, k] *= a
         covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
 
 
