@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from panda_dynamics_ros import checks
@@ -15,6 +16,9 @@ from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate, Payl
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 EXPECTED = "expected a saved payload (of the service ~/save)"
+LARGEST_FILE = 100_000  # bytes; a saved payload has 4,000
+LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
+VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -74,10 +78,14 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     """
     path = Path(path).expanduser()
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open("rb") as stream:
+            text = stream.read(LARGEST_FILE + 1)
+        if len(text) > LARGEST_FILE:
+            raise ValueError(f"more than {LARGEST_FILE} bytes")
+        content = yaml.safe_load(text.decode("utf-8"))
     except FileNotFoundError as error:
         raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # ValueError: also text, and dates
         raise DataError(f"{path}: {EXPECTED}, got: {' '.join(str(error).split())}") from error
     memory = content.get("memory") if isinstance(content, dict) else None
     memory = memory if isinstance(memory, dict) else {}
@@ -85,10 +93,26 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     if missing:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(f'memory.{name}' for name in missing)}")
     try:
-        return PayloadMemory(
+        restored = PayloadMemory(
             checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
             checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
             checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
         )
+        _check_size(restored)
+        return restored
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _check_size(memory: PayloadMemory) -> None:
+    """Refuse numbers that no payload and no estimator has: the filter would not get rid of them."""
+    for name in ("vector", "tare"):
+        largest = np.abs(getattr(memory, name)).max()
+        if largest > LARGEST_ENTRY:
+            raise ArgumentError(f"memory.{name}: expected at most {LARGEST_ENTRY:g} in SI units, got {largest:g}")
+    variances = np.linalg.eigvalsh(memory.covariance)
+    low, high = VARIANCES
+    if not (variances[0] >= low and variances[-1] <= high):
+        raise ArgumentError(
+            f"memory.covariance: expected eigenvalues in [{low:g}, {high:g}], got {variances[0]:g} to {variances[-1]:g}"
+        )
