@@ -39,6 +39,8 @@ def test_every_public_name_is_in_the_reference(reference: str) -> None:
     names = {*pdr.__all__, *estimation.__all__, *identification.__all__} - {"pose"}
     assert names <= words
     assert "panda_dynamics_ros.pose.to_column_major" in reference
+    head = reference.partition("Conventions")[0]
+    assert [name for name in pdr.__all__ if f'"{name}"' not in head] == []
 
 
 def test_parameters_are_named_beside_what_they_are(reference: str) -> None:

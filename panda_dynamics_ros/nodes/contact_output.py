@@ -75,10 +75,10 @@ class PayloadInput:
         frame = message.header.frame_id
         if frame and self._input.joint_names and frame != self._input.flange_frame:
             raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
-        payload = conversions.body_from_message(message)
-        largest = max(abs(payload.mass), *np.abs(payload.com), *np.abs(payload.inertia).ravel())
-        if not largest <= ABSURD:  # also where the test below would overflow
+        largest = np.abs(conversions.numbers_of_inertia(message)).max()
+        if not largest <= ABSURD:  # first, since what follows would overflow
             raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
+        payload = conversions.body_from_message(message)
         if not payload.is_physical():
             raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
         return payload
