@@ -25,8 +25,8 @@ FRANKA_MAX_LOAD = 3.0  # kg, Panda and FR3 data sheets
 
 def unfit_for_load(estimate: PayloadEstimate) -> str:
     """What an estimate lacks to be sent to a robot, in words; empty where nothing."""
-    if problem := getattr(estimate, "problem", ""):
-        return f"the estimate is not plausible ({problem})"
+    if estimate.problem:
+        return f"the estimate is not plausible ({estimate.problem})"
     if not estimate.is_carried:
         return f"no payload is found ({estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg)"
     if estimate.mass > FRANKA_MAX_LOAD:

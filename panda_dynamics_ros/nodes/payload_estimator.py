@@ -215,8 +215,10 @@ class PayloadEstimatorNode(Node):
     def _answer(self, service: str, response: Any, success: bool, words: str) -> Any:
         """Fill in a service's response, and log it."""
         response.success, response.message = success, words
-        log = self.get_logger().info if success else self.get_logger().warning
-        log(f"{service}: {words}")
+        if success:  # rclpy wants a line of code for each severity
+            self.get_logger().info(f"{service}: {words}")
+        else:
+            self.get_logger().warning(f"{service}: {words}")
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -146,3 +146,33 @@ def test_what_is_no_yaml_is_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="got no such file"):
         load_estimate(tmp_path / "nowhere.yaml")
+
+
+def tampered(content: dict[str, Any], name: str, value: float) -> None:
+    if name == "covariance":
+        content["memory"][name] = (value * np.eye(10)).tolist()
+    else:
+        content["memory"][name][0] = value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("vector", 1e308), ("tare", -1e308), ("covariance", 1e-300), ("covariance", 1e300)]
+)
+def test_numbers_that_no_estimator_has_are_refused(
+    name: str, value: float, estimator: PayloadEstimator, tmp_path: Path
+) -> None:
+    path = save_estimate(estimator.estimate, estimator.memory, tmp_path / "payload.yaml")
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    tampered(content, name, value)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(PandaDynamicsError, match=f"memory.{name}: expected"):
+        load_estimate(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 20_000, "a: 2024-13-45", "x" * 2_000_000, "\xff"], ids=["nested", "date", "long", "no text"]
+)
+def test_yaml_that_is_made_to_harm_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "payload.yaml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(PandaDynamicsError, match="expected a saved payload"):
+        load_estimate(tmp_path / "payload.yaml")

@@ -18,8 +18,9 @@ from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadEst
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 
-LARGEST, SMALLEST_STD = 1e3, 1e-6  # kg, kg m, kg m^2: no payload has more, no estimator knows it better
 EXPECTED = "expected a saved payload (of the service ~/save)"
+LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
+VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _ARM = ("mean", "covariance", "noise_ratio")
@@ -93,20 +94,30 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     if missing:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(f'memory.{name}' for name in missing)}")
     try:
-        vector, tare = (checks.exactly(memory[name], (PARAMETERS,), f"memory.{name}") for name in ("vector", "tare"))
-        covariance = checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance")
-        for name, values in (("vector", vector), ("tare", tare)):
-            if np.abs(values).max() > LARGEST:
-                raise ArgumentError(f"memory.{name}: expected at most {LARGEST:g}, got {np.abs(values).max():g}")
-        std = np.sqrt(np.diag(covariance))
-        if not SMALLEST_STD <= std.min() <= std.max() <= LARGEST:
-            raise ArgumentError(
-                f"memory.covariance: expected deviations from {SMALLEST_STD:g} to {LARGEST:g}, got {std.min():g} to "
-                f"{std.max():g}"
-            )
-        return PayloadMemory(vector, covariance, tare, _arm_of(memory.get("arm")))
+        restored = PayloadMemory(
+            checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
+            checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
+            checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
+            _arm_of(memory.get("arm")),
+        )
+        _check_size(restored)
+        return restored
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _check_size(memory: PayloadMemory) -> None:
+    """Refuse numbers that no payload and no estimator has: the filter would not get rid of them."""
+    for name in ("vector", "tare"):
+        largest = np.abs(getattr(memory, name)).max()
+        if largest > LARGEST_ENTRY:
+            raise ArgumentError(f"memory.{name}: expected at most {LARGEST_ENTRY:g} in SI units, got {largest:g}")
+    variances = np.linalg.eigvalsh(memory.covariance)
+    low, high = VARIANCES
+    if not (variances[0] >= low and variances[-1] <= high):
+        raise ArgumentError(
+            f"memory.covariance: expected eigenvalues in [{low:g}, {high:g}], got {variances[0]:g} to {variances[-1]:g}"
+        )
 
 
 def _encoded(array: FloatArray) -> str:
