@@ -157,6 +157,12 @@ class ArmErrorRegression:
         """Length of phi."""
         return self.shared + OWN * len(self.A)
 
+    @property
+    def groups(self) -> np.ndarray:
+        """(size,), which kind of error each entry of phi is: 0 links, 1 tilt, 2 delay, 3 on: `TERMS`."""
+        links = self.shared - EXTRA
+        return np.concatenate((np.zeros(links, int), [1, 1, 2], np.tile(np.arange(OWN) + 3, len(self.A))))
+
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
