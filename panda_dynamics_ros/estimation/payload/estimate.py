@@ -172,7 +172,7 @@ class ArmMemory:
     ----------
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of the residual model's.
-    scale: (groups,), how much the arm differs from its model (`familiarity`).
+    scale: (m,), how much the arm differs from its model (`familiarity`).
     """
 
     mean: FloatArray

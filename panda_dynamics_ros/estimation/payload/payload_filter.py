@@ -20,9 +20,9 @@ from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-USUAL = 2.0
-"""Chi-square by which a payload may fit the disturbance by chance: nine of ten stay below it with the coloured residual
-alone. That is less than for four free parameters, since the filter has already fitted the payload."""
+USUAL = 4.0
+"""Chi-square by which a payload may fit the disturbance by chance: its mean for four free parameters. The filter has
+fitted the payload before, so that with the coloured residual alone nine of ten values are below two."""
 LEARNING_PERIOD = 0.02
 """s: the arm's errors stay the same, so that they can be corrected at a lower rate than the payload."""
 
@@ -49,7 +49,7 @@ class PayloadFilter:
         self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole)
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
-        self._familiarity = Familiarity(self._arm.groups)
+        self._familiarity = Familiarity(options.arm_error_ratio * self._arm.usual)
         self.reset()
 
     @property
