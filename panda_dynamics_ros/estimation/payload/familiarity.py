@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much an arm differs from its model, error by error: scales of the errors' prior, learnt from them.
 
-The filter runs with a wide prior of the errors, phi ~ N(0, 1). That the prior of an error is N(0, s^2) instead is one more
+The filter runs with a wide prior of the errors, phi ~ N(0, 1). A prior N(0, s^2) of an error instead is one more
 measurement of it, of zero with variance D = s^2 / (1 - s^2). So one filter has the estimate for any scales:
 
     K = P_theta,phi (P_phi + D)^-1,    theta <- theta - K phi,    P_theta <- P_theta - K P_phi,theta.
 
-The scales follow by expectation maximisation, s^2 = (s_0^2 + E[phi]^2 + var phi) / 2, where s_0 is how far arms of one type
-differ (automatic relevance determination: MacKay 1994; Neal 1996). An arm like its model keeps small scales and narrow
-intervals. One that is unlike shows it, error by error, and those scales grow.
+The scales follow by expectation maximisation, s^2 = (s_0^2 + E[phi]^2 + var phi) / 2, where s_0 is how far arms of one
+type differ (automatic relevance determination: MacKay 1994; Neal 1996). An arm like its model keeps small scales and
+narrow intervals. One that is unlike shows it, error by error, and those scales grow.
 """
 
 from __future__ import annotations
