@@ -45,7 +45,7 @@ def test_what_was_learnt_about_the_arm_is_saved(estimator: PayloadEstimator, sav
     arm, loaded = estimator.memory.arm, load_estimate(saved).arm
     assert arm is not None
     assert loaded is not None
-    for name in ("mean", "covariance", "noise_ratio"):
+    for name in ("mean", "covariance", "noise_ratio", "scale"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(arm, name))
 
 
@@ -119,11 +119,11 @@ def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
             lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()),
             "memory.covariance: expected positive eigenvalues, got -1",
         ),
-        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
+        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio, scale"),
         (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
         (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
         (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),
-        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 100 numbers"),
+        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 0 numbers"),
     ],
 )
 def test_what_is_no_saved_payload_is_refused(change: Any, words: str, saved: Path) -> None:

@@ -23,7 +23,7 @@ LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
 VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ARM = ("mean", "covariance", "noise_ratio")
+_ARM = ("mean", "covariance", "noise_ratio", "scale")
 
 
 def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _arm_of(content: object) -> ArmMemory | None:
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {content[name]!r:.40}") from error
         found[name] = checks.real_array(found[name], f"memory.arm.{name}")
-    size = PARAMETERS + len(found["mean"])
+    size = len(found["mean"])
     if found["covariance"].size != size**2:
         raise ArgumentError(f"memory.arm.covariance: expected {size**2} numbers, got {found['covariance'].size}")
     found["covariance"] = checks.covariance(found["covariance"].reshape(size, size), size, "memory.arm.covariance")
