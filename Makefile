@@ -13,7 +13,7 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults docs clean
+.PHONY: help demo test lint bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
 
 help:
 	@echo "make demo            a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
@@ -22,6 +22,7 @@ help:
 	@echo "make docs            the documentation as HTML, in docs/_build"
 	@echo "make bench           speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-unfamiliar   payloads on arms that the model does not fit (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact   contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-1khz      both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
 	@echo "make bench-faults    both nodes under faulty input for minutes, and what the diagnostics say"
@@ -61,6 +62,9 @@ bench: $(VENV)/.test
 
 bench-payload: $(VENV)/.test
 	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)
+
+bench-unfamiliar: $(VENV)/.test
+	$(BIN)/python -m benchmarks.unfamiliar $(BENCH_ARGS)
 
 bench-contact: $(VENV)/.test
 	$(BIN)/python -m benchmarks.contact $(BENCH_ARGS)

@@ -13,11 +13,14 @@ from rclpy.node import Node
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.estimation import Contact, ContactOptions
 from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.estimation.contact.detector import PAYLOAD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.robot import InertialParameters
+
+LOG_DELAY = 0.5  # s: by then a payload is detected
 
 
 def declare_contact_options(node: Node) -> dict[str, float]:
@@ -50,8 +53,7 @@ class PayloadInput:
             "payload_estimator/payload",
             "Topic of the payload (InertiaStamped, flange frame) that is not to count as external; empty: all counts.",
         )
-        if topic:
-            subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED)
+        self._topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
 
     def _on_payload(self, message: InertiaStamped) -> None:
         """Hand the payload on. One that cannot be is reported, and the one before stays."""
@@ -63,7 +65,7 @@ class PayloadInput:
             return
         if not self._received:
             self._received = True
-            self._node.get_logger().info(f"a payload is known, {payload.mass:.3f} kg: it does not count as external")
+            self._node.get_logger().info(f"payloads come on {self._topic}: they do not count as external")
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
 
@@ -80,6 +82,9 @@ class PayloadInput:
 class ContactOutput:
     """Publishes `~/contact_wrench` with every sample and `~/contact` when a contact begins, moves or ends.
 
+    A pick or a release begins as a contact, too, until the payload explains it. So the log has a contact only once it
+    has lasted for a while or ended as one, and `contacts` does not count those that were a payload.
+
     `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
     standard deviations: `contact_threshold` has to be above it on this arm.
     """
@@ -88,6 +93,7 @@ class ContactOutput:
         self._node, self._input = node, samples
         self._contact: Contact | None = None
         self._count, self._largest = 0, 0.0
+        self._unlogged = False  # whether the log does not have the contact yet
         self._encoded: EncodedMessage | None = None
         self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
@@ -98,12 +104,27 @@ class ContactOutput:
         self._encoded = self._encoded or self._encode()
         self._wrenches.publish(self._encoded.at(header_stamp, output.wrench.wrench))
         if output.contact_changed:
-            before, self._contact = self._contact, output.contact
-            self._count += before is None or (self._contact is not None and self._contact.start != before.start)
-            self._contacts.publish(self.diagnostic())
-            self._node.get_logger().info(self._summary())
+            self._change(output.contact)
         elif self._contact is None or not self._contact.lasts:
             self._largest = max(self._largest, ratio)
+        if self._unlogged and output.stamp - self._contact.start > LOG_DELAY:  # type: ignore[union-attr]
+            self._log()
+
+    def _change(self, contact: Contact | None) -> None:
+        before, self._contact = self._contact, contact
+        if contact is None:
+            return
+        if before is None or contact.start != before.start:
+            self._count, self._unlogged = self._count + 1, True
+        self._contacts.publish(self.diagnostic())
+        if contact.ended_by == PAYLOAD:
+            self._count, self._unlogged = self._count - 1, False
+        elif not contact.lasts:
+            self._log()
+
+    def _log(self) -> None:
+        self._unlogged = False
+        self._node.get_logger().info(self._summary())
 
     def _encode(self) -> EncodedMessage:
         frame = self._input.base_frame

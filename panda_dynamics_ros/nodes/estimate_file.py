@@ -95,6 +95,6 @@ class EstimateFile:
             return
         except RuntimeError as error:  # a home of a user that does not exist
             raise DataError(f"save_path: expected the path of a file, got {path}: {error}") from error
-        self._estimator.restore(memory.vector, memory.covariance, memory.tare)
+        self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
         mass = self._estimator.estimate.mass
         self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")

@@ -172,6 +172,7 @@ class PayloadEstimatorNode(Node):
         values = {
             "mass_kg": f"{estimate.mass:.4f}",
             "mass_std_kg": f"{estimate.std[0]:.4f}",
+            "raw_mass_kg": f"{self._estimator.raw_mass:.4f}",
             "com_m": np.array2string(estimate.com, precision=4) if known else "",
             "com_std_m": np.array2string(estimate.com_std, precision=4) if known else "",
             "identifiable": "".join("1" if flag else "0" for flag in estimate.identifiable),
@@ -181,6 +182,11 @@ class PayloadEstimatorNode(Node):
             "backward": counts.backward,
             "frozen": counts.frozen,
             "gaps": counts.gaps,
+            "implausible": counts.implausible.total(),
+            **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
+            "restarts": counts.restarts,
+            "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",
             "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
@@ -190,8 +196,8 @@ class PayloadEstimatorNode(Node):
             level, summary = DiagnosticStatus.WARN, f"disabled (call ~/set_enabled); {summary}"
         elif counts.frozen > self._frozen_before:
             level, summary = DiagnosticStatus.WARN, "the same sample comes again and again: does the driver hang?"
-        elif problem := getattr(estimate, "problem", ""):
-            level, summary = DiagnosticStatus.WARN, f"{summary}; {problem}"
+        elif estimate.problem:
+            level, summary = DiagnosticStatus.WARN, f"{summary}; {estimate.problem}"
         self._frozen_before = counts.frozen
         if self._file.problem:
             level, summary = DiagnosticStatus.WARN, self._file.problem

@@ -151,7 +151,7 @@ class SimulatedPandaNode(Node):
         message.position = array("d", (FINGER_POSITION, FINGER_POSITION, *measured.q))
         message.velocity = array("d", (0.0, 0.0, *measured.dq))
         message.effort = array("d", (0.0, 0.0, *measured.tau))
-        if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 0:
+        if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         self._joint_states.publish(message)
 

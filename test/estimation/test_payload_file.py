@@ -41,6 +41,19 @@ def test_what_was_saved_is_loaded(estimator: PayloadEstimator, saved: Path) -> N
         np.testing.assert_array_equal(getattr(loaded, name), getattr(memory, name))
 
 
+def test_what_was_learnt_about_the_arm_is_saved(estimator: PayloadEstimator, saved: Path) -> None:
+    arm, loaded = estimator.memory.arm, load_estimate(saved).arm
+    assert arm is not None
+    assert loaded is not None
+    for name in ("mean", "covariance", "noise_ratio"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(arm, name))
+
+
+def test_a_file_of_before_the_arm_was_saved_will_do(saved: Path) -> None:
+    saved.write_text(yaml.safe_dump(without(yaml.safe_load(saved.read_text()), "memory", "arm")))
+    assert load_estimate(saved).arm is None
+
+
 def test_a_person_can_read_it(estimator: PayloadEstimator, saved: Path) -> None:
     content = yaml.safe_load(saved.read_text())
     assert content["franka_set_load"]["mass"] == estimator.estimate.mass
@@ -86,6 +99,11 @@ def with_memory(content: dict[str, Any], **values: object) -> dict[str, Any]:
     return content
 
 
+def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
+    content["memory"]["arm"].update(values)
+    return content
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -101,6 +119,11 @@ def with_memory(content: dict[str, Any], **values: object) -> dict[str, Any]:
             lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()),
             "memory.covariance: expected positive eigenvalues, got -1",
         ),
+        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
+        (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
+        (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
+        (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),
+        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 100 numbers"),
     ],
 )
 def test_what_is_no_saved_payload_is_refused(change: Any, words: str, saved: Path) -> None:

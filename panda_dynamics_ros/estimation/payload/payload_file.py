@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
-from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate, PayloadMemory
+from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 EXPECTED = "expected a saved payload (of the service ~/save)"
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_ARM = ("mean", "covariance", "noise_ratio")
 
 
 def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:
@@ -53,6 +57,8 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
         "identifiable": estimate.identifiable.tolist(),
         "memory": {name: getattr(memory, name).tolist() for name in ("vector", "covariance", "tare")},
     }
+    if memory.arm is not None:
+        content["memory"]["arm"] = {name: _encoded(getattr(memory.arm, name)) for name in _ARM}
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         unfinished.write_text(
@@ -89,6 +95,32 @@ def load_estimate(path: str | Path) -> PayloadMemory:
             checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
             checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
             checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
+            _arm_of(memory.get("arm")),
         )
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _encoded(array: FloatArray) -> str:
+    """An array as text: a thousand numbers in one line, to the bit, in a fraction of a millisecond."""
+    return base64.b64encode(array.astype("<f8").tobytes()).decode("ascii")
+
+
+def _arm_of(content: object) -> ArmMemory | None:
+    """What was learnt about the arm; None in a file of before it was saved."""
+    if content is None:
+        return None
+    if not isinstance(content, dict) or set(content) != set(_ARM):
+        raise ArgumentError(f"memory.arm: expected {', '.join(_ARM)}, got {content!r:.60}")
+    found = {}
+    for name in _ARM:
+        try:
+            found[name] = np.frombuffer(base64.b64decode(content[name], validate=True), "<f8").astype(float)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {content[name]!r:.40}") from error
+        found[name] = checks.real_array(found[name], f"memory.arm.{name}")
+    size = PARAMETERS + len(found["mean"])
+    if found["covariance"].size != size**2:
+        raise ArgumentError(f"memory.arm.covariance: expected {size**2} numbers, got {found['covariance'].size}")
+    found["covariance"] = checks.covariance(found["covariance"].reshape(size, size), size, "memory.arm.covariance")
+    return ArmMemory(**found)
