@@ -241,14 +241,14 @@ class PayloadEstimatorNode(Node):
                 self.get_logger().info(f"last estimate: {_words(self._estimator.estimate)}")
         super().destroy_node()
 
-    async def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if missing := unfit_for_load(self._estimator.estimate):
             words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
             return self._answer("apply_load", response, False, words)
-        return self._answer("apply_load", response, *await self._load_client.apply(self._estimator.estimate))
+        return self._answer("apply_load", response, *self._load_client.apply(self._estimator.estimate))
 
-    async def _on_force_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        done, words = await self._load_client.apply(self._estimator.estimate)
+    def _on_force_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        done, words = self._load_client.apply(self._estimator.estimate)
         if missing := unfit_for_load(self._estimator.estimate):
             words += f", although {missing}"
         return self._answer("force_apply_load", response, done, words)
