@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packaging for ament_python (colcon) and for pip alike."""
 
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 NAME = "panda_dynamics_ros"
+
+
+# colcon installs all commands into lib/panda_dynamics_ros (setup.cfg), for `ros2 run`; a script in bin puts
+# `panda-dynamics` on the PATH. pip, which builds a wheel, puts the command there itself.
+BIN = [] if {"bdist_wheel", "editable_wheel"} & set(sys.argv) else ["bin/panda-dynamics"]
 
 
 def files(pattern: str) -> list[str]:
@@ -17,6 +23,7 @@ setup(
     version="0.1.0",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
+        NAME: ["py.typed"],
         f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"],
         f"{NAME}.recordings": ["example.csv.gz"],
     },
@@ -26,12 +33,15 @@ setup(
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
         (f"share/{NAME}/examples", files("examples/*.py")),
+        ("bin", BIN),
     ],
     install_requires=[
         "setuptools",
         "numpy",
         "scipy",
-        "numba",
+        # Private parts of both are used (test/kernels/test_numba_internals.py); these versions have been tested.
+        "numba>=0.61,<0.69",
+        "llvmlite>=0.44,<0.51",
         "PyYAML",
         "rich",
         "matplotlib",

@@ -17,23 +17,23 @@ import numpy as np
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.identification import validate
-from panda_dynamics_ros.identification.prior_scales import Trust
 from panda_dynamics_ros.identification.procedure import PLAIN
+from panda_dynamics_ros.identification.weighted_fit import PriorScale
 
 DURATION = 30.0  # s, of a simulated arm's recording
 
 
 def held_out(data: pdr.JointDataset, robot: pdr.RobotModel) -> pdr.RobotModel:
     """Print one row for each way to fit, and return the last."""
-    fits: dict[str, Trust | None] = {
+    fits: dict[str, PriorScale | None] = {
         "plain least squares (base parameters + friction)": PLAIN,
-        "regularised toward the prior, upright base": Trust(1.0, 1.0, 0.0, 0.0),
+        "regularised toward the prior, upright base": PriorScale(1.0, 1.0, 0.0, 0.0),
         "chosen by cross-validation": None,
     }
     print(f"{'':50s} {'held out':>8s} {'fitted':>7s}  N m, root sum square over joints")
-    for name, trust in fits.items():
-        fit = pdr.identify(data, robot=robot, trust=trust)
-        name += f" {tuple(vars(fit.trust).values())}" if trust is None else ""
+    for name, prior_scale in fits.items():
+        fit = pdr.identify(data, robot=robot, prior_scale=prior_scale)
+        name += f" {tuple(vars(fit.prior_scale).values())}" if prior_scale is None else ""
         outside, fitted = (float(np.linalg.norm(rms)) for rms in (fit.cross_validated_rms, fit.torque_rms))
         print(f"{name:50s} {outside:8.3f} {fitted:7.3f}  held out per joint {fit.cross_validated_rms.round(3)}")
     times = fit.cross_validated_time

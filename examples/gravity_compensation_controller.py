@@ -53,7 +53,7 @@ class GravityCompensation(Node):
             self, "robot_adds_gravity", True, "The robot adds the arm's gravity itself, as a real Franka does."
         )
         self.payload_scale = fixed(
-            self, "payload_scale", 1.0, "Part of the payload that is added; 0 where set_load has told it.", 0.0, 1.0
+            self, "payload_scale", 1.0, "Part of the payload that is added; 0 where set_load was called.", 0.0, 1.0
         )
         self.stale_timeout = fixed(
             self, "stale_timeout_s", 0.02, "Silence after which torques are stale, s.", 0.002, 1.0
@@ -66,7 +66,7 @@ class GravityCompensation(Node):
         self.mapping: JointMapping | None = None
         self.state: tuple[Torques, Torques] | None = None  # q, dq
         self.wanted, self.held = np.zeros((2, self.robot.n))
-        self.command: Torques | None = None  # until torques are heard, nothing is commanded
+        self.command: Torques | None = None  # until torques come, nothing is commanded
         self.arrived = 0.0  # s, when torques came last
         self.create_subscription(JointState, "joint_states", self.on_sample, LATEST)
         self.create_subscription(JointState, "panda_dynamics/gravity_torques", self.on_gravity, LATEST)

@@ -17,25 +17,40 @@ Conventions, used everywhere in this package
 
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
-from panda_dynamics_ros.identification import Identification, identify
+from panda_dynamics_ros.estimation import (
+    ArmMonitor,
+    ContactDetector,
+    MomentumObserver,
+    PayloadEstimate,
+    PayloadEstimator,
+    Shape,
+)
+from panda_dynamics_ros.identification import Identification, identify, identify_gravity
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.robot import InertialParameters, write_robot
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArmMonitor",
+    "ContactDetector",
     "Identification",
     "InertialParameters",
     "JointDataset",
+    "MomentumObserver",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",
     "RobotModel",
+    "Shape",
     "identify",
+    "identify_gravity",
     "load_dataset",
     "load_robot",
     "pose",
+    "replay",
+    "write_robot",
 ]

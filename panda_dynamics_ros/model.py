@@ -12,8 +12,9 @@ from panda_dynamics_ros.robot import RobotDescription, attach, read_end_effector
 class RobotModel(RobotDescription):
     """An arm to compute with: the data of `RobotDescription`, the functions of `dynamics` as methods.
 
-    Each method is the function of the same name, where shapes, units, frames and equations are stated;
-    `robot.pose(q)` is `dynamics.pose(robot, q)`.
+    Each method is the function of the same name in `dynamics`, which states shapes, units, frames and equations:
+    `robot.pose(q)` is `dynamics.pose(robot, q)`. The module `panda_dynamics_ros.pose` is something else: it converts
+    between Franka's pose formats.
     """
 
     pose = dynamics.pose
@@ -44,7 +45,8 @@ def load_robot(
 
     Parameters
     ----------
-    source: "panda" (Gaz et al. 2019), "panda_ledezma" (document 000), "fr3", or the path of a .yaml or .urdf file.
+    source: "panda" (Gaz et al. 2019), "panda_ledezma" (Diaz Ledezma and Haddadin, document 000), "fr3", or the path of
+        a .yaml or .urdf file.
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
         link, and `ee` its tool frame.
     base, tip: links between which the chain of a .urdf file is taken; by default its root, and the end link with

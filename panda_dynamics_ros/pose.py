@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Franka's pose formats, both ways (document 001).
+"""Conversions between Franka's pose formats (Franka Emika, "Pose format", document 001).
+
+This is the module `panda_dynamics_ros.pose`. The pose of a robot's frame at joint positions q is the method
+`RobotModel.pose(q, frame)`.
 
 A pose is T_a_b, shape (..., 4, 4), translation in m. The other formats:
 
 - column-major: 16 numbers as RaceCom messages, state machines, `O_T_EE` and `F_T_EE` have them;
 - quaternion x, y, z, w, with a translation in m. Quaternions that this module returns have unit norm and
-  w >= 0; where w = 0 the first non-zero of x, y, z is positive. So a rotation has one quaternion;
+  w >= 0; where w = 0 the first non-zero of x, y, z is positive. Each rotation thus has exactly one quaternion;
 - "Measure Pose" app: x, y, z in mm, then rotation x, y, z in degrees with R = Rz(z) Ry(y) Rx(x).
 
 Every function broadcasts over leading dimensions.
@@ -28,7 +31,7 @@ GIMBAL_LOCK = 1e-12
 
 
 def to_column_major(T: ArrayLike) -> FloatArray:
-    """The 16 numbers a_0 .. a_15 of a pose, a column after the other.
+    """The 16 numbers a_0 .. a_15 of a pose, column by column.
 
     Parameters
     ----------
@@ -66,16 +69,16 @@ def from_column_major(a: ArrayLike) -> FloatArray:
 
     Reference: document 001, "Pose representation in RaceCom messages and state machines".
     """
-    rows = checks.trailing(a, (16,), "a")
+    rows = checks.trailing(a, (16,), "a (16 floats, column-major)")
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
     unit = np.array([0.0, 0.0, 0.0, 1.0])
     misplaced = ~np.isclose(T[..., 3, :], unit, rtol=0.0, atol=1e-4).all(axis=-1)
     if (misplaced & np.isclose(T[..., :, 3], unit, rtol=0.0, atol=1e-4).all(axis=-1)).any():
         raise ArgumentError(
-            "a: expected 16 numbers in column-major order (translation in a[12], a[13], a[14]), "
-            "got a row-major matrix (translation in a[3], a[7], a[11]): transpose it"
+            "a (16 floats, column-major): expected the translation in entries 12, 13 and 14, "
+            "got a row-major matrix, with the translation in entries 3, 7 and 11: transpose it"
         )
-    return np.ascontiguousarray(checks.rigid_transform(T, "a (read column-major)"))
+    return np.ascontiguousarray(checks.rigid_transform(T, "a (16 floats, column-major)"))
 
 
 def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
@@ -118,7 +121,7 @@ def _outer_product(R: Any) -> tuple[tuple[Any, ...], ...]:
 
 
 def quaternion_of_rotation(R: FloatArray) -> FloatArray:
-    """As `matrix_to_quaternion`, of one rotation matrix (3, 3), which is not checked: for kernels' own, at 1 kHz."""
+    """As `matrix_to_quaternion`, of one rotation matrix (3, 3) that a kernel has computed: without a check."""
     outer = _outer_product(R.tolist())
     x, y, z, w = outer[max(range(4), key=lambda k: outer[k][k])]
     length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), w or x or y or z)

@@ -169,7 +169,7 @@ def test_a_row_major_matrix_is_refused_with_advice() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.eye(4), r"a: expected shape \(\.\.\., 16\), got \(4, 4\)"),
+        (np.eye(4), r"a \(16 floats, column-major\): expected shape \(\.\.\., 16\), got \(4, 4\)"),
         (np.zeros(15), r"\(15,\)"),
         (np.full(16, np.nan), "finite"),
         (np.zeros(16), "last row"),

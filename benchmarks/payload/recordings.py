@@ -12,13 +12,14 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 import panda_dynamics_ros as pdr
 from benchmarks.payload.samples import Samples, body
-from panda_dynamics_ros.motion.payload_motion import BRISK
+from panda_dynamics_ros.motion.search import BRISK
 from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 
 TRAINING_MOTIONS, TRAINING_TIME = 6, 31.5  # s each: three minutes of motion
@@ -26,20 +27,23 @@ SKIPPED = 6.0  # s at the start of a test, until the arm has its full speed
 LEAD, CARRIED, REST = 6.0, 22.0, 2.0  # s before the pick, with the payload, after it was put down
 
 
+SOURCES = ("robot", "kernels", "dynamics", "motion", "simulation")
+"""Rooms of the package that make a recording."""
+
+
 @cache
-def _fingerprint() -> str:
-    """Of everything that recordings depend on."""
-    package = Path(pdr.__file__).parent
-    files = sorted([*(package / "simulation").glob("*.py"), *(package / "robot" / "arms").glob("*"), Path(__file__)])
-    digest = hashlib.sha256(np.__version__.encode())
-    for file in files:
-        digest.update(file.read_bytes())
+def fingerprint(package: Path = Path(pdr.__file__).parent) -> str:
+    """Of everything that recordings depend on: code, arms, the versions of NumPy and MuJoCo."""
+    rooms = [file for room in SOURCES for file in (package / room).rglob("*") if file.suffix in (".py", ".yaml")]
+    digest = hashlib.sha256(f"{np.__version__} {version('mujoco')}".encode())
+    for file in [*sorted(rooms), package / "model.py", Path(__file__), Path(__file__).with_name("samples.py")]:
+        digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def cached(name: str, make: Callable[[], Samples]) -> Samples:
     """The recording `name`, from the folder or made now."""
-    folder = Path(tempfile.gettempdir()) / "panda_payload_benchmark" / _fingerprint()
+    folder = Path(tempfile.gettempdir()) / "panda_payload_benchmark" / fingerprint()
     path = folder / f"{name}.npz"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

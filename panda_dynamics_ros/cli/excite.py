@@ -17,10 +17,11 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.options import add_robot_option
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
-from panda_dynamics_ros.motion.identification_motion import ExcitingMotion, find_exciting_motion, motion_condition
 from panda_dynamics_ros.motion.motion_file import write_motion
+from panda_dynamics_ros.motion.search import FoundMotion, periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import answer
 
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     recorded = None
     if args.compare is not None:
         rows = prepare(load_dataset(args.compare, robot))
-        recorded = motion_condition(robot, rows.q, rows.dq, rows.ddq)
+        recorded = regressor_condition(robot)(rows.q, rows.dq, rows.ddq)
     found = _search(robot, args)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     times = np.arange(0.0, args.duration + 0.5 * CSV_STEP, CSV_STEP)
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
+def _search(robot: RobotModel, args: argparse.Namespace) -> FoundMotion:
     """The search, with a bar on standard error where a person watches."""
     bar = Progress(
         TextColumn("condition number {task.fields[best]:.1f}"),
@@ -101,8 +102,9 @@ def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
     )
     with bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))
-        return find_exciting_motion(
+        return periodic_motion(
             robot,
+            regressor_condition(robot),
             args.duration,
             harmonics=args.harmonics,
             table_height=args.table_height,
@@ -112,7 +114,7 @@ def _search(robot: RobotModel, args: argparse.Namespace) -> ExcitingMotion:
         )
 
 
-def _write_yaml(robot: RobotModel, found: ExcitingMotion, args: argparse.Namespace) -> Path:
+def _write_yaml(robot: RobotModel, found: FoundMotion, args: argparse.Namespace) -> Path:
     """trajectory_msgs/JointTrajectory, as `ros2 topic pub` reads it."""
     times = np.arange(0.0, args.duration + 0.5 * YAML_STEP, YAML_STEP)
     points = [
@@ -131,13 +133,13 @@ def _write_yaml(robot: RobotModel, found: ExcitingMotion, args: argparse.Namespa
 
 
 def _summary(
-    robot: RobotModel, found: ExcitingMotion, states: tuple[FloatArray, ...], recorded: float | None, files: list[Path]
+    robot: RobotModel, found: FoundMotion, states: tuple[FloatArray, ...], recorded: float | None, files: list[Path]
 ) -> dict[str, Any]:
     _, dq, ddq = (np.abs(state).max(axis=0) for state in states)
     return {
         "robot": robot.name,
         "period_s": found.motion.period,
-        "condition_number": found.condition_number,
+        "condition_number": found.score,
         "recorded_condition_number": recorded,
         "first_point": found.motion(np.zeros(1))[0][0].tolist(),
         "velocity_share": (dq / robot.limits.velocity).tolist(),
@@ -146,13 +148,13 @@ def _summary(
     }
 
 
-def _rows(summary: dict[str, Any], found: ExcitingMotion) -> list[tuple[str, str]]:
+def _rows(summary: dict[str, Any], found: FoundMotion) -> list[tuple[str, str]]:
     def shares(key: str) -> str:
         return "  ".join(f"{100 * share:.0f} %" for share in summary[key])
 
     recorded = summary["recorded_condition_number"]
     return [
-        ("condition number", f"{found.condition_number:.1f}, the best of {found.trials} motions"),
+        ("condition number", f"{found.score:.1f}, the best of {found.trials} motions"),
         *([] if recorded is None else [("of the recording", f"{recorded:.1f}")]),
         ("first point", "  ".join(f"{q:.3f}" for q in summary["first_point"]) + " rad"),
         ("velocity", shares("velocity_share") + " of the limits"),

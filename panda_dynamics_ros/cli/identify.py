@@ -13,11 +13,11 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.options import add_columns_option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.urdf_inertials import urdf_inertials
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
+from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
     )
     parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
-    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for <inertial> elements of a URDF")
+    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links with their inertia, as URDF")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -99,7 +99,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "prior_torque_rms": floats(fit.prior_torque_rms),
         "cross_validated_rms": None if np.isnan(fit.cross_validated_rms).any() else floats(fit.cross_validated_rms),
         "tilt": floats(fit.tilt),
-        "trust": vars(fit.trust),
+        "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
         "base_parameters": [
             {"name": name, "value": float(value), "std": float(std)}

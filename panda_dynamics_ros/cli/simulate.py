@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, write the recording."""
     from panda_dynamics_ros.recordings.bag_writing import write_joint_states
-    from panda_dynamics_ros.simulation import Excitation, SimulatedPanda, exciting_motion
+    from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 
     checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
     checks.number(args.take, "--take", minimum=0)
@@ -75,13 +76,10 @@ def run(args: argparse.Namespace) -> int:
         )
     robot = load_robot("panda")
     motion = read_motion(args.motion, robot.n)
-    rest = motion(np.zeros(1))[0][0]
-    # The arm begins at rest where the motion does: no blending is needed.
-    excitation = Excitation(rest, motion.centre, motion.cosine, motion.sine, motion.period, 0.1, START)
     plant = SimulatedPanda(
         robot,
         seed=args.seed,
-        excitation=excitation,
+        excitation=replace(motion, standstill=START),
         arm_excitation=exciting_motion(robot, args.seed),
         noise_seed=args.take,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An arm as expressions: its placements as chains of elementary turns, its links by as few numbers as can be."""
+"""An arm as expressions: placements as chains of elementary rotations, links by as few numbers as possible."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.codegen.graph import Expression, Graph
-from panda_dynamics_ros.codegen.link_frames import EXACT, with_modified_dh_frames
-from panda_dynamics_ros.codegen.representative import cheapest_parameters
-from panda_dynamics_ros.codegen.vectors import Turn, Vector, add, scale
+from panda_dynamics_ros.codegen.canonical_form import EXACT, cheapest_parameters, with_modified_dh_frames
+from panda_dynamics_ros.codegen.graph import Expression, Graph, Turn, Vector, add, scale
 from panda_dynamics_ros.robot import RobotDescription
 
 
@@ -91,7 +89,7 @@ def arm_of(robot: RobotDescription, graph: Graph) -> Arm:
 
 
 def joint_placement(graph: Graph, T: FloatArray, sliding: bool, q: Expression) -> Placement:
-    """A joint frame in its parent's, from its placement at zero position: document 004, eq. (1)."""
+    """A joint frame in its parent's, from its placement at zero position (Gautier and Khalil 1988, eq. (1))."""
     fixed = fixed_placement(T)
     if sliding:
         axis = fixed.rotate((0.0, 0.0, 1.0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Customised mass matrix by composite rigid bodies (Walker and Orin, 1982), as expressions.
+"""Customised mass matrix by composite rigid bodies (Walker and Orin 1982), as expressions.
 
 Body i is link i with all links beyond, at their present position. M_ij for i <= j is joint i's share of the wrench that
 a unit acceleration of joint j asks of body j: it needs no velocity and no acceleration.
@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from panda_dynamics_ros.codegen.arm import Arm, Joint, Link, Placement
-from panda_dynamics_ros.codegen.graph import Scalar
-from panda_dynamics_ros.codegen.vectors import Turn, Vector, add, cross, dot, scale
+from panda_dynamics_ros.codegen.graph import Scalar, Turn, Vector, add, cross, dot, scale
 
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 

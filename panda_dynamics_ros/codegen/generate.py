@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-alone source code of a robot's dynamics, customised to its parameters (document 004, section 11)."""
+"""Stand-alone source code of a robot's dynamics, customised to its parameters (Gautier and Khalil 1988, section 11)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from panda_dynamics_ros.codegen.arm import arm_of
 from panda_dynamics_ros.codegen.functions import FUNCTIONS
 from panda_dynamics_ros.codegen.graph import Graph
 from panda_dynamics_ros.codegen.program import OperationCount, Program, program_of
-from panda_dynamics_ros.codegen.source_c import c_source
-from panda_dynamics_ros.codegen.source_python import python_source
+from panda_dynamics_ros.codegen.source_text import c_source, python_source
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
 
@@ -59,8 +58,8 @@ def generate(
     ------
     ArgumentError: there is no such language or function, or the name is not an identifier.
 
-    Reference: document 004, section 11 and table 1: inverse dynamics of any arm of n joints that turn takes at most
-    92 n - 127 multiplications and 81 n - 117 additions.
+    Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of any arm of n revolute
+    joints takes at most 92 n - 127 multiplications and 81 n - 117 additions.
     """
     if language not in LANGUAGES:
         raise ArgumentError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Customised recursive Newton-Euler (document 004, section 11): inverse dynamics, and parts of it, as expressions.
+"""Customised recursive Newton-Euler (Gautier and Khalil 1988, section 11): inverse dynamics as expressions.
 
 As in `dynamics.newton_euler`, quantities of link i are in joint frame i and moments about its origin. The angular
-motion enters through U = [dw] + [w][w] (Khalil and Kleinfinger, 1987), whose entries serve every product:
+motion enters through U = [dw] + [w][w] (Khalil and Kleinfinger 1987), whose entries serve every product:
     f = m a + U mc,    n = mc x a + the moment of the inertia, whose terms are entries of U too.
 """
 
@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from panda_dynamics_ros.codegen.arm import Arm, Joint, Link
-from panda_dynamics_ros.codegen.graph import Scalar
-from panda_dynamics_ros.codegen.vectors import ZERO, Vector, add, cross, dot, scale
+from panda_dynamics_ros.codegen.graph import ZERO, Scalar, Vector, add, cross, dot, scale
 
 Matrix: TypeAlias = tuple[Vector, Vector, Vector]
 
@@ -71,13 +70,13 @@ def times(U: Matrix, r: Vector) -> Vector:
 
 
 def link_wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
-    """Force and moment about the joint frame's origin that give a link its motion (document 003, slides 3 and 4)."""
+    """A link's force and moment about the joint frame's origin (De Luca, Robotics 2, slides 3 and 4)."""
     force = add(scale(link.mass, motion.a), times(motion.U, link.first_moment))
     return force, add(inertia_moment(link, motion), cross(link.first_moment, motion.a))
 
 
 def inertia_moment(link: Link, motion: Motion) -> Vector:
-    """I dw + w x (I w), entry by entry, of a link with ZZ = XX + YY, or one that turns about z only: `representative`.
+    """I dw + w x (I w), entry by entry, of a link with ZZ = XX + YY or one that turns about z only: `canonical_form`.
 
     In general the first two have another term each: (ZZ - XX - YY) (w_y w_z), and its negative with w_x w_z.
     """

@@ -25,11 +25,11 @@ from panda_dynamics_ros.robot.description import PRISMATIC, TRANSLATION
 
 @compiled
 def project_wrench(S, j, a, w, dw):
-    """The row (10,) that times (m, m c, I) is S_j . wrench: the body's torque about joint j.
+    """The row (10,) whose product with (m, m c, I) is S_j . wrench, the body's torque about joint j.
 
-    S_j = (s, z) is the joint's unit twist (row j of S), and the wrench is that of document 003, slides 3-5,
+    S_j = (s, z) is the joint's unit twist (row j of S). The wrench is that of De Luca, Robotics 2, slides 3-5,
         f = m a + dw x mc + w x (w x mc),   n = I dw + w x (I w) + mc x a,
-    about the frame's origin, in its axes. Each triple product is turned round to have mc or I by itself:
+    about the frame's origin, in its axes. Each triple product is rearranged so that mc or I stands alone:
         s . f + z . n = m (s . a) + mc . (s x dw + w x (w x s) + a x z) + z . I dw + (z x w) . I w.
     With (v, 0, w) instead of (a, w, dw) it gives the body's momentum along S_j, with (-g, 0, 0) its weight.
     """

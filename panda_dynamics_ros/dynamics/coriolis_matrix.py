@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.mass_matrix import body_at, body_to_parent
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     IDENTITY,
     ZERO,
@@ -25,7 +24,6 @@ from panda_dynamics_ros.kernels.vectors import (
     cross,
     dot,
     joint_count,
-    place_joints,
     placed,
     rotate,
     rotate_back,
@@ -36,6 +34,19 @@ from panda_dynamics_ros.kernels.vectors import (
     vector_at,
 )
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
+
+BODY = 22  # columns of the workspace for a body: inertial vector, h and E; then come a unit twist and its rate
+
+
+@compiled
+def twist_and_rate(work, i):
+    """The unit twist of joint i, linear part first, and its rate."""
+    return (
+        vector_at(work, i, BODY),
+        vector_at(work, i, BODY + 3),
+        vector_at(work, i, BODY + 6),
+        vector_at(work, i, BODY + 9),
+    )
 
 
 @compiled
@@ -63,10 +74,10 @@ def velocity_product(mass, mc, inertia, v, w):
 
 
 @compiled
-def coriolis_matrix_sample(table, frames, dq, S, composite, C):
-    """C (n, n) of one state, its joints placed; S (n, 12) and `composite` (n, 22) are workspace.
+def coriolis_matrix_sample(table, frames, dq, work, C):
+    """C (n, n) of one state, its joints placed.
 
-    S: unit twist of each joint and its rate; `composite`: inertial vector, h and E of link i and all beyond.
+    Workspace (n, 34): inertial vector, h and E of link i and all beyond, then the joint's unit twist and its rate.
     """
     n = joint_count(table)
     R, p, v, w = IDENTITY, ZERO, ZERO, ZERO
@@ -78,63 +89,45 @@ def coriolis_matrix_sample(table, frames, dq, S, composite, C):
         if table[i, PRISMATIC] != 0.0:
             s, z = z, scale(0.0, z)
         v, w = add(v, scale(dq[i], s)), add(w, scale(dq[i], z))
-        store(S, i, 0, s)
-        store(S, i, 3, z)
-        store(S, i, 6, add(cross(w, s), cross(v, z)))
-        store(S, i, 9, cross(w, z))
+        store(work, i, BODY, s)
+        store(work, i, BODY + 3, z)
+        store(work, i, BODY + 6, add(cross(w, s), cross(v, z)))
+        store(work, i, BODY + 9, cross(w, z))
         mass, mc, inertia = body_at(table[:, INERTIAL:], i)
         mc, inertia = body_to_parent(R, p, mass, mc, inertia)
-        composite[i, 0] = mass
-        store(composite, i, 1, mc)
-        store(composite, i, 4, (inertia[0], inertia[1], inertia[2]))
-        store(composite, i, 7, (inertia[3], inertia[4], inertia[5]))
+        work[i, 0] = mass
+        store(work, i, 1, mc)
+        store(work, i, 4, (inertia[0], inertia[1], inertia[2]))
+        store(work, i, 7, (inertia[3], inertia[4], inertia[5]))
         h, x, y, z = velocity_product(mass, mc, inertia, v, w)
-        store(composite, i, 10, h)
-        store(composite, i, 13, x)
-        store(composite, i, 16, y)
-        store(composite, i, 19, z)
+        store(work, i, 10, h)
+        store(work, i, 13, x)
+        store(work, i, 16, y)
+        store(work, i, 19, z)
     for j in range(n - 1, -1, -1):
-        mass, mc, inertia = body_at(composite, j)
-        h, x, y = vector_at(composite, j, 10), vector_at(composite, j, 13), vector_at(composite, j, 16)
-        E_T = (x[0], x[1], x[2], y[0], y[1], y[2], composite[j, 19], composite[j, 20], composite[j, 21])
-        s, z, ds, dz = vector_at(S, j, 0), vector_at(S, j, 3), vector_at(S, j, 6), vector_at(S, j, 9)
+        mass, mc, inertia = body_at(work, j)
+        h, x, y = vector_at(work, j, 10), vector_at(work, j, 13), vector_at(work, j, 16)
+        E_T = (x[0], x[1], x[2], y[0], y[1], y[2], work[j, 19], work[j, 20], work[j, 21])
+        s, z, ds, dz = twist_and_rate(work, j)
         l1, m1 = momentum_of(mass, mc, inertia, ds, dz)
         l1, m1 = sub(l1, cross(h, z)), add(m1, rotate_back(E_T, z))  # I dS + B S
         l2, m2 = momentum_of(mass, mc, inertia, s, z)  # I S
         m3 = add(cross(h, s), rotate(E_T, z))  # B^T S, which has no linear part
         for i in range(j, -1, -1):
-            s, z, ds, dz = vector_at(S, i, 0), vector_at(S, i, 3), vector_at(S, i, 6), vector_at(S, i, 9)
+            s, z, ds, dz = (
+                vector_at(work, i, BODY),
+                vector_at(work, i, BODY + 3),
+                vector_at(work, i, BODY + 6),
+                vector_at(work, i, BODY + 9),
+            )
             C[j, i] = dot(ds, l2) + dot(dz, m2) + dot(z, m3)
             C[i, j] = dot(s, l1) + dot(z, m1)
         if j > 0:
-            for k in range(22):
-                composite[j - 1, k] += composite[j, k]
+            for k in range(BODY):
+                work[j - 1, k] += work[j, k]
 
 
-@compiled
-def coriolis_matrix_of_one(table, q, dq, C):
-    """C (n, n) of one state (n,); False if it is not finite."""
-    n = q.shape[0]
-    frames, S, composite = np.empty((n, 12)), np.empty((n, 12)), np.empty((n, 22))
-    place_joints(table, q, frames)
-    coriolis_matrix_sample(table, frames, dq, S, composite, C)
-    return finite(q) and finite(dq)
-
-
-@compiled
-def coriolis_matrix_kernel(table, q, dq, C):
-    """C (rows, n, n) of joint positions and velocities (rows, n)."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, S8, composite8 = work_lanes((n, 12)), work_lanes((n, 12)), work_lanes((n, 22))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            coriolis_matrix_sample(table, frames8, state_lanes(dq, k), S8, composite8, state_lanes(C, k))
-    frames, S, composite = np.empty((n, 12)), np.empty((n, 12)), np.empty((n, 22))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        coriolis_matrix_sample(table, frames, dq[k], S, composite, C[k])
+coriolis_matrix_of_one, coriolis_matrix_kernel = batched(coriolis_matrix_sample, columns=BODY + 12)
 
 
 def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -158,7 +151,4 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
         C = np.empty((robot.n, robot.n))
         if coriolis_matrix_of_one(robot.table, q, dq, C):
             return C
-    shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
-    C = np.empty((len(q_rows), robot.n, robot.n))
-    coriolis_matrix_kernel(robot.table, q_rows, dq_rows, C)
-    return C.reshape(*shape, robot.n, robot.n)
+    return over_rows(robot, coriolis_matrix_kernel, (robot.n, robot.n), q=q, dq=dq)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forward dynamics: the torques that are left over the bias, divided by the mass matrix."""
+"""Forward dynamics: joint accelerations from torques, by the mass matrix and the bias torques."""
 
 from __future__ import annotations
 
@@ -11,32 +11,9 @@ from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_kernel, mass_mat
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_kernel, newton_euler_sample
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.small_matrices import solve_in_place, solve_rows
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
-
-
-@compiled
-def solve_in_place(M, x):
-    """x <- M^-1 x for a positive definite M (n, n), by M = L D L^T, into its lower triangle; False if D has a zero.
-
-    Golub and Van Loan, Matrix Computations, section 4.1.2, column by column.
-    """
-    n = x.shape[0]
-    for j in range(n):
-        if M[j, j] == 0.0:
-            return False
-        for i in range(j + 1, n):
-            factor = M[i, j] / M[j, j]
-            for k in range(j + 1, i + 1):
-                M[i, k] -= factor * M[k, j]
-            x[i] -= factor * x[j]
-        for i in range(j + 1, n):
-            M[i, j] /= M[j, j]
-    for i in range(n - 1, -1, -1):
-        x[i] /= M[i, i]
-        for k in range(i + 1, n):
-            x[i] -= M[k, i] * x[k]
-    return True
 
 
 @compiled
@@ -53,15 +30,6 @@ def forward_dynamics_of_one(table, q, dq, tau, ddq):
     return solve_in_place(M, ddq) and finite(q) and finite(dq) and finite(tau)
 
 
-@compiled
-def solve_kernel(M, x):
-    """x (rows, n) <- M^-1 x for M (rows, n, n), which is overwritten; False if one of them is singular."""
-    solved = True
-    for k in range(len(x)):
-        solved &= solve_in_place(M[k], x[k])
-    return solved
-
-
 def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
     """Joint accelerations under torques: ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), rigid body only.
 
@@ -76,9 +44,10 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
     Raises
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
-    RobotDescriptionError: a joint moves nothing that has mass.
+    RobotDescriptionError: the mass matrix is singular, since a joint moves no mass.
 
-    Reference: document 003, slide 5, solved for the acceleration.
+    Reference: Walker and Orin 1982; the equation of De Luca, Robotics 2, slide 5 (document 003), solved for
+    the acceleration.
     """
     if is_one_state(robot, q, dq, tau):
         ddq = np.empty(robot.n)
@@ -90,7 +59,7 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
     M = np.empty((len(q_rows), robot.n, robot.n))
     mass_matrix_kernel(robot.table, q_rows, M)
     ddq = tau_rows - bias
-    if not solve_kernel(M, ddq):
+    if not solve_rows(M, ddq):
         raise RobotDescriptionError(
             f"links of {robot.name}: expected inertia at every joint, got a singular mass matrix"
         )

@@ -48,7 +48,7 @@ def friction_kernel(friction, dq, tau):
 
 
 def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
-    """Everything in the link-side torque that is not rigid body: viscous, Coulomb, offset, sigmoid, Stribeck.
+    """Friction torques: viscous, Coulomb, offset, sigmoid and Stribeck terms.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
     ------
     ArgumentError: `dq` is not finite, or not of shape (..., n).
 
-    Reference: `Friction`; Gaz et al., RA-L 2019, supplementary material, eq. (1); document 003, slide 7.
+    Reference: Gaz et al., RA-L 2019, supplementary material, eq. (1); De Luca, Robotics 2, slide 7 (document 003). The
+    terms are written out in `Friction`.
     """
     if is_one_state(robot, dq):
         tau = np.empty(robot.n)

@@ -10,8 +10,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kinematics import beyond_joints
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     IDENTITY,
     ZERO,
@@ -34,7 +33,7 @@ _AT_THE_ORIGIN = checks.read_only(np.zeros(3))
 def jacobian_sample(table, frame, offset, q, J):
     """Jacobian (6, n) of the point `offset` (in the axes of `frame`, from its origin), linear part first.
 
-    Until the point is known, columns hold the joints' origins and axes.
+    The first loop stores the joints' origins and axes in the columns, the second replaces them by the result.
     """
     n = joint_count(table)
     R, p = IDENTITY, ZERO
@@ -63,21 +62,7 @@ def store_column(J, i, linear, angular):
         J[3 + row, i] = angular[row]
 
 
-@compiled
-def jacobian_of_one(table, frame, offset, q, J):
-    """J (6, n) of one state (n,); False if it is not finite."""
-    jacobian_sample(table, frame, offset, q, J)
-    return finite(q)
-
-
-@compiled
-def jacobian_kernel(table, frame, offset, q, J):
-    """J (rows, 6, n) of joint positions (rows, n)."""
-    eights = len(q) - len(q) % LANES
-    for k in range(0, eights, LANES):
-        jacobian_sample(table, frame, offset, state_lanes(q, k), state_lanes(J, k))
-    for k in range(eights, len(q)):
-        jacobian_sample(table, frame, offset, q[k], J[k])
+jacobian_of_one, jacobian_kernel = batched(jacobian_sample)
 
 
 def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
@@ -96,7 +81,7 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
     ------
     ArgumentError: `q` is not finite or not of shape (..., n), or there is no such frame.
 
-    Reference: document 002, section 1.3 (columns are unit joint twists; there angular part first).
+    Reference: Lynch and Park 2017, section 5.1; document 002, section 1.3 (with the angular part first).
     """
     index = robot.frame_index(frame)
     return _point_jacobian(robot, q, index, _AT_THE_ORIGIN)
@@ -131,7 +116,4 @@ def _point_jacobian(robot: RobotDescription, q: ArrayLike, frame: int, offset: F
         J = np.empty((6, robot.n))
         if jacobian_of_one(robot.table, frame, offset, q, J):
             return J
-    shape, (q_rows,) = joint_rows(robot, q=q)
-    J = np.empty((len(q_rows), 6, robot.n))
-    jacobian_kernel(robot.table, frame, offset, q_rows, J)
-    return J.reshape(*shape, 6, robot.n)
+    return over_rows(robot, jacobian_kernel, (6, robot.n), frame, offset, q=q)

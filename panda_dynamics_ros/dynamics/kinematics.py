@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of the arm's frames: products of modified DH transforms (document 000).
-
-The bodies of an arm seen from its base: the mapping to {S} of document 000.
-"""
+"""Poses of the arm's frames, and mass, centre of mass and inertia of its links in the base frame."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     IDENTITY,
     ZERO,
@@ -31,7 +27,7 @@ from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
 
 @compiled
 def beyond_joints(table, frame, R, p):
-    """From the last joint's frame on to `frame`, by the fixed placements between them."""
+    """The pose of `frame` from that of the last joint's frame, by the fixed placements between them."""
     for row in range(joint_count(table), frame + 1):
         R, p = step_beyond(table, row, R, p)
     return R, p
@@ -39,7 +35,7 @@ def beyond_joints(table, frame, R, p):
 
 @compiled
 def step_beyond(table, row, R, p):
-    """From a frame at R, p to the one that row `row` of the table places in it."""
+    """The pose of the frame in row `row` of the table, whose parent is at R, p."""
     return compose(R, fixed_rotation(table, row)), add(p, rotate(R, vector_at(table, row, TRANSLATION)))
 
 
@@ -66,23 +62,13 @@ def store_transform(R, p, T):
 
 
 @compiled
-def pose_of_one(table, frame, q, T):
-    """T (4, 4) of one state (n,); False if it is not finite."""
+def pose_sample(table, frame, q, T):
+    """T (4, 4) of the frame in row `frame` of the table."""
     R, p = frame_sample(table, frame, q)
     store_transform(R, p, T)
-    return finite(q)
 
 
-@compiled
-def pose_kernel(table, frame, q, T):
-    """T (rows, 4, 4) of the frame in row `frame` of the table, for joint positions (rows, n)."""
-    eights = len(q) - len(q) % LANES
-    for k in range(0, eights, LANES):
-        R, p = frame_sample(table, frame, state_lanes(q, k))
-        store_transform(R, p, state_lanes(T, k))
-    for k in range(eights, len(q)):
-        R, p = frame_sample(table, frame, q[k])
-        store_transform(R, p, T[k])
+pose_of_one, pose_kernel = batched(pose_sample)
 
 
 def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
@@ -101,17 +87,15 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     ------
     ArgumentError: `q` is not finite or not of shape (..., n), or there is no such frame.
 
-    Reference: document 000, S_H_i = S_H_1 1_H_2 .. ; document 004, eq. (1).
+    Reference: product of modified Denavit-Hartenberg transforms, Gautier and Khalil 1988, eq. (1) (document 004);
+    document 000, S_H_i = S_H_1 1_H_2 ..
     """
     index = robot.frame_index(frame)
     if is_one_state(robot, q):
         T = np.empty((4, 4))
         if pose_of_one(robot.table, index, q, T):
             return T
-    shape, (q_rows,) = joint_rows(robot, q=q)
-    T = np.empty((len(q_rows), 4, 4))
-    pose_kernel(robot.table, index, q_rows, T)
-    return T.reshape(*shape, 4, 4)
+    return over_rows(robot, pose_kernel, (4, 4), index, q=q)
 
 
 class LinkInertias(NamedTuple):
@@ -141,7 +125,7 @@ def links_in_base(robot: RobotDescription, q: ArrayLike) -> LinkInertias:
     ArgumentError: `q` is not finite or not of shape (..., n).
 
     Reference: document 000, S_c = S_H_i i_c and S_I = S_R_i i_I S_R_i^T. Its table has m c and the inertia about the
-    joint's origin (ERRATA, 1 and 2), which `InertialParameters.from_vector` turns into c and the inertia about c.
+    joint's origin (errata 1 and 2), which `InertialParameters.from_vector` turns into c and the inertia about c.
     """
     T = np.stack([pose(robot, q, f"joint{i}") for i in range(1, robot.n + 1)], axis=-3)
     R, p = T[..., :3, :3], T[..., :3, 3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint-space mass matrix by the composite rigid body algorithm."""
+"""Joint-space mass matrix by the composite rigid body algorithm (Walker and Orin 1982, method 3)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     AXIS,
     add,
@@ -16,7 +15,6 @@ from panda_dynamics_ros.kernels.vectors import (
     cross,
     dot,
     joint_count,
-    place_joints,
     placed,
     rotate,
     scale,
@@ -100,30 +98,7 @@ def mass_matrix_sample(table, frames, composite, M):
             add_body(composite, i - 1, mass, mc, inertia)
 
 
-@compiled
-def mass_matrix_of_one(table, q, M):
-    """M (n, n) of one state (n,); False if it is not finite."""
-    n = q.shape[0]
-    frames, composite = np.empty((n, 12)), np.empty((n, 10))
-    place_joints(table, q, frames)
-    mass_matrix_sample(table, frames, composite, M)
-    return finite(q)
-
-
-@compiled
-def mass_matrix_kernel(table, q, M):
-    """M (rows, n, n) of joint positions (rows, n)."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, composite8 = work_lanes((n, 12)), work_lanes((n, 10))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            mass_matrix_sample(table, frames8, composite8, state_lanes(M, k))
-    frames, composite = np.empty((n, 12)), np.empty((n, 10))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        mass_matrix_sample(table, frames, composite, M[k])
+mass_matrix_of_one, mass_matrix_kernel = batched(mass_matrix_sample, columns=10)
 
 
 def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -137,13 +112,10 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ------
     ArgumentError: `q` is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5; kinetic energy of document 004, eq. (6).
+    Reference: Walker and Orin 1982, method 3; kinetic energy of Gautier and Khalil 1988, eq. (6) (document 004).
     """
     if is_one_state(robot, q):
         M = np.empty((robot.n, robot.n))
         if mass_matrix_of_one(robot.table, q, M):
             return M
-    shape, (q_rows,) = joint_rows(robot, q=q)
-    M = np.empty((len(q_rows), robot.n, robot.n))
-    mass_matrix_kernel(robot.table, q_rows, M)
-    return M.reshape(*shape, robot.n, robot.n)
+    return over_rows(robot, mass_matrix_kernel, (robot.n, robot.n), q=q)

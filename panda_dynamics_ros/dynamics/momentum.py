@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generalized momentum and what drives it: the dynamics without accelerations.
+"""Generalized momentum and its rate: the equation of motion without accelerations.
 
 With p = M(q) dq and Mdot = C + C^T, the equation of motion becomes
     dp/dt = tau - bias,    bias = g(q) - C(q, dq)^T dq,
-as in the momentum observer of De Luca and Mattone (ICRA 2005). Both p and the bias are linear in the
+as in the momentum observer (De Luca and Mattone, ICRA 2005). Both p and the bias are linear in the
 inertial parameters. For link momentum h_i and H_j = sum of h_i over the links that joint j moves,
     p_j = S_j . H_j,    (C^T dq)_j = (V_j x S_j) . H_j,
-which is dT/dq_j of the kinetic energy of document 004, eq. (6).
+which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), document 004).
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.body_regressor import project_wrench, store_row, unit_twists
+from panda_dynamics_ros.dynamics.body_regressor import (
+    carry_twists,
+    joint_twist,
+    project_wrench,
+    store_row,
+    unit_twists,
+)
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, joint_rows
 from panda_dynamics_ros.kernels.vectors import (
     AXIS,
     ZERO,
@@ -27,7 +32,6 @@ from panda_dynamics_ros.kernels.vectors import (
     cross,
     dot,
     joint_count,
-    place_joints,
     placed,
     rotate,
     rotate_back,
@@ -102,46 +106,38 @@ def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
 
 
 @compiled
-def momentum_of_one(table, q, dq, p, bias):
-    """p and bias (n,) of one state (n,); False if it is not finite."""
-    n = q.shape[0]
-    frames, work = np.empty((n, 12)), np.empty((n, 18))
-    place_joints(table, q, frames)
-    momentum_sample(table, frames, dq, work, p, bias)
-    return finite(q) and finite(dq)
+def link_momentum_sample(table, frames, dq, S, Y_momentum, Y_bias):
+    """Upper triangles of the regressors (n, 10 n) of every link's momentum and bias, the joints placed.
+
+    S (n + 1, 6) is workspace. Without its payload the arm has p = Y_momentum pi and bias = Y_bias pi.
+    """
+    n = joint_count(table)
+    rates = S[n:]
+    v, w, up = ZERO, ZERO, upward(table)
+    for i in range(n):
+        R, p = placed(frames, i)
+        v, w, up = rotate_back(R, add(v, cross(w, p))), rotate_back(R, w), rotate_back(R, up)
+        carry_twists(S, i, R, p)
+        joint_twist(table, i, S)
+        v = add(v, scale(dq[i], vector_at(S, i, 0)))
+        w = add(w, scale(dq[i], vector_at(S, i, 3)))
+        v_j, w_j = ZERO, ZERO
+        for j in range(i + 1):
+            linear, angular = vector_at(S, j, 0), vector_at(S, j, 3)
+            v_j, w_j = add(v_j, scale(dq[j], linear)), add(w_j, scale(dq[j], angular))
+            along = project_wrench(S, j, v, ZERO, w)
+            weight = project_wrench(S, j, up, ZERO, ZERO)
+            # V_j x S_j, the rate of S_j with its own link's motion.
+            store(rates, 0, 0, add(cross(w_j, linear), cross(v_j, angular)))
+            store(rates, 0, 3, cross(w_j, angular))
+            rate = project_wrench(rates, 0, v, ZERO, w)
+            store_row(Y_momentum, j, 10 * i, along)
+            for k in range(10):
+                Y_bias[j, 10 * i + k] = weight[k] - rate[k]
 
 
-@compiled
-def momentum_kernel(table, q, dq, p, bias):
-    """p and bias (rows, n) of joint positions and velocities (rows, n)."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, work8 = work_lanes((n, 12)), work_lanes((n, 18))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            momentum_sample(table, frames8, state_lanes(dq, k), work8, state_lanes(p, k), state_lanes(bias, k))
-    frames, work = np.empty((n, 12)), np.empty((n, 18))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        momentum_sample(table, frames, dq[k], work, p[k], bias[k])
-
-
-@compiled
-def payload_momentum_kernel(table, frame, q, dq, Y_momentum, Y_bias):
-    """Regressors (rows, n, 10) of joint positions and velocities (rows, n), for a payload in `frame`."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, S8 = work_lanes((n, 12)), work_lanes((n, 6))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            regressors = state_lanes(Y_momentum, k), state_lanes(Y_bias, k)
-            payload_momentum_sample(table, frame, frames8, state_lanes(dq, k), S8, regressors[0], regressors[1])
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        payload_momentum_sample(table, frame, frames, dq[k], S, Y_momentum[k], Y_bias[k])
+momentum_of_one, momentum_kernel = batched(momentum_sample, columns=18)
+_, payload_momentum_kernel = batched(payload_momentum_sample, columns=6)
 
 
 def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -190,7 +186,8 @@ def payload_momentum_regressors(
     ------
     ArgumentError: an argument is not finite or not of shape (..., n), or the frame is not in the last link.
 
-    Reference: De Luca and Mattone, ICRA 2005, for the momentum; document 003, slides 4 and 20, for theta.
+    Reference: De Luca and Mattone, ICRA 2005, for the momentum; De Luca, Robotics 2, slides 4 and 20, for theta
+    (document 003).
     """
     robot.last_joint_frame(frame)
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)

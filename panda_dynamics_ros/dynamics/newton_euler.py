@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics by the recursive Newton-Euler algorithm, and its special cases.
+"""Inverse dynamics by the recursive Newton-Euler algorithm (Luh, Walker and Paul 1980), and its special cases.
 
-Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so
-that they are linear in the inertial vector (m, m c, I) of document 003, slide 4:
+Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so that they are
+linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, document 003):
     f = m a + dw x mc + w x (w x mc),    n = I dw + w x (I w) + mc x a.
-Gravity enters as an upward acceleration of the base (Luh, Walker and Paul, 1980).
+Gravity enters as an upward acceleration of the base.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, joint_rows, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     AXIS,
     ZERO,
@@ -23,7 +22,6 @@ from panda_dynamics_ros.kernels.vectors import (
     cross,
     dot,
     joint_count,
-    place_joints,
     placed,
     rotate,
     rotate_back,
@@ -84,7 +82,7 @@ def gravity_sample(table, frames, wrenches, tau):
 
 @compiled
 def project_inward(table, frames, wrenches, tau):
-    """tau_i: what the wrenches of link i and all beyond it do along joint i's axis."""
+    """tau_i is the component along joint i's axis of the wrenches of link i and of all links after it."""
     f, moment = ZERO, ZERO
     for i in range(joint_count(table) - 1, -1, -1):
         f = add(f, vector_at(wrenches, i, 0))
@@ -95,57 +93,8 @@ def project_inward(table, frames, wrenches, tau):
         moment = add(rotate(R, moment), cross(p, f))
 
 
-@compiled
-def torques_of_one(table, with_gravity, q, dq, ddq, tau):
-    """tau (n,) of one motion (n,); False if it is not finite."""
-    n = q.shape[0]
-    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
-    place_joints(table, q, frames)
-    newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau)
-    return finite(q) and finite(dq) and finite(ddq)
-
-
-@compiled
-def newton_euler_kernel(table, with_gravity, q, dq, ddq, tau):
-    """tau (rows, n) of motions (rows, n); `with_gravity` is 1.0 or 0.0."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, wrenches8 = work_lanes((n, 12)), work_lanes((n, 6))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            motion = state_lanes(dq, k), state_lanes(ddq, k)
-            newton_euler_sample(table, with_gravity, frames8, motion[0], motion[1], wrenches8, state_lanes(tau, k))
-    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        newton_euler_sample(table, with_gravity, frames, dq[k], ddq[k], wrenches, tau[k])
-
-
-@compiled
-def gravity_of_one(table, q, tau):
-    """tau (n,) of an arm at rest at q (n,); False if that is not finite."""
-    n = q.shape[0]
-    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
-    place_joints(table, q, frames)
-    gravity_sample(table, frames, wrenches, tau)
-    return finite(q)
-
-
-@compiled
-def gravity_kernel(table, q, tau):
-    """tau (rows, n) of an arm at rest at joint positions (rows, n)."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, wrenches8 = work_lanes((n, 12)), work_lanes((n, 6))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            gravity_sample(table, frames8, wrenches8, state_lanes(tau, k))
-    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        gravity_sample(table, frames, wrenches, tau[k])
+newton_euler_of_one, newton_euler_kernel = batched(newton_euler_sample, columns=6)
+gravity_of_one, gravity_kernel = batched(gravity_sample, columns=6)
 
 
 def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
@@ -163,16 +112,14 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5; document 004, eq. (5).
+    Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
+    (document 004).
     """
     if is_one_state(robot, q, dq, ddq):
         tau = np.empty(robot.n)
-        if torques_of_one(robot.table, 1.0, q, dq, ddq, tau):
+        if newton_euler_of_one(robot.table, 1.0, q, dq, ddq, tau):
             return tau
-    shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
-    tau = np.empty_like(q_rows)
-    newton_euler_kernel(robot.table, 1.0, q_rows, dq_rows, ddq_rows, tau)
-    return tau.reshape(*shape, robot.n)
+    return over_rows(robot, newton_euler_kernel, (robot.n,), 1.0, q=q, dq=dq, ddq=ddq)
 
 
 def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -186,16 +133,13 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ------
     ArgumentError: `q` is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5 (g = dU/dq); the arm at rest in `inverse_dynamics`.
+    Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
     if is_one_state(robot, q):
         tau = np.empty(robot.n)
         if gravity_of_one(robot.table, q, tau):
             return tau
-    shape, (q_rows,) = joint_rows(robot, q=q)
-    tau = np.empty_like(q_rows)
-    gravity_kernel(robot.table, q_rows, tau)
-    return tau.reshape(*shape, robot.n)
+    return over_rows(robot, gravity_kernel, (robot.n,), q=q)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -209,11 +153,12 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5 (c(q, dq)); `inverse_dynamics` without acceleration and gravity.
+    Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
+    gravity.
     """
     if is_one_state(robot, q, dq):
         tau = np.empty(robot.n)
-        if torques_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
+        if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
             return tau
     shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
     tau = np.empty_like(q_rows)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torque regressor: inverse dynamics as a linear function of the inertial parameters.
-
-The gravity torques as a linear function of the inertial parameters, for identification from static poses.
-"""
+"""Regressors: torques as linear functions of inertial parameters, of the links and of a payload."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ from panda_dynamics_ros.dynamics.body_regressor import (
     unit_twists,
 )
 from panda_dynamics_ros.dynamics.newton_euler import step_outward
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.batch import batched, is_one_state, joint_rows, over_rows
 from panda_dynamics_ros.kernels.vectors import (
     ZERO,
     add,
@@ -27,7 +23,6 @@ from panda_dynamics_ros.kernels.vectors import (
     cross,
     fixed_rotation,
     joint_count,
-    place_joints,
     placed,
     rotate_back,
     upward,
@@ -67,57 +62,8 @@ def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
     return R, p
 
 
-@compiled
-def regressor_of_one(table, q, dq, ddq, Y):
-    """Upper triangle of Y (n, 10 n) of one motion (n,); False if it is not finite."""
-    n = q.shape[0]
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
-    place_joints(table, q, frames)
-    regressor_sample(table, frames, dq, ddq, S, Y)
-    return finite(q) and finite(dq) and finite(ddq)
-
-
-@compiled
-def regressor_kernel(table, q, dq, ddq, Y):
-    """Upper triangles of Y (rows, n, 10 n) of motions (rows, n)."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, S8 = work_lanes((n, 12)), work_lanes((n, 6))
-        for k in range(0, eights, LANES):
-            place_joints(table, state_lanes(q, k), frames8)
-            regressor_sample(table, frames8, state_lanes(dq, k), state_lanes(ddq, k), S8, state_lanes(Y, k))
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        regressor_sample(table, frames, dq[k], ddq[k], S, Y[k])
-
-
-@compiled
-def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
-    """Y (n, 10) of one motion (n,); False if it is not finite."""
-    n = q.shape[0]
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
-    place_joints(table, q, frames)
-    payload_regressor_sample(table, frame, frames, dq, ddq, S, Y)
-    return finite(q) and finite(dq) and finite(ddq)
-
-
-@compiled
-def payload_regressor_kernel(table, frame, q, dq, ddq, Y):
-    """Y (rows, n, 10) of motions (rows, n), for a payload in row `frame` of the table."""
-    rows, n = q.shape
-    eights = rows - rows % LANES
-    if eights > 0:
-        frames8, S8 = work_lanes((n, 12)), work_lanes((n, 6))
-        for k in range(0, eights, LANES):
-            motion = state_lanes(dq, k), state_lanes(ddq, k)
-            place_joints(table, state_lanes(q, k), frames8)
-            payload_regressor_sample(table, frame, frames8, motion[0], motion[1], S8, state_lanes(Y, k))
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(eights, rows):
-        place_joints(table, q[k], frames)
-        payload_regressor_sample(table, frame, frames, dq[k], ddq[k], S, Y[k])
+regressor_of_one, regressor_kernel = batched(regressor_sample, columns=6)
+payload_regressor_of_one, payload_regressor_kernel = batched(payload_regressor_sample, columns=6)
 
 
 def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
@@ -136,7 +82,7 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
     ------
     ArgumentError: an argument is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 5 (Y_S pi = u); document 004, eq. (12).
+    Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
     if is_one_state(robot, q, dq, ddq):
         Y = np.zeros((robot.n, 10 * robot.n))
@@ -166,7 +112,7 @@ def payload_regressor(
     ------
     ArgumentError: an argument is not finite or not of shape (..., n), or the frame is not in the last link.
 
-    Reference: document 003, slides 5 and 20.
+    Reference: De Luca, Robotics 2, slides 5 and 20 (document 003).
     """
     robot.last_joint_frame(frame)
     index = robot.frame_index(frame)
@@ -174,10 +120,7 @@ def payload_regressor(
         Y = np.empty((robot.n, 10))
         if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
             return Y
-    shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
-    Y = np.empty((len(q_rows), robot.n, 10))
-    payload_regressor_kernel(robot.table, index, q_rows, dq_rows, ddq_rows, Y)
-    return Y.reshape(*shape, robot.n, 10)
+    return over_rows(robot, payload_regressor_kernel, (robot.n, 10), index, q=q, dq=dq, ddq=ddq)
 
 
 def gravity_regressor(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -189,13 +132,13 @@ def gravity_regressor(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Returns
     -------
-    (..., n, 10 n), columns as in `regressor`; those of the inertias are zero, gravity knows m and m c only.
+    (..., n, 10 n), columns as in `regressor`; those of the inertias are zero, since gravity acts on m and m c only.
 
     Raises
     ------
     ArgumentError: `q` is not finite, or not of shape (..., n).
 
-    Reference: document 003, slide 16 (the gravity terms identified separately).
+    Reference: De Luca, Robotics 2, slide 16, separate identification of gravity terms (document 003).
     """
     rest = np.zeros(robot.n)
     return regressor(robot, q, rest, rest)

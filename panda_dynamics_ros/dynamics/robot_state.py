@@ -31,7 +31,7 @@ class RobotState(NamedTuple):
 def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
     """The fields of `RobotState` for one motion (n,); False if it is not finite."""
     n = joint_count(table)
-    workspace = np.zeros(n * 19)  # one allocation: each takes as long as a twentieth of what follows
+    workspace = np.zeros(n * 19)  # one allocation: each costs a twentieth of the whole call
     frames, work = workspace[: n * 12].reshape(n, 12), workspace[n * 12 : n * 18].reshape(n, 6)
     rest = workspace[n * 18 :]
     place_joints(table, q, frames)
@@ -59,7 +59,7 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: Array
     ------
     ArgumentError: an argument is not finite, or not of shape (n,).
 
-    Reference: document 003, slides 5 and 20.
+    Reference: De Luca, Robotics 2, slides 5 and 20 (document 003).
     """
     n = robot.n
     if ddq is None:
@@ -69,5 +69,5 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: Array
         named = {"q": q, "dq": dq, "ddq": ddq}
         motion = [checks.exactly(value, (n,), name).copy() for name, value in named.items()]
         robot_state_of_one(robot.table, *motion, T, gravity, coriolis, Y)
-    # Past the named tuple's own constructor, a Python function that takes a tenth of this one's time.
+    # The named tuple's own constructor is a Python function and would add a tenth to the time of this call.
     return tuple.__new__(RobotState, (T, gravity, coriolis, Y))

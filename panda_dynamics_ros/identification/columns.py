@@ -3,8 +3,8 @@
 
     tau = tau_prior(q, dq, ddq) + Y(q, dq, ddq) dpi + F(dq) dphi + T(q, dq, ddq) dg
 
-dpi (10 n): change of the inertial parameters (document 003, slide 5). dphi (4 n): viscous, Coulomb, offset and
-Stribeck friction beside the prior's (document 003, slide 7). dg (2): tilt of the base, as the horizontal components
+dpi (10 n): change of the inertial parameters (De Luca, document 003, slide 5). dphi (4 n): viscous, Coulomb, offset and
+Stribeck friction beside the prior's (slide 7). dg (2): tilt of the base, as the horizontal components
 of gravity in units of g: a table that is 5 mrad off shows in the second joint with some 0.3 N m.
 """
 

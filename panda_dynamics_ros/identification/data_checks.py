@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that cannot be what they are taken for are refused, with what to do about it."""
+"""Checks of recordings and fits: a recording that no arm can be identified from is refused, with the remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FOREIGN = 0.5  # share of the torque that stays unexplained
 
 
 def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
-    """Refuse what no model can be identified from; warn of saturated torques.
+    """Refuse recordings from which no model can be identified; warn of saturated torques.
 
     Raises
     ------
@@ -92,11 +92,11 @@ def without_saturated(samples: MotionSamples, robot: RobotModel) -> MotionSample
 
 
 def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
-    """Refuse a fit that explains next to nothing.
+    """Refuse a fit that leaves most of a torque unexplained.
 
     Raises
     ------
-    DataError: the best fit leaves more than half of a joint's torque unexplained, though it is well above the
+    DataError: the best fit leaves more than half of a joint's torque unexplained, and more than five times the
         residual of the prior.
     """
     error = np.sqrt(((model.b - model.A @ x) ** 2).mean(axis=0))

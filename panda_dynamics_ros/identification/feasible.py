@@ -4,7 +4,7 @@
     min  x' H x - 2 h' x    subject to    J_i(pi_i + x_i) >= margin   for every link i,
 
 J_i the pseudo-inertia (4, 4), linear in the inertial parameters (Wensing, Kim and Slotine, RA-L 2018). The cost holds
-the distance to the prior, which decides what the base parameters leave open. Solved by Clarabel (Goulart and Chen,
+the distance to the prior, which fixes what the base parameters leave open. Solved by Clarabel (Goulart and Chen,
 2024), an interior-point method.
 """
 

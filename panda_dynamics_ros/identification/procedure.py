@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole procedure of document 003: rows, weights, trust in the prior, fit, consistency, sigmas."""
+"""Identification of an arm from recordings (De Luca, document 003, slides 11-13).
+
+The steps: rows of the regression, weights, scale of the prior, fit, physically consistent links, standard deviations.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from panda_dynamics_ros.identification.columns import LinearModel, linear_model
 from panda_dynamics_ros.identification.cross_validation import (
     FREE,
     Fold,
-    choose_trust,
+    choose_prior_scale,
     folds_of,
     held_out_residual,
+    residual_model,
     torque_rms,
+    with_slow_part,
 )
 from panda_dynamics_ros.identification.data_checks import check_fit, check_recordings, without_saturated
-from panda_dynamics_ros.identification.error_covariance import error_covariance
 from panda_dynamics_ros.identification.feasible import feasible_minimum
 from panda_dynamics_ros.identification.identifiability import (
     IdentifiabilityWarning,
@@ -33,10 +37,15 @@ from panda_dynamics_ros.identification.identifiability import (
     too_slow_for,
 )
 from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
-from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
-from panda_dynamics_ros.identification.residual_model import residual_model, with_slow_part
 from panda_dynamics_ros.identification.result import Identification, identified_robot
-from panda_dynamics_ros.identification.weighted_fit import NormalEquations, Quadratic, quadratic
+from panda_dynamics_ros.identification.weighted_fit import (
+    NormalEquations,
+    PriorScale,
+    Quadratic,
+    error_covariance,
+    prior_std,
+    quadratic,
+)
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot.limits import ResidualModel
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -51,7 +60,7 @@ def identify(
     data: JointDataset | Sequence[JointDataset],
     robot: RobotModel | str | Path = "panda",
     *,
-    trust: Trust | None = None,
+    prior_scale: PriorScale | None = None,
     stribeck: bool = True,
 ) -> Identification:
     """A model of the arm that was recorded, unloaded, in one or several recordings.
@@ -59,8 +68,8 @@ def identify(
     Parameters
     ----------
     data: recordings of exciting motion (`load_dataset`).
-    robot: the arm to start from, or its name or file: what the motion does not show stays as it is there.
-    trust: how far from it the result may be; by default what predicts held-out blocks best.
+    robot: the arm to start from, or its name or file; parameters that the motion does not determine keep its values.
+    prior_scale: factors on the prior's standard deviations; by default those that predict held-out blocks best.
     stribeck: whether Stribeck friction is tried, which is kept where it predicts held-out blocks better.
 
     Returns
@@ -75,9 +84,9 @@ def identify(
 
     Warns
     -----
-    IdentifiabilityWarning: the motion does not show some parameters; the message names them.
+    IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
 
-    Reference: document 003, slides 11-13; RA-L 2019 (Gaz et al.) for the friction that the prior has.
+    Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     recordings = [data] if isinstance(data, JointDataset) else list(data)
     if not recordings:
@@ -88,11 +97,11 @@ def identify(
     model = linear_model(prior, samples)
     equations = NormalEquations.of(model)
     base = prior.base_parameters()
-    dark = not_identified(equations, base, prior.n)
-    dark += tuple(name for name in too_slow_for(prior, samples, base) if name not in dark)
-    if dark:
-        warnings.warn(IdentifiabilityWarning(advice(dark)), stacklevel=2)
-    folds, chosen, residual, share = _weights(model, samples, trust, stribeck)
+    unidentifiable = not_identified(equations, base, prior.n)
+    unidentifiable += tuple(name for name in too_slow_for(prior, samples, base) if name not in unidentifiable)
+    if unidentifiable:
+        warnings.warn(IdentifiabilityWarning(advice(unidentifiable)), stacklevel=2)
+    folds, chosen, residual, share = _weights(model, samples, prior_scale, stribeck)
     weight, std = _weight(residual, samples), prior_std(prior, chosen)
     cost = quadratic(NormalEquations.of(model, share=share), weight, std)
     x = feasible_minimum(prior, cost)
@@ -111,25 +120,25 @@ def identify(
         cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
         cross_validated_time=residual.correlation_time if held_out else np.full(prior.n, np.nan),
         condition_number=condition_number(base_gram(equations, base)),
-        not_identified=dark,
-        trust=chosen,
+        not_identified=unidentifiable,
+        prior_scale=chosen,
         samples=len(samples),
         outliers=samples.outliers,
     )
 
 
 def _weights(
-    model: LinearModel, samples: MotionSamples, trust: Trust | None, stribeck: bool
-) -> tuple[list[Fold], Trust, ResidualModel, FloatArray]:
-    """Folds, trust, residual model and the share (N, n) of each row: iteratively reweighted."""
+    model: LinearModel, samples: MotionSamples, prior_scale: PriorScale | None, stribeck: bool
+) -> tuple[list[Fold], PriorScale, ResidualModel, FloatArray]:
+    """Folds, scale of the prior, residual model and the share (N, n) of each row: iteratively reweighted."""
     residual = model.prior.residual
     floor = np.full(model.prior.n, _LEAST_STD)
     share = np.where(np.abs(samples.dq) < _SLOW, _SLOW_SHARE, 1.0)
-    slow, chosen = share, trust or (Trust() if stribeck else Trust(stribeck=0.0))
+    slow, chosen = share, prior_scale or (PriorScale() if stribeck else PriorScale(stribeck=0.0))
     for _ in range(PASSES):
         folds, weight = folds_of(model, samples, share), _weight(residual, samples)
         if folds:
-            chosen = trust or choose_trust(model, folds, weight, chosen, stribeck)
+            chosen = prior_scale or choose_prior_scale(model, folds, weight, chosen, stribeck)
             unexplained = np.concatenate(held_out_residual(model, folds, weight, chosen))
         else:
             std = prior_std(model.prior, chosen)
@@ -158,5 +167,5 @@ def _rms(residual: FloatArray) -> FloatArray:
     return np.sqrt((residual**2).mean(axis=0))
 
 
-PLAIN = Trust(FREE, FREE, 0.0, 0.0)
-"""Least squares over base parameters and friction: the prior decides only what the data leaves open."""
+PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
+"""Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification has found."""
+"""The result of an identification, and validation on recordings that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS, friction_of, friction_slice, tilted
 from panda_dynamics_ros.identification.feasible import links_of
-from panda_dynamics_ros.identification.prior_scales import Trust
+from panda_dynamics_ros.identification.preprocessing import prepare
+from panda_dynamics_ros.identification.weighted_fit import PriorScale
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.limits import ResidualModel
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 _IDENTIFIED = " (identified)"
 
@@ -28,16 +31,16 @@ class Identification:
     Attributes
     ----------
     robot: the identified arm with its friction, residual and the direction of gravity, to use at once.
-    prior: the arm it started from.
+    prior: the arm that the identification started from.
     base_names: p names of base parameters, as `robot.base_parameters()` of an upright arm has them.
     base_values, base_std: (p,), of the identified arm; kg, kg m or kg m^2.
     friction_names, friction_std: 4 n terms beside the prior's friction, and their standard deviations.
     torque_rms, prior_torque_rms: (n,), N m, of measured minus modelled torque on the fitted rows.
     cross_validated_rms: (n,), N m, on blocks that were held out; nan where the recording is too short for that.
-    cross_validated_time: (n,), s, correlation time of what was left there, by the variance of its means over 1 s.
+    cross_validated_time: (n,), s, correlation time of their residual, by the variance of its means over 1 s.
     condition_number: of the stacked base regressor.
-    not_identified: names of what the motion does not show; their values are the prior's.
-    trust: how far the prior was left, by group, as cross-validation chose.
+    not_identified: names of the parameters that the motion does not determine; they keep the prior's values.
+    prior_scale: factors on the prior's standard deviations, by group of parameters, as cross-validation chose.
     samples, outliers: rows that were fitted, and recorded samples that were replaced.
     """
 
@@ -54,7 +57,7 @@ class Identification:
     cross_validated_time: FloatArray
     condition_number: float
     not_identified: tuple[str, ...]
-    trust: Trust
+    prior_scale: PriorScale
     samples: int
     outliers: int
 
@@ -119,3 +122,46 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
         gravity=tilted(prior, x[friction.stop :]),
         residual=residual,
     )
+
+
+GRAVITY_ONLY = "gravity only"
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Torques of one recording.
+
+    Attributes
+    ----------
+    source: where the recording came from.
+    time: (N,), s, from the first row on.
+    measured: (N, n), N m, filtered as for an identification.
+    predicted: (N, n), N m, by the name of the model.
+    """
+
+    source: str
+    time: FloatArray
+    measured: FloatArray
+    predicted: dict[str, FloatArray]
+
+    def torque_rms(self, model: str) -> FloatArray:
+        """RMS (n,) of measured minus predicted torque, N m."""
+        return np.sqrt(((self.measured - self.predicted[model]) ** 2).mean(axis=0))
+
+
+def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validation:
+    """The torques that each of the `models` predicts, beside gravity only (of the first).
+
+    Raises
+    ------
+    DataError: the recording is too short.
+    ArgumentError: there is no model, or a model has another number of joints.
+    """
+    if not models:
+        raise ArgumentError("models: expected at least one, got none")
+    rows = prepare(recording)
+    first = next(iter(models.values()))
+    predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
+    for name, robot in models.items():
+        predicted[name] = robot.inverse_dynamics(rows.q, rows.dq, rows.ddq) + robot.friction_torques(rows.dq)
+    return Validation(recording.source, rows.stamp - rows.stamp[0], rows.tau, predicted)

@@ -3,8 +3,8 @@
 
     tau = g(q) + offset,    g(q) = Y(q, 0, 0) pi
 
-Each pose is one row: the mean over the time in which nothing moves. What holds an arm beside gravity, stiction, differs
-from pose to pose, so that poses count as independent, with the prior's residual for their error.
+Each pose is one row: the mean over the time at rest. Stiction, which also holds the arm, differs from pose to
+pose: poses count as independent, with the prior's residual as their error.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ import numpy as np
 
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification.columns import LinearModel, linear_model
-from panda_dynamics_ros.identification.cross_validation import Fold, choose_trust, held_out_residual, torque_rms
+from panda_dynamics_ros.identification.cross_validation import Fold, choose_prior_scale, held_out_residual, torque_rms
 from panda_dynamics_ros.identification.data_checks import check_joints
 from panda_dynamics_ros.identification.feasible import feasible_minimum
 from panda_dynamics_ros.identification.identifiability import (
     FIRST_SECOND_MOMENT,
     IdentifiabilityWarning,
     condition_number,
+    joints_of,
     not_identified,
 )
 from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
-from panda_dynamics_ros.identification.prior_scales import Trust, prior_std
 from panda_dynamics_ros.identification.result import Identification, identified_robot
-from panda_dynamics_ros.identification.weighted_fit import NormalEquations, quadratic
+from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale, prior_std, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 STILL = 0.01  # rad/s
 SHORTEST_S, SETTLING_S = 0.4, 0.2
-"""s: how long an arm stands still in a pose at least, and what of it is left out at the beginning."""
+"""s: least time at rest in a pose, and the part of it that is left out at its beginning."""
 POSE_RATE_HZ = 5.0
 """A recording that is slower than this holds one row for each pose."""
 FOLDS = 8
@@ -61,7 +61,7 @@ def identify_gravity(
 
     Warns
     -----
-    IdentifiabilityWarning: the poses do not show all gravity parameters; the message names them.
+    IdentifiabilityWarning: the poses do not determine all gravity parameters; the message names them.
     """
     recordings = [data] if isinstance(data, JointDataset) else list(data)
     if not recordings:
@@ -71,12 +71,14 @@ def identify_gravity(
     poses = static_poses(*recordings)
     model, base = linear_model(prior, poses), prior.base_parameters()
     equations = NormalEquations.of(model)
-    dark = not_identified(equations, base, prior.n)
-    unseen = _of_gravity(dark, base.names, base.columns)
+    unidentifiable = not_identified(equations, base, prior.n)
+    unseen = _of_gravity(unidentifiable, base.names, base.columns)
     if unseen:
         warnings.warn(IdentifiabilityWarning(_advice(unseen, len(poses))), stacklevel=2)
     folds, weight = _folds(model, len(poses)), 1.0 / prior.residual.std**2
-    chosen = choose_trust(model, folds, weight, Trust(stribeck=0.0), stribeck=False) if folds else Trust(stribeck=0.0)
+    chosen = PriorScale(stribeck=0.0)
+    if folds:
+        chosen = choose_prior_scale(model, folds, weight, chosen, stribeck=False)
     held_out = held_out_residual(model, folds, weight, chosen)
     cost = quadratic(equations, weight, prior_std(prior, chosen))
     x = feasible_minimum(prior, cost)
@@ -91,8 +93,8 @@ def identify_gravity(
         cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
         cross_validated_time=np.full(prior.n, np.nan),  # one row for each pose
         condition_number=condition_number(equations.gram.sum(axis=0)[np.ix_(columns, columns)]),
-        not_identified=dark,
-        trust=chosen,
+        not_identified=unidentifiable,
+        prior_scale=chosen,
         samples=len(poses),
         outliers=poses.outliers,
     )
@@ -142,13 +144,13 @@ def _folds(model: LinearModel, poses: int) -> list[Fold]:
     return folds
 
 
-def _of_gravity(dark: tuple[str, ...], names: tuple[str, ...], columns: tuple[int, ...]) -> tuple[str, ...]:
+def _of_gravity(unidentifiable: tuple[str, ...], names: tuple[str, ...], columns: tuple[int, ...]) -> tuple[str, ...]:
     place = dict(zip(names, columns, strict=True))
-    return tuple(name for name in dark if name in place and place[name] % 10 < FIRST_SECOND_MOMENT)
+    return tuple(name for name in unidentifiable if name in place and place[name] % 10 < FIRST_SECOND_MOMENT)
 
 
 def _advice(unseen: tuple[str, ...], poses: int) -> str:
-    joints = ", ".join(map(str, sorted({int(name[-1]) for name in unseen})))
+    joints = ", ".join(map(str, joints_of(unseen)))
     return (
         f"{', '.join(unseen)} cannot be identified from these {poses} poses and stay near the prior's; add poses that "
         f"differ in joints {joints} and the one after each, also by a quarter turn"

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighted least squares toward a prior, from the normal equations of each joint.
+"""Weighted least squares toward a prior, from the normal equations of each joint, and how wrong it may be.
 
     x = argmin  sum_j |b_j - A_j x|^2 / (sigma_j^2 kappa_j)  +  sum_i x_i^2 / s_i^2,    kappa_j = 2 tau_j / dt
 
 sigma_j, tau_j: standard deviation and correlation time of joint j's residual. Neighbouring rows share their error:
-kappa rows count as one (payload-estimation practice for an AR(1) residual), so that the covariance is honest.
+kappa rows count as one (payload-estimation practice for an AR(1) residual).
+
+s_i: standard deviation of the difference between one's own arm and the prior. Parameters of different units need one
+measure: the scales are those of a body whose mass is off by a share, its centre of mass by a length, its second
+moments by a squared length times its mass. A factor for each group of parameters is chosen by cross-validation.
+
+The covariance of the error is (sandwich estimator; White, Econometrica 1980)
+    C = H^-1 ( sum_j w_j^2 A_j' R_j A_j  +  P ) H^-1,    R_j(t, t') = sigma_j^2 e^(-|t - t'| / tau_j),
+H = sum_j w_j A_j' A_j + P, P = diag(1 / s_i^2) the prior's part. R_j A_j is a filter run forward and backward over the
+columns. H^-1 alone would be right for white errors and their weights.
 """
 
 from __future__ import annotations
@@ -13,9 +22,44 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import lfilter
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.identification.columns import LinearModel
+from panda_dynamics_ros.identification.columns import TILT, LinearModel
+from panda_dynamics_ros.identification.preprocessing import MotionSamples
+from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.robot.limits import ResidualModel
+
+MASS_SHARE = 0.1
+COM_LENGTH = 0.025  # m
+MOMENT_LENGTH = 0.04  # m: second moments are off by this squared, times the mass
+VISCOUS, COULOMB, OFFSET = 0.3, 1.0, 0.5
+"""In units of the prior's residual: per rad/s, and as torques."""
+TILT_ANGLE = 0.01  # rad
+
+
+@dataclass(frozen=True)
+class PriorScale:
+    """One factor on the prior's standard deviations for each group; 0 keeps a group at the prior."""
+
+    bodies: float = 1.0
+    friction: float = 1.0
+    tilt: float = 1.0
+    stribeck: float = 1.0
+
+
+def prior_std(prior: RobotModel, prior_scale: PriorScale) -> FloatArray:
+    """Standard deviations (p,) of all parameters' changes, in their units; 0 for those that stay."""
+    mass = np.array([link.mass for link in prior.links])
+    per_link = np.concatenate([[MASS_SHARE], np.full(3, COM_LENGTH), np.full(6, MOMENT_LENGTH**2)])
+    shares = np.array([VISCOUS, COULOMB, OFFSET]) * prior_scale.friction, COULOMB * prior_scale.stribeck
+    friction = np.outer(prior.residual.std, np.hstack(shares))
+    groups = (
+        (np.outer(mass, per_link), prior_scale.bodies),
+        (friction, 1.0),
+        (np.full(TILT, TILT_ANGLE), prior_scale.tilt),
+    )
+    return np.concatenate([scales.ravel() * factor for scales, factor in groups])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +111,37 @@ def quadratic(equations: NormalEquations, weight: FloatArray, std: FloatArray) -
     H = np.einsum("j,jab->ab", weight, equations.gram)[np.ix_(free, free)]
     h = (weight @ equations.moment)[free]
     return Quadratic(H + np.diag(1.0 / std[free] ** 2), h, free)
+
+
+def error_covariance(
+    cost: Quadratic,
+    model: LinearModel,
+    samples: MotionSamples,
+    residual: ResidualModel,
+    weight: FloatArray,
+    share: FloatArray,
+    std: FloatArray,
+) -> FloatArray:
+    """(p, p), of the minimum of `cost`; zero for what does not change.
+
+    Parameters
+    ----------
+    weight, share, std: (n,), (N, n) and (p,), of which `cost` was made.
+    """
+    free = cost.free
+    middle = np.diag(1.0 / std[free] ** 2)
+    for j in range(model.prior.n):
+        A = weight[j] * share[:, j, None] * model.A[:, j][:, free]
+        pole = float(np.exp(-samples.period / residual.correlation_time[j]))
+        for block in np.unique(samples.block):
+            rows = A[samples.block == block]
+            middle += residual.std[j] ** 2 * rows.T @ _correlated(rows, pole)
+    inverse = cost.covariance()
+    return inverse[:, free] @ middle @ inverse[free]
+
+
+def _correlated(rows: FloatArray, pole: float) -> FloatArray:
+    """sum over t' of pole^|t - t'| times row t'."""
+    forward = lfilter([1.0], [1.0, -pole], rows, axis=0)
+    backward = lfilter([1.0], [1.0, -pole], rows[::-1], axis=0)[::-1]
+    return np.asarray(forward + backward - rows)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cosine and sine together, from additions and products only, so that they run on eight angles at a time.
+"""Cosine and sine together, by additions and products only, so that eight angles are computed at a time.
 
-Reduction of Cody and Waite: x = m pi/2 + r with |r| <= pi/4, pi/2 in three parts of which the first two have so few
-bits that their products with m are exact. Then the polynomials of fdlibm (k_cos.c, k_sin.c), within 1 ulp.
+The argument is reduced after Cody and Waite 1980: x = m pi/2 + r with |r| <= pi/4, and pi/2 in three parts. The first
+two have so few bits that their products with m are exact. The polynomials are those of fdlibm (k_cos.c, k_sin.c),
+with errors below 1 unit in the last place.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def horner(c, x):
 
 @compiled
 def reduced_cos_sin(x):
-    """cos x and sin x for |x| <= LARGEST: a turn by r, then by m quarter turns."""
+    """cos x and sin x for |x| <= LARGEST, as those of r turned by m quarter turns."""
     m = (x * _QUARTER_TURNS + _TO_INTEGER) - _TO_INTEGER
     r = ((x - m * _HALF_PI[0]) - m * _HALF_PI[1]) - m * _HALF_PI[2]
     z = r * r

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eight states at a time: a number type for the kernels, and arrays of it.
+"""A number type that holds the same quantity of eight states, and arrays of it.
 
 A kernel is written once, for one state. Compiled for `lanes` instead of float64 numbers it computes eight states
-at once in the CPU's vector registers (AVX-512, or AVX2 and NEON in halves and quarters): the same source, the same
-operations in the same order, and so the same bits. numba's own vectoriser does not get there: it gives up at a
-recursion over links.
+at once in the CPU's vector registers (AVX-512; two or four registers with AVX2 or NEON). The source and the order of
+operations are the same, and so are the results, to the last bit. The vectoriser of LLVM does not do this: it gives up
+at a recursion over links.
 
 `LaneArray` stands where a kernel has an array of one state: `state_lanes(q, k)[i]` are the q_i of states k .. k + 7,
 and `work_lanes((n, 6))` is workspace. Neither checks its indices.
@@ -16,7 +16,7 @@ import operator
 from typing import Any, cast
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed, lower_builtin, lower_cast
@@ -38,7 +38,7 @@ class Lanes(types.Type):
         super().__init__(f"Lanes({LANES})")
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Conversion | None:
-        """A float64 wherever lanes meet it."""
+        """A float64 is converted wherever lanes are expected."""
         return Conversion.safe if other == types.float64 else None
 
 
@@ -59,7 +59,7 @@ def _splat(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> An
 
 
 def _define_operator(instruction: str, *operators: Any) -> None:
-    """Lanes op Lanes as one vector instruction, with no licence to reorder or to fuse."""
+    """Lanes op Lanes as one vector instruction, without reordering and without fused multiply-add."""
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return getattr(builder, instruction)(*args)
@@ -122,7 +122,7 @@ def work_lanes(shape):
 
 
 def _pointers(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> list[Any]:
-    """Where the eight numbers of one entry are."""
+    """Pointers to the eight numbers of one entry."""
     struct = cgutils.create_struct_proxy(array_type)(context, builder, value=array)
     inner = cgutils.create_struct_proxy(array_type.array)(context, builder, value=struct.array)
     kinds, values = [index_type], [index]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cholesky for matrices of about ten rows in compiled code, where a call to LAPACK costs more than its work."""
+"""Linear algebra for matrices of about ten rows in compiled code, where a call to LAPACK costs more than its work.
+
+Golub and Van Loan, Matrix Computations, 4th edition: L D L^T in section 4.1, Cholesky in section 4.2.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import math
 
 import numpy as np
 
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.kernels.compiled import compiled
 
 
 @compiled
@@ -51,3 +54,36 @@ def inverse(A):
         for j in range(i):
             columns[i, j] = columns[j, i]
     return columns
+
+
+@compiled
+def solve_in_place(M, x):
+    """x <- M^-1 x for a positive definite M (n, n), by M = L D L^T, into its lower triangle; False if D has a zero.
+
+    Golub and Van Loan, Matrix Computations, section 4.1.2, column by column.
+    """
+    n = x.shape[0]
+    for j in range(n):
+        if M[j, j] == 0.0:
+            return False
+        for i in range(j + 1, n):
+            factor = M[i, j] / M[j, j]
+            for k in range(j + 1, i + 1):
+                M[i, k] -= factor * M[k, j]
+            x[i] -= factor * x[j]
+        for i in range(j + 1, n):
+            M[i, j] /= M[j, j]
+    for i in range(n - 1, -1, -1):
+        x[i] /= M[i, i]
+        for k in range(i + 1, n):
+            x[i] -= M[k, i] * x[k]
+    return True
+
+
+@compiled
+def solve_rows(M, x):
+    """x (rows, n) <- M^-1 x for M (rows, n, n), which is overwritten; False if one of them is singular."""
+    solved = True
+    for k in range(len(x)):
+        solved &= solve_in_place(M[k], x[k])
+    return solved

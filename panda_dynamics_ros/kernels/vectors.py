@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three-vectors and rotations as tuples, for the compiled kernels.
 
-LLVM keeps tuples in registers, so a kernel written with these functions reads like the textbook and
-allocates nothing. A vector is (x, y, z); a matrix is its nine entries by rows. An entry is a number, or the
-same number of eight states (`lanes`): the functions are compiled for either.
+A vector is (x, y, z); a matrix is its nine entries by rows. The compiler keeps tuples in registers, so that code
+written with these functions allocates nothing. An entry is a number, or the numbers of eight states (`lanes`): the
+functions are compiled for either.
 """
 
 from __future__ import annotations
 
-from panda_dynamics_ros.kernels.compiled import compiled as compiled  # with the tools of every kernel
+from panda_dynamics_ros.kernels.compiled import compiled as compiled  # imported with the vectors in every kernel file
 from panda_dynamics_ros.kernels.cos_sin import cos_sin
 from panda_dynamics_ros.robot.description import PRISMATIC, ROTATION, TRANSLATION
 
@@ -118,7 +118,7 @@ def fixed_rotation(table, row):
 def placement(table, i, qi):
     """Rotation and translation of joint i's frame in its parent's, at joint position qi.
 
-    Document 000, the matrix {i-1}H{i}; document 004, eq. (1).
+    Modified Denavit-Hartenberg frames: Gautier and Khalil 1988, eq. (1) (document 004); document 000, {i-1}H{i}.
     """
     R = fixed_rotation(table, i)
     p = vector_at(table, i, TRANSLATION)
@@ -147,7 +147,7 @@ def upward(table):
 
 @compiled
 def place_joints(table, q, frames):
-    """Placements of all joints at q (n,), into `frames` (n, 12): sines and cosines once for all that follows."""
+    """Write the placements of all joints at q (n,) into `frames` (n, 12), with each sine and cosine computed once."""
     for i in range(joint_count(table)):
         R, p = placement(table, i, q[i])
         store(frames, i, 0, (R[0], R[1], R[2]))
@@ -158,7 +158,7 @@ def place_joints(table, q, frames):
 
 @compiled
 def placed(frames, i):
-    """`placement` of joint i, as `place_joints` found it."""
+    """`placement` of joint i, read from what `place_joints` wrote."""
     f = frames
     R = (f[i, 0], f[i, 1], f[i, 2], f[i, 3], f[i, 4], f[i, 5], f[i, 6], f[i, 7], f[i, 8])
     return R, vector_at(frames, i, 9)

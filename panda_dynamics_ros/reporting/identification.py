@@ -14,7 +14,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS
 from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
-from panda_dynamics_ros.identification.validation import GRAVITY_ONLY
+from panda_dynamics_ros.identification.result import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED, plain_text
 from panda_dynamics_ros.robot.limits import JointLimits
 
@@ -65,6 +65,7 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
         axes.set_yticks(rows, np.array(fit.base_names)[chosen], fontsize=8)
         axes.set_ylim(-0.7, len(rows) - 0.3)
         axes.set_xlabel(unit)
+        axes.locator_params(axis="x", nbins=5)  # labels of small steps, such as -0.0075, are wide
         axes.grid(alpha=0.25)
     title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
     figure.suptitle(plain_text(title), fontsize=11, parse_math=False)

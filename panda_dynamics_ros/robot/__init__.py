@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm is: bodies, joints, friction, limits, and the files that hold them."""
+"""Descriptions of arms: bodies, joints, friction, limits, and the files that hold them."""
 
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.end_effector import EndEffector, attach, end_effector_names, read_end_effector

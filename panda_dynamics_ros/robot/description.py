@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm is: a serial chain of joints, the bodies it carries, its friction and its limits."""
+"""Description of an arm: a serial chain of joints and links, with friction and limits."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RobotDescription:
 
     @cached_property
     def inertial_vector(self) -> FloatArray:
-        """Inertial vectors of all links, (10 n,), read-only: the pi of document 003."""
+        """Inertial vectors of all links, (10 n,), read-only: the pi of De Luca's lecture slides (document 003)."""
         return checks.read_only(np.concatenate([link.vector for link in self.links]))
 
     @cached_property
@@ -149,7 +149,7 @@ class RobotDescription:
         return self.T_joint_flange if frame == "flange" else self.T_joint_flange @ self.T_flange_ee
 
     def with_payload(self: Self, payload: InertialParameters, frame: str = "flange") -> Self:
-        """The arm with `payload`, given in `frame`, joined to its last link (document 003, slide 20).
+        """The arm with `payload`, given in `frame`, joined to its last link (De Luca, document 003, slide 20).
 
         Raises
         ------

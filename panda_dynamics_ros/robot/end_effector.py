@@ -16,8 +16,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.inertial import InertialParameters
+from panda_dynamics_ros.robot.yaml_content import body, mapping, string_keys, transform
 from panda_dynamics_ros.robot.yaml_file import YAML, find_description, read_yaml
-from panda_dynamics_ros.robot.yaml_keys import body, mapping, string_keys, transform
 
 LIBRARY = Path(__file__).parent / "end_effectors"
 NONE = "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint friction as data: what a link-side torque sensor sees beside the rigid body."""
+"""Joint friction: the torque that a link-side sensor measures beside that of the rigid bodies."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Friction:
               + amplitude [ s(slope (dq + shift)) - s(slope shift) ]     s(x) = 1 / (1 + e^-x)
               + stribeck tanh(dq / transition) e^-(dq / stribeck_velocity)^2
 
-    The first line is the linear model of document 003 (slide 7, note) with a sign function that is
+    The first line is the linear model of De Luca (document 003, slide 7, note) with a sign function that is
     continuous; the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1); the third is
-    what a joint resists more at low speed (Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 1994, eq. (10)).
+    additional resistance at low speed (Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 1994, eq. (10)).
 
     Attributes
     ----------

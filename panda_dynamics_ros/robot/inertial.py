@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """The entries of an inertial vector, in order."""
@@ -102,7 +102,7 @@ class InertialParameters:
     def vector(self) -> FloatArray:
         """Inertial vector (10,): (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), inertia about the frame's origin.
 
-        This is pi_i of document 003, slide 4; the inertia follows by Steiner's theorem (slide 3).
+        This is pi_i of De Luca (document 003, slide 4); the inertia follows by Steiner's theorem (slide 3).
         """
         about_origin = self.inertia + steiner(self.mass, self.com)
         return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
@@ -134,8 +134,8 @@ class InertialParameters:
         """Whether some distribution of non-negative mass has these parameters.
 
         The smallest second moment about the centre of mass may be negative by `tolerance` times the
-        largest: published tables are rounded (document 000 prints four decimals), and Gaz's link 2
-        lies on the boundary of the cone.
+        largest: published tables are rounded (Ledezma and Haddadin's, document 000, has four decimals), and link 2 of
+        Gaz et al. lies on the boundary of the cone.
         """
         smallest, _, largest = self.second_moments
         if self.mass <= 0.0:
@@ -154,7 +154,7 @@ class InertialParameters:
         return InertialParameters(self.mass, R @ self.com + T[:3, 3], R @ self.inertia @ R.T)
 
     def __add__(self, other: InertialParameters) -> InertialParameters:
-        """Two bodies of one frame joined into one (document 003, slide 20: the payload's rule of change)."""
+        """Two bodies of one frame joined into one (De Luca, document 003, slide 20: how a payload changes its link)."""
         if not isinstance(other, InertialParameters):
             return NotImplemented
         return InertialParameters.from_vector(self.vector + other.vector)
@@ -166,3 +166,18 @@ class InertialParameters:
 
     def __hash__(self) -> int:
         return hash(tuple(self.vector.tolist()))  # not of the bytes: 0.0 == -0.0 differ there
+
+
+def require_physical(body: InertialParameters, name: str) -> InertialParameters:
+    """`body`, if some distribution of mass has it.
+
+    Raises
+    ------
+    RobotDescriptionError: none has (see `InertialParameters.is_physical`); the message begins with `name`.
+    """
+    if not body.is_physical():
+        raise RobotDescriptionError(
+            f"{name}: expected a body that some distribution of mass has, got mass {body.mass:g} kg and second moments "
+            f"about the CoM of {body.second_moments.round(6).tolist()} kg m^2"
+        )
+    return body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bounds an arm's motion, and what its model leaves unexplained."""
+"""Limits of an arm's joints, and the residual torque that its model leaves unexplained."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial arms from URDF files: arbitrary placements and axes, a chain picked by its base and tip."""
+"""Serial arms from URDF files: arbitrary placements and axes, a chain picked by its base and tip; and back to URDF."""
 
 from __future__ import annotations
 
 import warnings
+import xml.etree.ElementTree as ET
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -15,11 +16,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import InertialParameters
+from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, six_from_symmetric
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.physical import require_physical
 from panda_dynamics_ros.robot.urdf_tree import Tree
-from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, number, parse_urdf
+from panda_dynamics_ros.robot.urdf_xml import INERTIA, UrdfJoint, number, parse_urdf
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -184,3 +184,21 @@ def _warn_of_left_out(tree: Tree, joints: list[UrdfJoint]) -> None:
             f"{tree.urdf.name}: links on movable joints off the chain are left out: {', '.join(names)} ({mass:g} kg)",
             stacklevel=2,
         )
+
+
+def urdf_inertials(robot: RobotDescription) -> str:
+    """The <inertial> elements of all links, in a URDF without joints, to be pasted into a robot's description.
+
+    Links have the names of the joints that move them, with "joint" as "link". Origin and axes are those of the joint
+    frame, as for the links of a URDF; the inertia is about the CoM, its products with the signs of the matrix.
+    """
+    root = ET.Element("robot", name=robot.name)
+    for name, link in zip(robot.joint_names, robot.links, strict=True):
+        element = ET.SubElement(root, "link", name=name.replace("joint", "link"))
+        inertial = ET.SubElement(element, "inertial")
+        ET.SubElement(inertial, "origin", xyz=" ".join(repr(float(c)) for c in link.com), rpy="0 0 0")
+        ET.SubElement(inertial, "mass", value=repr(float(link.mass)))
+        moments = (repr(float(value)) for value in six_from_symmetric(link.inertia))
+        ET.SubElement(inertial, "inertia", dict(zip(INERTIA, moments, strict=True)))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

@@ -4,8 +4,8 @@
 Parser: the standard library's ElementTree behind defusedxml, which refuses entity expansion (a description may
 come from anywhere). Of URDF only link, inertial, joint and their few attributes matter here. The parsers of
 whole URDFs on PyPI were tried and cost more than they save: yourdfpy and urchin bring trimesh and its 300 MB for
-meshes that nobody asked for, and the first accepts an axis of two numbers and a mass that is not a number;
-urdf-parser-py (2021) writes what it does not like to standard error and goes on.
+meshes, which are not needed here, and the first accepts an axis of two numbers and a mass that is not a number;
+urdf-parser-py (2021) writes errors to standard error and continues.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the keys of a YAML description to a robot. Every key is known or refused: a misspelt one is not ignored."""
+"""From parsed YAML to a robot; errors name the key, the link or the body."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import RobotDescriptionError
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.yaml_keys import body, booleans, listed, mapping, per_joint, string_keys, transform
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -51,7 +51,7 @@ def robot_from_content(content: Any, model: type[Robot]) -> Robot:
 
 
 def modified_dh(a: float, d: float, alpha: float, theta: float) -> FloatArray:
-    """T_{i-1}_{i} (4, 4) of modified DH parameters (document 000; document 004, eq. (1)). m, rad."""
+    """T_{i-1}_{i} (4, 4) of modified DH parameters (Gautier and Khalil, ICRA 1988, eq. (1): document 004). m, rad."""
     ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
     return np.array([
         [ct, -st, 0.0, a],
@@ -71,3 +71,75 @@ def _placements(top: Mapping[str, Any], n: int) -> FloatArray:
     dh = per_joint(top["modified_dh"], n, "modified_dh", ("a", "d", "alpha"), ("theta",))
     theta = dh.get("theta", np.zeros(n))
     return np.array([modified_dh(*row) for row in zip(dh["a"], dh["d"], dh["alpha"], theta, strict=True)])
+
+
+def transform(content: Any, name: str) -> FloatArray:
+    """A constant (4, 4) transform of an optional rotation (rows) and an optional translation (m)."""
+    given = mapping(content, name, (), ("rotation", "translation"))
+    T = np.eye(4)
+    rotation = checks.exactly(given.get("rotation", np.eye(3)), (3, 3), f"{name}.rotation")
+    T[:3, :3] = checks.rotation_matrix(rotation, f"{name}.rotation")
+    T[:3, 3] = checks.exactly(given.get("translation", np.zeros(3)), (3,), f"{name}.translation")
+    return T
+
+
+def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
+    """One body, of its centre of mass or first moment, its inertia taken about the CoM or the frame's origin."""
+    if inertia_about not in ("com", "origin"):
+        raise RobotDescriptionError(f"inertia_about: expected com or origin, got {inertia_about!r}")
+    position = "first_moment" if isinstance(content, Mapping) and "first_moment" in content else "com"
+    given = mapping(content, name, ("mass", position, "inertia"))
+    mass = checks.number(given["mass"], f"{name}: mass", minimum=0.0)
+    vector = checks.exactly(given[position], (3,), f"{name}: {position}")
+    six = checks.exactly(given["inertia"], (6,), f"{name}: inertia")
+    first_moment = vector if position == "first_moment" else mass * vector
+    try:
+        link = InertialParameters.from_vector([mass, *first_moment, *six])
+    except ArgumentError as error:
+        raise RobotDescriptionError(f"{name}: {error}") from error
+    if inertia_about == "com":
+        link = InertialParameters(mass, link.com if position == "first_moment" else vector, symmetric_from_six(six))
+    return require_physical(link, name)
+
+
+def mapping(content: Any, name: str, required: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Any]:
+    """`content` as a mapping that has all of the `required` keys, and none but these and the `optional`."""
+    known = [*required, *optional]
+    given = string_keys(content, name)
+    unknown = [key for key in given if key not in known]
+    missing = [key for key in required if key not in given]
+    if unknown:
+        raise RobotDescriptionError(f"{name}: expected keys among {', '.join(known)}, got {', '.join(unknown)}")
+    if missing:
+        raise RobotDescriptionError(f"{name}: expected the key {missing[0]}, got {', '.join(given) or 'no key'}")
+    return given
+
+
+def string_keys(content: Any, name: str) -> dict[str, Any]:
+    """`content` as a mapping whose keys are strings."""
+    if not isinstance(content, Mapping):
+        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
+    return {str(key): value for key, value in content.items()}
+
+
+def per_joint(
+    content: Any, n: int, name: str, required: Iterable[str], optional: Iterable[str] = ()
+) -> dict[str, FloatArray]:
+    """`content` as a mapping of known keys, each to a finite (n,) array."""
+    given = mapping(content, name, required, optional)
+    return {key: checks.exactly(value, (n,), f"{name}.{key}") for key, value in given.items()}
+
+
+def listed(content: Any, name: str) -> list[Any]:
+    """`content` as a list."""
+    if not isinstance(content, list):
+        raise RobotDescriptionError(f"{name}: expected a list, got {content!r:.60}")
+    return content
+
+
+def booleans(content: Any, name: str) -> list[bool]:
+    """`content` as a list of booleans."""
+    for entry in listed(content, name):
+        if not isinstance(entry, bool):
+            raise RobotDescriptionError(f"{name}: expected true or false for each joint, got {entry!r:.60}")
+    return list(content)

@@ -14,15 +14,14 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric
+from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, six_from_symmetric
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.physical import require_physical
 
 
 def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
     """Write `robot` to a .yaml file, whole or not at all, and return the path.
 
-    Placements are written as matrices, numbers with all their digits: what comes back has the same bits.
+    Placements are written as matrices, numbers with all their digits: a robot that is read back has the same bits.
 
     Parameters
     ----------

@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated Panda on MuJoCo that is honest about friction, noise and model error."""
+"""A simulated Panda on MuJoCo, with friction, sensor noise and model error."""
 
-from panda_dynamics_ros.motion.excitation import Excitation
-from panda_dynamics_ros.motion.payload_motion import exciting_motion
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion
+from panda_dynamics_ros.motion.search import exciting_motion
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
 from panda_dynamics_ros.simulation.mjcf import mujoco_model
 from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda
-from panda_dynamics_ros.simulation.realism import Realism
-from panda_dynamics_ros.simulation.residual import ResidualReport, measure_residual
-from panda_dynamics_ros.simulation.scenario import Recording, Scenario, run_scenario
-from panda_dynamics_ros.simulation.sensors import SensorLevels
+from panda_dynamics_ros.simulation.realism import Realism, SensorLevels
+from panda_dynamics_ros.simulation.scenario import (
+    ResidualReport,
+    Scenario,
+    SimulatedRun,
+    measure_residual,
+    run_scenario,
+)
 
 __all__ = [
-    "Excitation",
+    "FourierMotion",
     "Measurement",
     "OrnsteinUhlenbeck",
     "Realism",
-    "Recording",
     "ResidualReport",
     "Scenario",
     "SensorLevels",
     "SimulatedPanda",
+    "SimulatedRun",
     "exciting_motion",
     "measure_residual",
     "mujoco_model",

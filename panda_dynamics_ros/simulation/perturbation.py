@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics
-from panda_dynamics_ros.motion.excitation import Excitation
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
-from panda_dynamics_ros.simulation.hysteresis import dahl_step
+from panda_dynamics_ros.simulation.disturbance import dahl_step
 from panda_dynamics_ros.simulation.realism import Realism
 
 INERTIAL_CAP = 0.8  # of the model error's RMS at most from inertias, so that friction has its part everywhere
@@ -54,7 +54,9 @@ def perturbed_body(
     return InertialParameters(s * body.mass, com, np.trace(sigma) * np.eye(3) - sigma)
 
 
-def perturbed_arm(robot: RobotDescription, motion: Excitation, realism: Realism, rng: np.random.Generator) -> TrueArm:
+def perturbed_arm(
+    robot: RobotDescription, motion: FourierMotion, realism: Realism, rng: np.random.Generator
+) -> TrueArm:
     """The arm whose torques on `motion` differ from those of `robot` by the model error that `realism` states.
 
     The model error's RMS is residual * sqrt(1 - disturbance_share^2) * robot.residual.std.

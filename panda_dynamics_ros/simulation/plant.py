@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated Panda: MuJoCo moves it, and its sensors report what the real arm's would.
+"""The simulated Panda: MuJoCo integrates its motion, and its sensors have the errors of the real arm's.
 
 Between motor and link sits the torque sensor. On the motor's side are rotor inertia, gear friction and damping,
 which it does not see; on the link's side the rigid arm, its payload, link friction and pushes:
@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.excitation import Excitation, excitation_sample
-from panda_dynamics_ros.motion.payload_motion import exciting_motion
+from panda_dynamics_ros.kernels.batch import one_at_a_time
+from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_sample
+from panda_dynamics_ros.motion.search import exciting_motion
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.simulation.controller import computed_torque
-from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
-from panda_dynamics_ros.simulation.hysteresis import dahl_step
+from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck, dahl_step
 from panda_dynamics_ros.simulation.mjcf import (
     PAYLOAD_BODY,
     engine,
@@ -34,14 +35,13 @@ from panda_dynamics_ros.simulation.mjcf import (
     write_body,
 )
 from panda_dynamics_ros.simulation.perturbation import PRESLIDING_DISTANCE, perturbed_arm
-from panda_dynamics_ros.simulation.realism import Realism
-from panda_dynamics_ros.simulation.sensors import Sensors
+from panda_dynamics_ros.simulation.realism import Realism, Sensors
 
 # The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
 ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
 MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
 MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m, with Dahl's hysteresis
-MAX_PAYLOAD = 10.0  # kg, over thrice what the arm is made for
+MAX_PAYLOAD = 10.0  # kg, more than three times the arm's rated payload
 
 
 class Measurement(NamedTuple):
@@ -88,20 +88,22 @@ class SimulatedPanda:
         seed: int = 0,
         payload: InertialParameters | None = None,
         realism: Realism | None = None,
-        excitation: Excitation | None = None,
-        arm_excitation: Excitation | None = None,
+        excitation: FourierMotion | None = None,
+        arm_excitation: FourierMotion | None = None,
         noise_seed: int | None = None,
     ) -> None:
         n = robot.n
         if n != len(ARMATURE):
             raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
         self.robot, self.realism = robot, realism or Realism()
-        self.excitation = excitation or exciting_motion(robot, seed)
-        if self.excitation.rest.shape != (n,):
-            raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.rest.size}")
+        with one_at_a_time():
+            self.excitation = excitation or exciting_motion(robot, seed)
+        if self.excitation.centre.shape != (n,):
+            raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.centre.size}")
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
-        self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
+        with one_at_a_time():
+            self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
         self._disturbance = OrnsteinUhlenbeck(
             self.realism.residual * self.realism.disturbance_share * robot.residual.std,
             self.realism.disturbance_time * robot.residual.correlation_time,
@@ -121,7 +123,7 @@ class SimulatedPanda:
             self.true_arm.robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep
         )
         self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
-        self._data.qpos[:] = self.excitation.rest
+        self._data.qpos[:], *_ = self.excitation(0.0)
         self._samples = 0
         self._motor_state, self._link_state = np.zeros(n), np.zeros(n)
         self._armature, self._motor_friction = np.array(ARMATURE), np.array(MOTOR_FRICTION)
@@ -143,7 +145,7 @@ class SimulatedPanda:
     def step(self) -> Measurement:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
-        excitation_sample(stamp, *self.excitation.arguments, *self._reference)
+        motion_sample(stamp, *self.excitation.arguments, *self._reference)
         link_friction = self._link_friction()
         self._apply_motors()
         self._update_push()
@@ -163,7 +165,7 @@ class SimulatedPanda:
 
         Raises
         ------
-        ArgumentError: the payload is not physical, has no mass, or is far beyond what an arm carries.
+        ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
         """
         if not isinstance(payload, InertialParameters):
             raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
@@ -222,3 +224,23 @@ class SimulatedPanda:
             mujoco.mj_comPos(self._model, data)
             centre = data.xipos[self._push_body].copy()
             mujoco.mj_applyFT(self._model, data, self._push_force, np.zeros(3), centre, self._push_body, self._push)
+
+
+STIFFNESS = 40.0**2  # 1/s^2: errors decay at 40 rad/s, critically damped
+DAMPING = 2.0 * 40.0  # 1/s
+
+
+@compiled
+def computed_torque(table, armature, effort, q, dq, reference, command, u):
+    """Motor torques u (n,) of computed torque along a reference, with the nominal model, within the effort limits.
+
+    u = M(q) c + C(q, dq) dq + g(q) + armature c,   c = ddq_d + stiffness (q_d - q) + damping (dq_d - dq).
+    Like the real controller it knows neither payload nor friction. `reference` (3, n): q_d, dq_d, ddq_d; `command`
+    (n,): workspace.
+    """
+    for i in range(q.shape[0]):
+        correction = STIFFNESS * (reference[0, i] - q[i]) + DAMPING * (reference[1, i] - dq[i])
+        command[i] = reference[2, i] + correction
+    newton_euler_of_one(table, 1.0, q, dq, command, u)
+    for i in range(q.shape[0]):
+        u[i] = min(max(u[i] + armature[i] * command[i], -effort[i]), effort[i])

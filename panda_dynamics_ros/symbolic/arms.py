@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms of symbols: the Panda of document 002, and any robot with its numbers made exact."""
+"""Symbolic arms: the Panda of document 002, and any robot with exact numbers."""
 
 from __future__ import annotations
 

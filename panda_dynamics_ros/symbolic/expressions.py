@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of numbers or of SymPy expressions: one gate and one set of trigonometric terms for both.
+"""Arrays of numbers or of SymPy expressions: one check of arguments and one set of trigonometric terms for both.
 
-A NumPy array of dtype object multiplies, adds and broadcasts SymPy expressions as one of float64 does numbers,
-so a function that only adds and multiplies runs on both unchanged. What is left is here: the check of an
-argument, and the sines and cosines, which numbers need in a form without cancellation.
+A NumPy array of dtype object multiplies, adds and broadcasts SymPy expressions as a float64 array does numbers, so a
+function that only adds and multiplies works on both. This module has what differs: the check of an argument, and the
+sines and cosines, which numbers need in a form without cancellation.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics by the product of exponentials (document 002), for numbers and for SymPy expressions alike.
+"""Kinematics by the product of exponentials (Lynch and Park 2017, section 4.1), of numbers or SymPy expressions.
 
     T_i(q) = e^(xi_1 q_1) e^(xi_2 q_2) .. e^(xi_i q_i) T_i(0)
 

@@ -105,7 +105,7 @@ class ScrewChain:
         frames, twists = [], []
         for step, sliding in zip(steps, prismatic, strict=True):
             # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
-            # fixed rotations commute, as the Panda's do (ERRATA, 5).
+            # fixed rotations commute, as the Panda's do (erratum 5).
             T = T @ step
             z, r = T[:3, 2], T[:3, 3]
             frames.append(T)

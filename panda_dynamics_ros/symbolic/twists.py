@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twists and what acts on them, for numbers and for SymPy expressions alike (document 002).
+"""Twists, adjoints and matrix exponentials, of numbers or SymPy expressions (Lynch and Park 2017, chapter 3).
 
 A twist here is (v, w), linear part first; document 002 writes (w, v). With P = [[0, 1], [1, 0]] (blocks of 3),
 its twists are P V and its adjoints P Ad P of those here; 4x4 matrices are the same in both.

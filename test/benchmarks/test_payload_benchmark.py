@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
+from benchmarks.payload import recordings
 from benchmarks.payload.baselines import BatchLeastSquares, ForgettingLeastSquares, GravityOnly
 from benchmarks.payload.bound import PRIOR, covariance
 from benchmarks.payload.incidents import noticed
@@ -29,6 +32,27 @@ def samples(robot: pdr.RobotModel, duration: float, payload: pdr.InertialParamet
 
 def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
     return Outcome("s", "a", "cold", 1.0, 2.0, OURS, mass_error, com_error, 0.0, held, (held, True, True), True)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["dynamics/momentum.py", "robot/friction.py", "kernels/vectors.py", "motion/search.py", "robot/arms/fr3.yaml"],
+)
+def test_recordings_are_made_again_when_what_makes_them_has_changed(changed: str, tmp_path: Path) -> None:
+    package = Path(pdr.__file__).parent
+    for room in (*recordings.SOURCES, "model.py"):
+        (shutil.copytree if (package / room).is_dir() else shutil.copy)(package / room, tmp_path / room)
+    before = recordings.fingerprint.__wrapped__(tmp_path)
+    assert before == recordings.fingerprint.__wrapped__(package)
+    with (tmp_path / changed).open("a") as file:
+        file.write("# changed\n")
+    assert recordings.fingerprint.__wrapped__(tmp_path) != before
+
+
+def test_recordings_are_made_again_with_another_mujoco(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = recordings.fingerprint.__wrapped__()
+    monkeypatch.setattr(recordings, "version", lambda name: "0.0")
+    assert recordings.fingerprint.__wrapped__() != before
 
 
 def test_a_window_holds_its_ends(panda: pdr.RobotModel) -> None:

@@ -43,9 +43,10 @@ def test_file_to_robot_and_report(recording, tmp_path, capsys):
 def test_urdf_elements_hold_the_links(recording, tmp_path):
     out, urdf = tmp_path / "mine.yaml", tmp_path / "inertials.xml"
     assert main(["identify", str(recording), "--output", str(out), "--urdf", str(urdf), "--json"]) == 0
-    elements = ElementTree.fromstring(f"<all>{urdf.read_text()}</all>").findall("inertial")
+    links = {element.get("name"): element for element in ElementTree.fromstring(urdf.read_text()).findall("link")}
+    assert list(links) == [f"panda_link{i}" for i in range(1, 8)]
     link = load_robot(out).links[3]
-    origin, mass, inertia = (elements[3].find(tag) for tag in ("origin", "mass", "inertia"))
+    origin, mass, inertia = (links["panda_link4"].find(f"inertial/{tag}") for tag in ("origin", "mass", "inertia"))
     assert origin is not None and mass is not None and inertia is not None
     assert float(mass.get("value", "nan")) == link.mass
     assert [float(c) for c in origin.get("xyz", "").split()] == link.com.tolist()

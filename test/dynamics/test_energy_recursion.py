@@ -14,12 +14,13 @@ from arms import random_body, random_chain, random_states, transform
 from oracles import potential_energy
 
 from panda_dynamics_ros.dynamics.regrouping.energy import (
+    Joint,
     inertial_transport,
+    joints_of,
     kinetic_energy_gradient,
     potential_energy_gradient,
     twist_transport,
 )
-from panda_dynamics_ros.dynamics.regrouping.joint import Joint, joints_of
 from panda_dynamics_ros.dynamics.regrouping.transfers import closed_form_transfers
 from panda_dynamics_ros.robot.yaml_content import modified_dh
 

@@ -14,7 +14,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
 from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.identification.prior_scales import Trust
+from panda_dynamics_ros.identification.weighted_fit import PriorScale
 
 
 def test_nothing_at_all() -> None:
@@ -48,7 +48,7 @@ def test_a_slow_motion_names_the_inertias(panda: pdr.RobotModel, rng: np.random.
     tau = panda.inverse_dynamics(fast.q, dq, ddq) + panda.friction_torques(dq)
     data = pdr.JointDataset(10.0 * fast.stamp, fast.q, dq, tau, panda.joint_names, "slow")
     with pytest.warns(IdentifiabilityWarning, match=r"ZZR1.*further and faster"):
-        fit = pdr.identify(data, robot=panda, trust=Trust())
+        fit = pdr.identify(data, robot=panda, prior_scale=PriorScale())
     assert {"ZZR1", "ZZR2", "XXR4"} <= set(fit.not_identified)
     assert "mXR3" not in fit.not_identified
 
@@ -58,7 +58,7 @@ def test_saturated_torques_do_not_count(panda: pdr.RobotModel) -> None:
     limits = replace(panda.limits, effort=np.where(np.arange(7) == 1, 20.0, panda.limits.effort))
     clipped = np.clip(data.tau, -limits.effort, limits.effort)
     with pytest.warns(IdentifiabilityWarning, match=r"joints \[2\] are at their limit.*move slower"):
-        fit = pdr.identify(replace(data, tau=clipped), robot=replace(panda, limits=limits), trust=Trust())
+        fit = pdr.identify(replace(data, tau=clipped), robot=replace(panda, limits=limits), prior_scale=PriorScale())
     # The truth is the prior. If the clipped samples counted, they would pull by 0.009 kg m, and leave 2 N m.
     assert np.abs(fit.base_values - panda.base_parameters().values).max() < 0.002
     assert fit.torque_rms[1] < 0.1
@@ -83,7 +83,7 @@ def test_a_joint_that_stands_still_is_named(panda: pdr.RobotModel) -> None:
     q = data.q.copy()
     q[:, 6] = q[0, 6]
     with pytest.warns(IdentifiabilityWarning, match="viscous7"):
-        fit = pdr.identify(replace(data, q=q), robot=panda, trust=Trust())
+        fit = pdr.identify(replace(data, q=q), robot=panda, prior_scale=PriorScale())
     assert {"viscous7", "coulomb7"} <= set(fit.not_identified)
     assert "ZZR3" not in fit.not_identified
 

@@ -17,13 +17,13 @@ from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.identification.columns import STRIBECK_VELOCITY, TRANSITION, linear_model
 from panda_dynamics_ros.identification.cross_validation import folds_of, held_out_residual, torque_rms
 from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.identification.prior_scales import Trust
 from panda_dynamics_ros.identification.procedure import PLAIN
+from panda_dynamics_ros.identification.weighted_fit import PriorScale
 
 
 def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
     arm = other_arm(panda, rng)
-    fit = pdr.identify(record(arm), robot=panda, trust=PLAIN)
+    fit = pdr.identify(record(arm), robot=panda, prior_scale=PLAIN)
     truth = panda.base_parameters().mapping @ arm.inertial_vector
     # Differences of a 10 Hz low-pass reproduce motion below 1 Hz to 1e-3; the base parameters are 0.01 to 4.
     assert np.abs(fit.base_values - truth).max() < 0.02
@@ -62,7 +62,7 @@ def test_the_result_is_an_arm_that_can_exist_and_be_saved(
 def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
     """Least squares finds links that cannot exist, above all from parts of a recording."""
     data = record(other_arm(panda, rng), 15.0, rng, scale=1.0)
-    fit = pdr.identify(data, robot=panda, trust=PLAIN)
+    fit = pdr.identify(data, robot=panda, prior_scale=PLAIN)
     rows = prepare(data)
     model = linear_model(panda, rows)
     folds = folds_of(model, rows, np.ones_like(rows.dq))
@@ -77,7 +77,7 @@ def test_without_the_solver_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[identification\]'"):
-        pdr.identify(record(other_arm(panda, rng), 15.0, rng, scale=1.0), robot=panda, trust=PLAIN)
+        pdr.identify(record(other_arm(panda, rng), 15.0, rng, scale=1.0), robot=panda, prior_scale=PLAIN)
 
 
 def test_several_recordings_are_one_identification(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
@@ -86,8 +86,8 @@ def test_several_recordings_are_one_identification(panda: pdr.RobotModel, rng: n
     later = sinusoids(20.0, 200.0, start=100.0)
     tau = arm.inverse_dynamics(later.q, later.dq, later.ddq) + arm.friction_torques(later.dq)
     more = pdr.JointDataset(later.stamp, later.q, later.dq, tau, arm.joint_names, "later")
-    both = pdr.identify([data, more], robot=panda, trust=Trust())
-    assert both.samples == pytest.approx(2 * pdr.identify(data, robot=panda, trust=Trust()).samples, abs=2)
+    both = pdr.identify([data, more], robot=panda, prior_scale=PriorScale())
+    assert both.samples == pytest.approx(2 * pdr.identify(data, robot=panda, prior_scale=PriorScale()).samples, abs=2)
 
 
 def test_stribeck_friction_is_found_and_can_be_left_out(panda: pdr.RobotModel, rng: np.random.Generator) -> None:

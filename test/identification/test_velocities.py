@@ -11,8 +11,7 @@ from motion import sinusoids
 from simulated_arm import record
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.identification.velocities import velocity_lag
+from panda_dynamics_ros.identification.preprocessing import prepare, velocity_lag
 
 LAG = 0.005
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import linecache
 import os
 import sys
 from pathlib import Path
@@ -30,6 +31,15 @@ from kernel_under_test_inner import inner
 @compiled
 def outer(x):
     return inner(x)
+"""
+SAMPLE = """
+from panda_dynamics_ros.kernels.batch import batched
+from panda_dynamics_ros.kernels.compiled import compiled
+@compiled
+def scaled_sample(table, q, result):
+    for i in range(table.shape[0] - 3):
+        result[i] = {factor} * q[i]
+scaled_of_one, scaled_kernel = batched(scaled_sample)
 """
 
 
@@ -62,6 +72,23 @@ def test_an_edit_of_a_constant_of_a_called_kernel_is_noticed(folder: Path) -> No
     assert load_outer(folder, 2, factor=2.0, offset=1.0).outer(3.0) == 7.0
 
 
+@pytest.mark.parametrize("rows", [None, 9], ids=["one state", "nine rows"])
+def test_an_edit_of_the_sample_of_a_batched_kernel_is_noticed(folder: Path, rows: int | None) -> None:
+    """The drivers' own text does not change with the sample, and the file keeps its size and time stamp."""
+    file, q = folder / "kernel_under_test_sample.py", np.ones(7 if rows is None else (rows, 7))
+    for factor, misses in ((2.0, 1), (5.0, 1), (5.0, 0)):
+        file.write_text(SAMPLE.format(factor=factor))
+        os.utime(file, ns=(10**9, 10**9))
+        sys.modules.pop("kernel_under_test_sample", None)
+        importlib.invalidate_caches()
+        linecache.clearcache()
+        module, result = importlib.import_module("kernel_under_test_sample"), np.empty_like(q)
+        kernel = module.scaled_of_one if rows is None else module.scaled_kernel.of_eights
+        kernel(np.zeros((10, 32)), q, result)
+        np.testing.assert_array_equal(result, factor)
+        assert sum(kernel.stats.cache_misses.values()) == misses
+
+
 def test_an_unchanged_kernel_comes_from_the_cache(folder: Path) -> None:
     for version in (1, 2):
         outer = load_outer(folder, version, factor=2.0, offset=0.0).outer
@@ -78,7 +105,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_anew(folder: Path, mo
 
 
 def test_a_kernel_is_keyed_by_all_that_it_is_made_of() -> None:
-    text = "".join(kernel_source(newton_euler.newton_euler_kernel.py_func))
+    text = "".join(kernel_source(newton_euler.newton_euler_kernel.of_eights.py_func))
     for part in ("def newton_euler_sample", "def link_wrench", "def cross", "def placement", "AXIS = (0.0, 0.0, 1.0)"):
         assert part in text
     assert "def compose" not in text, "which inverse dynamics does not use"
@@ -92,4 +119,4 @@ def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotMode
     panda.inverse_dynamics(np.zeros(7), np.zeros(7), np.zeros(7))
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
-    assert len(newton_euler.newton_euler_kernel.signatures) == 1
+    assert len(newton_euler.newton_euler_kernel.of_eights.signatures) == 1

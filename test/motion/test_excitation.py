@@ -10,8 +10,9 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.payload_motion import TOOL, is_clear
-from panda_dynamics_ros.simulation import Excitation, exciting_motion
+from panda_dynamics_ros.motion.clearance import CARRYING, TOOL, Margins, obstacle
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.motion.search import exciting_motion
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3"])
@@ -20,7 +21,7 @@ def robot(request: pytest.FixtureRequest) -> pdr.RobotModel:
 
 
 @pytest.fixture(scope="module")
-def motion(robot: pdr.RobotModel) -> Excitation:
+def motion(robot: pdr.RobotModel) -> FourierMotion:
     return exciting_motion(robot, seed=2)
 
 
@@ -28,7 +29,9 @@ PAUSES = ((7.0, 2.0), (14.0, 1.0))
 
 
 @pytest.mark.parametrize("pauses", [(), PAUSES])
-def test_velocity_and_acceleration_are_derivatives(motion: Excitation, pauses: tuple[tuple[float, float], ...]) -> None:
+def test_velocity_and_acceleration_are_derivatives(
+    motion: FourierMotion, pauses: tuple[tuple[float, float], ...]
+) -> None:
     h = 1e-4
     t = np.arange(0.0, 30.0, h)
     q, dq, ddq = replace(motion, pauses=pauses)(t)
@@ -38,9 +41,9 @@ def test_velocity_and_acceleration_are_derivatives(motion: Excitation, pauses: t
     np.testing.assert_allclose((dq[2:] - dq[:-2]) / (2 * h), ddq[1:-1], rtol=0.0, atol=5e-3)
 
 
-def test_it_starts_at_rest_and_becomes_periodic(motion: Excitation) -> None:
+def test_it_starts_at_rest_and_becomes_periodic(motion: FourierMotion) -> None:
     q, dq, ddq = motion(np.array([0.0, 0.5, motion.standstill]))
-    np.testing.assert_array_equal(q, np.tile(motion.rest, (3, 1)))
+    np.testing.assert_array_equal(q, np.tile(np.asarray(motion.rest), (3, 1)))
     assert not dq.any()
     assert not ddq.any()
     t = motion.settled + np.linspace(0.0, motion.period, 50)
@@ -48,7 +51,7 @@ def test_it_starts_at_rest_and_becomes_periodic(motion: Excitation) -> None:
         np.testing.assert_allclose(now, later, rtol=0.0, atol=1e-12)  # rounding of the phase
 
 
-def test_it_stands_still_in_pauses_and_resumes_the_same_path(motion: Excitation) -> None:
+def test_it_stands_still_in_pauses_and_resumes_the_same_path(motion: FourierMotion) -> None:
     paused = replace(motion, pauses=PAUSES)
     for start, duration in PAUSES:
         q, dq, ddq = paused(np.linspace(start, start + duration, 20))
@@ -79,23 +82,49 @@ def test_limits_and_clearance(robot: pdr.RobotModel, seed: int) -> None:
     assert dq[3000:].std(axis=0).min() > 0.15  # it does move every joint
 
 
-def test_the_clearance_check_sees_table_and_base() -> None:
+def test_a_motion_without_a_blend_begins_and_ends_at_rest(rng: np.random.Generator) -> None:
+    motion = FourierMotion(np.zeros(3), *at_rest(*rng.normal(size=(2, 3, 4))), 5.0)
+    t = np.linspace(0.0, 5.0, 5001)
+    q, dq, ddq = motion(t)
+    # Central differences over 2 ms: their error is (w dt)^2 / 6 of amplitudes of order 10.
+    assert np.abs(np.gradient(q, t, axis=0) - dq)[1:-1].max() < 1e-3
+    assert np.abs(np.gradient(dq, t, axis=0) - ddq)[1:-1].max() < 1e-3
+    for state in (dq[0], ddq[0], dq[-1], ddq[-1], q[-1] - q[0]):
+        assert np.abs(state).max() < 1e-9
+    late = replace(motion, standstill=1.0)
+    np.testing.assert_array_equal(late(np.array([0.0, 0.5]))[0], q[[0, 0]])
+    np.testing.assert_allclose(late(t + 1.0)[0], q, rtol=0.0, atol=1e-12)  # rounding of the phase
+
+
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+ONTO_TABLE = np.array([0.0, 1.2, 0.0, -1.5, 0.0, 2.7, 0.0])
+ONTO_BASE = np.array([0.0, -0.3, 0.0, -3.0, 0.0, 1.6, 0.0])
+ONTO_UPPER_ARM = np.array([-0.5, -0.3, -1.0, -0.8, 0.2, 0.0, -0.5])
+
+
+@pytest.mark.parametrize("margins", [Margins(), CARRYING])
+@pytest.mark.parametrize(
+    ("posture", "found"), [(READY, None), (ONTO_TABLE, "table"), (ONTO_BASE, "base"), (ONTO_UPPER_ARM, "upper arm")]
+)
+def test_the_obstacle_is_named(posture: np.ndarray, found: str | None, margins: Margins) -> None:
     robot = pdr.load_robot("panda")
-    ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
-    onto_table = np.array([0.0, 1.2, 0.0, -1.5, 0.0, 2.7, 0.0])
-    onto_base = np.array([0.0, -0.3, 0.0, -3.0, 0.0, 1.6, 0.0])
-    assert is_clear(robot, ready[None])
-    assert not is_clear(robot, np.stack([ready, onto_table]))
-    assert not is_clear(robot, np.stack([ready, onto_base]))
+    assert obstacle(robot, np.stack([READY, posture]), margins) == found
 
 
-def test_seeds(robot: pdr.RobotModel, motion: Excitation) -> None:
+def test_the_table_may_be_higher() -> None:
+    robot = pdr.load_robot("panda")
+    # The ready posture has its flange at 0.59 m, the tip of a tool at 0.47 m: 0.35 m and 0.12 m of margin.
+    assert obstacle(robot, READY[None], table_height=0.34) is None
+    assert obstacle(robot, READY[None], table_height=0.36) == "table"
+
+
+def test_seeds(robot: pdr.RobotModel, motion: FourierMotion) -> None:
     again, other = exciting_motion(robot, seed=2), exciting_motion(robot, seed=3)
     np.testing.assert_array_equal(motion(12.3)[0], again(12.3)[0])
     assert np.abs(motion(12.3)[0] - other(12.3)[0]).max() > 0.01
 
 
-def test_shapes(motion: Excitation) -> None:
+def test_shapes(motion: FourierMotion) -> None:
     assert motion(1.0)[0].shape == (7,)
     assert motion(np.zeros((2, 3)))[2].shape == (2, 3, 7)
 
@@ -103,25 +132,27 @@ def test_shapes(motion: Excitation) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rest": np.zeros(6)}, r"centre: expected shape \(6,\), got \(7,\)"),
+        ({"rest": np.zeros(6)}, r"rest: expected shape \(7,\), got \(6,\)"),
         ({"sine": np.zeros((7, 4))}, r"sine: expected shape \(7, 5\)"),
         ({"cosine": np.full((7, 5), np.nan)}, "cosine: expected finite"),
         ({"period": 0.0}, "period: expected a number in"),
+        ({"rest": None}, r"blend \(without rest\): expected a number in \[0, 0\], got 4"),
+        ({"blend": 0.0}, "blend: expected a number in"),
         ({"standstill": -1.0}, "standstill: expected a number in"),
         ({"pauses": ((1.5, 1.0),)}, "pauses: expected a start from 2 s"),
         ({"pauses": ((8.0, 1.0), (9.5, 1.0))}, "pauses: expected a start from 11 s"),
         ({"pauses": ((8.0, -1.0),)}, "a duration >= 0"),
     ],
 )
-def test_bad_input(motion: Excitation, changes: dict[str, object], message: str) -> None:
+def test_bad_input(motion: FourierMotion, changes: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         replace(motion, **changes)  # type: ignore[arg-type]
 
 
-def test_bad_times_and_seeds(robot: pdr.RobotModel, motion: Excitation) -> None:
+def test_bad_times_and_seeds(robot: pdr.RobotModel, motion: FourierMotion) -> None:
     with pytest.raises(ArgumentError, match="t: expected finite"):
         motion(np.nan)
     with pytest.raises(ArgumentError, match="seed: expected a number in"):
         exciting_motion(robot, seed=-1)
-    with pytest.raises(ArgumentError, match="candidates"):
-        exciting_motion(robot, candidates=0)
+    with pytest.raises(ArgumentError, match="trials"):
+        exciting_motion(robot, trials=0)

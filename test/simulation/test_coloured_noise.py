@@ -9,9 +9,9 @@ from scipy import signal
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import OrnsteinUhlenbeck, SensorLevels
-from panda_dynamics_ros.simulation.hysteresis import dahl_step
-from panda_dynamics_ros.simulation.residual import correlation_time
-from panda_dynamics_ros.simulation.sensors import Sensors
+from panda_dynamics_ros.simulation.disturbance import dahl_step
+from panda_dynamics_ros.simulation.realism import Sensors
+from panda_dynamics_ros.simulation.scenario import correlation_time
 
 COPIES = 400
 

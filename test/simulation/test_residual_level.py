@@ -13,18 +13,18 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import (
     Realism,
-    Recording,
     Scenario,
     SimulatedPanda,
+    SimulatedRun,
     measure_residual,
     run_scenario,
 )
-from panda_dynamics_ros.simulation.residual import residual_torques
+from panda_dynamics_ros.simulation.scenario import residual_torques
 
 PAYLOAD = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 
 
-def settled_run(plant: SimulatedPanda, periods: int = 3) -> Recording:
+def settled_run(plant: SimulatedPanda, periods: int = 3) -> SimulatedRun:
     """Whole periods of the exciting motion, after its start."""
     pytest.importorskip("mujoco")
     run_scenario(plant, Scenario(plant.excitation.settled))
@@ -37,7 +37,7 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda: pdr.RobotModel,
     stamp = np.arange(0.0, log[-1, 0], 1e-3)  # the log's stamps jitter
     columns = np.column_stack([np.interp(stamp, log[:, 0], column) for column in log.T[1:]])
     q, dq, tau = np.split(columns, 3, axis=1)
-    recording = Recording(stamp, q, dq, tau, truth=np.zeros((len(stamp), 10)))
+    recording = SimulatedRun(stamp, q, dq, tau, truth=np.zeros((len(stamp), 10)))
     report = measure_residual(panda, recording)
     # The level is that of the whole 21 s log, of which these 7.6 s are the first third: 10 .. 25 % off.
     np.testing.assert_allclose(report.rms, panda.residual.std, rtol=0.25)

@@ -12,12 +12,12 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import (
-    Excitation,
+    FourierMotion,
     Realism,
-    Recording,
     Scenario,
     SensorLevels,
     SimulatedPanda,
+    SimulatedRun,
     exciting_motion,
     run_scenario,
 )
@@ -29,7 +29,7 @@ H = SimulatedPanda.timestep
 
 
 @lru_cache(maxsize=4)
-def motion_of(robot: pdr.RobotModel) -> Excitation:
+def motion_of(robot: pdr.RobotModel) -> FourierMotion:
     return exciting_motion(robot, seed=1)
 
 
@@ -37,7 +37,7 @@ def ideal(robot: pdr.RobotModel) -> SimulatedPanda:
     return SimulatedPanda(robot, realism=Realism.ideal(), excitation=motion_of(robot))
 
 
-def accelerations(recording: Recording) -> np.ndarray:
+def accelerations(recording: SimulatedRun) -> np.ndarray:
     """(k-1, n): the engine's step is dq += h ddq, so that first differences of dq are its accelerations exactly."""
     return np.diff(recording.dq, axis=0) / H
 

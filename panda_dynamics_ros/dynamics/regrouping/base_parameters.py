@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Minimum inertial parameters by the direct method of Gautier and Khalil (document 004)."""
+"""Minimum inertial parameters by the direct method of Gautier and Khalil 1988 (document 004)."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.regrouping.closed_form import base_name, combination, parameter_symbols
-from panda_dynamics_ros.dynamics.regrouping.effects import effects_at_base, effects_beyond
-from panda_dynamics_ros.dynamics.regrouping.joint import Joint, joints_of
-from panda_dynamics_ros.dynamics.regrouping.transfers import Transfers, transfers_of
+from panda_dynamics_ros.dynamics.regrouping.energy import Joint, joints_of
+from panda_dynamics_ros.dynamics.regrouping.transfers import Transfers, effects_at_base, effects_beyond, transfers_of
 from panda_dynamics_ros.robot.description import RobotDescription
+
+SYMBOLS = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
+"""The entries of an inertial vector in the symbols of Gautier and Khalil 1988, eq. (3)."""
 
 DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
 """Powers of length in an inertial vector."""
@@ -28,12 +31,12 @@ class BaseParameters:
 
     Attributes
     ----------
-    names: p symbols of document 004: "XXR6" where others are regrouped to XX6, "XY6" where none are.
+    names: p symbols of Gautier and Khalil: "XXR6" where others are regrouped to XX6, "XY6" where none are.
     values: (p,), kg, kg m or kg m^2: mapping @ robot.inertial_vector.
     mapping: (p, 10 n), constant, of the geometry alone. Regressor: Y = Y[..., columns] @ mapping.
     columns: p places in the inertial vector, ascending: Y_base = Y[..., columns], of full column rank.
     expressions: p closed forms, "XXR6 = XX6 - YY6". Lengths are in m.
-    without_effect: symbols of the parameters that no motion shows (step a).
+    without_effect: symbols of the parameters that no torque depends on (step a).
     """
 
     names: tuple[str, ...]
@@ -64,7 +67,8 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     ------
     ArgumentError: the tolerance is not a number in [0, 0.1].
 
-    Reference: document 004, section 8, steps a, b and c; eq. (20) as erratum 6 says, eq. (21) by eq. (22).
+    Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) as corrected in erratum 6,
+    eq. (21) by eq. (22).
     """
     tolerance = checks.number(tolerance, "tolerance", minimum=0.0, maximum=0.1)
     # The subspaces mix masses, lengths and squared lengths: in units of the arm's own, their scales are alike.
@@ -113,3 +117,42 @@ def _cascade(joints: tuple[Joint, ...], transfers: list[Transfers]) -> FloatArra
             mapping[10 * j - 10 : 10 * j] += joints[j].energy_transports[0].T @ given
     mapping[np.abs(mapping) < _ZERO] = 0.0
     return mapping
+
+
+def parameter_symbols(n: int) -> tuple[str, ...]:
+    """The symbols of all 10 n inertial parameters, in the order of `RobotDescription.inertial_vector`."""
+    return tuple(f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS)
+
+
+def base_name(column: int, row: FloatArray) -> str:
+    """`XX6`, or `XXR6` where others are regrouped to it: `row` of the mapping, with 1 at `column`."""
+    symbol, link = SYMBOLS[column % 10], column // 10 + 1
+    return f"{symbol}{link}" if (row != 0.0).sum() == 1 else f"{symbol}R{link}"
+
+
+def combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
+    """The sum `row` . `symbols`, the term of `column` first; terms with the same factor share it."""
+    by_factor: dict[str, list[int]] = {}
+    for place in sorted(row.nonzero()[0].tolist(), key=lambda place: (place != column, *_as_written(place))):
+        factor = f"{row[place]:.12g}"
+        # +1 and -1 need no bracket, so each such term stands for itself.
+        by_factor.setdefault(factor if factor not in ("1", "-1") else f"{factor} {place}", []).append(place)
+    terms = (_term(factor.split()[0], [symbols[place] for place in places]) for factor, places in by_factor.items())
+    return _joined(terms)
+
+
+def _as_written(place: int) -> tuple[int, int]:
+    """Link by link, and in each as in eq. (3): moments of inertia, first moments, mass."""
+    link, entry = divmod(place, 10)
+    return link, (4, 5, 6, 7, 8, 9, 1, 2, 3, 0).index(entry)
+
+
+def _term(factor: str, symbols: list[str]) -> str:
+    if factor in ("1", "-1"):
+        return f"{factor[:-1]}{symbols[0]}"
+    total = symbols[0] if len(symbols) == 1 else f"({' + '.join(symbols)})"
+    return f"{factor}*{total}"
+
+
+def _joined(terms: Iterable[str]) -> str:
+    return re.sub(r" \+ -", " - ", " + ".join(terms))

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps b and c of document 004: the inertial parameters of link j that link j - 1 can take over.
+"""Which inertial parameters have no effect, and which the link before can take over.
 
-Let t (10,) be inertial parameters of link j. Giving -t to link j and lambda(0)' t to link j - 1 leaves E and U as they
-are, eqs. (14), (15), exactly where, by powers of dq_j in eq. (17),
+These are steps a, b and c of Gautier and Khalil 1988, section 8 (document 004).
+
+Step a. A parameter has no effect where its DE is zero and its DU constant, eq. (13). The energies are functions of the
+state, but only linear relations between them matter, so the recursion (17), (18) is carried out on the subspaces that
+their values span. These are exact: no state is drawn at random, and theorems 3 and 4 come out as the case j = 1.
+
+Steps b and c. Let t (10,) be inertial parameters of link j. Giving -t to link j and lambda(0)' t to link j - 1 leaves E
+and U as they are, eqs. (14), (15), exactly where, by powers of dq_j in eq. (17),
     t . f = 0  for the terms of dq_j^2 and of dq_j times any twist of link j - 1, and
     (lambda(q_j) - lambda(0)) DE^{j-1} . t = 0,  the same with DU^{j-1},  for all q_j and all states.
 Every relation between the parameters of several links is a chain of such transfers between neighbours (theorem 2).
@@ -13,13 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.regrouping.effects import Effects
-from panda_dynamics_ros.dynamics.regrouping.joint import Joint
+from panda_dynamics_ros.dynamics.regrouping.energy import Joint, potential_energy_gradient
 
 M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
-"""Places in the inertial vector, by document 004's symbols."""
+"""Places in the inertial vector, by Gautier and Khalil's symbols."""
 
 # Step c: what may go besides step b, and in which order where there is a choice. ZZ of a link that turns and m of one
 # that slides always stay: they are the f of dq_j^2 in eq. (17).
@@ -28,6 +34,53 @@ _SLIDING_ORDER: tuple[int, ...] = (MZ, MY, MX)
 
 # A parameter may go if it is in the transfer with at least this share; below, dividing by it would lose digits.
 _SMALLEST_PIVOT = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Subspaces that the motions of the arm reach in one link, each as orthonormal columns.
+
+    Attributes
+    ----------
+    twists: (6, r), of the link's twists.
+    energies: (10, r), of the values of DE and DU.
+    changes: (10, r), of the values of DE and of the changes of DU. What is orthogonal to it has no effect.
+    """
+
+    twists: FloatArray
+    energies: FloatArray
+    changes: FloatArray
+
+    def silent(self, tolerance: float) -> NDArray[np.intp]:
+        """Places in the inertial vector of the parameters without effect, eq. (13)."""
+        return np.flatnonzero(np.linalg.norm(self.changes, axis=1) <= tolerance)
+
+
+def effects_at_base(gravity: FloatArray) -> Effects:
+    """Link 0 stands still: DE^0 = 0, and DU^0 is constant (Gautier and Khalil 1988, appendix, initialization)."""
+    strength = float(np.linalg.norm(gravity))
+    DU = potential_energy_gradient(gravity / strength)[:, None] if strength else np.zeros((10, 0))
+    return Effects(twists=np.zeros((6, 0)), energies=DU, changes=np.zeros((10, 0)))
+
+
+def effects_beyond(joint: Joint, before: Effects, tolerance: float) -> Effects:
+    """The effects in link j from those in link j - 1, eqs. (17), (18)."""
+    at_zero, carried = joint.energy_transports[0], joint.carried(before.twists)
+    terms = joint.energy_terms(carried)
+    energies = [transport @ before.energies for transport in joint.energy_transports]
+    changes = [transport @ before.changes for transport in joint.energy_transports]
+    turned = [(transport - at_zero) @ before.energies for transport in joint.energy_transports]
+    return Effects(
+        twists=column_space(np.column_stack([carried, joint.axis]), tolerance),
+        energies=column_space(np.hstack([*energies, terms]), tolerance),
+        changes=column_space(np.hstack([*changes, *turned, terms]), tolerance),
+    )
+
+
+def column_space(matrix: FloatArray, tolerance: float) -> FloatArray:
+    """Orthonormal columns that span those of `matrix`, up to `tolerance` of its largest singular value."""
+    U, singular_values, _ = np.linalg.svd(matrix, full_matrices=False)
+    return np.ascontiguousarray(U[:, singular_values > tolerance * singular_values.max(initial=0.0)])
 
 
 @dataclass(frozen=True, eq=False)
