@@ -196,9 +196,9 @@ def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) ->
     assert package == NAME
     names = {argument.partition(":=")[0] for argument in given}
     declared = set()
-    for source in {file, "dynamics.launch.py"}:
-        for node in ast.walk(ast.parse((ROOT / "launch" / source).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeclareLaunchArgument":
+    for source in (ROOT / "launch" / file, ROOT / NAME / "nodes" / "launching.py"):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "argument":
                 assert isinstance(node.args[0], ast.Constant)
                 declared.add(node.args[0].value)
     assert names <= declared
