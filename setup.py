@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packaging for ament_python (colcon) and for pip alike."""
 
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 NAME = "panda_dynamics_ros"
+
+
+# colcon installs all commands into lib/panda_dynamics_ros (setup.cfg), for `ros2 run`; a script in bin puts
+# `panda-dynamics` on the PATH. pip, which builds a wheel, puts the command there itself.
+BIN = [] if {"bdist_wheel", "editable_wheel"} & set(sys.argv) else ["bin/panda-dynamics"]
 
 
 def files(pattern: str) -> list[str]:
@@ -27,6 +33,7 @@ setup(
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
         (f"share/{NAME}/examples", files("examples/*.py")),
+        ("bin", BIN),
     ],
     install_requires=[
         "setuptools",

@@ -26,18 +26,28 @@ default_role = "code"
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+# What a function returns is plain text (numpydoc takes what comes before a colon for a type); attributes look like
+# parameters.
+napoleon_custom_sections = ["Returns", ("Attributes", "params_style")]
+napoleon_attr_annotations = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "FloatArray": "FloatArray"}
 autodoc_default_options = {"members": True, "imported-members": True, "inherited-members": False}
 
 SECTION = re.compile(r"(Parameters|Attributes|Raises)$")
+ARRAY = r"~?(?:numpy\.)?ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?(?:numpy\.)?dtype\[~?(?:\w+\.)?\w+\]\]"
+TYPES = re.compile(rf"TypeAliasForwardRef\('(\w+)'\)|{ARRAY}")
+UNIT = re.compile(r"^(\w)\.(?= |$)")  # "s." is no item of a list
+HIDDEN = "\ue000"
 ENTRY = re.compile(r"([*\w][\w, ]*): (.+)")
 
 
 def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Entries as numpydoc has them: the name in a line of its own; types are in the signature. In place."""
+    """Entries as numpydoc has them: the name in a line of its own; types are in the signature. In place.
+
+    A property's colon is hidden from napoleon, which would take what comes before it for a type.
+    """
     within, new = False, list[str]()
     for line in lines:
         entry = ENTRY.fullmatch(line) if within else None
@@ -45,13 +55,31 @@ def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
             new += ["References", "----------", line.removeprefix("Reference: ")]
             within = False
         elif entry is not None:
-            new += [entry[1], f"    {entry[2]}"]
+            new += [entry[1], "    " + UNIT.sub(r"\\\1.", entry[2])]
         else:
             within = bool(SECTION.match(line)) or (within and (not line or line.startswith((" ", "-"))))
             new.append(line)
-    lines[:] = new
+    lines[:] = [line.replace(":", HIDDEN) if what == "property" else line for line in new]
+
+
+def show_colons(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Undo what `as_numpydoc` has hidden. In place."""
+    lines[:] = [line.replace(HIDDEN, ":") for line in lines]
+
+
+def without_fields(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, which the docstring of the class describes."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def plain_types(app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returned: str) -> Any:
+    """Type aliases by their names."""
+    return tuple(text and TYPES.sub(lambda found: found[1] or "NDArray", text) for text in (signature, returned))
 
 
 def setup(app: Any) -> None:
     """Sphinx calls this; before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", as_numpydoc, priority=400)
+    app.connect("autodoc-process-docstring", show_colons, priority=600)
+    app.connect("autodoc-process-signature", plain_types)
+    app.connect("autodoc-skip-member", without_fields)

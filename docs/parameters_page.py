@@ -40,13 +40,13 @@ BEGINNING = """\
 
 <!-- Written by `python docs/parameters_page.py > docs/parameters.md`; a test compares. Do not edit by hand. -->
 
-Each of the nodes' parameters, as `ros2 param describe` tells it. `config/parameters.yaml` is what the launch files hand
-over; a file of one's own goes in by `params_file:=my_parameters.yaml`. Units are in the names. Most parameters are read
-once, at the start, and refuse to change later (`read-only`); those marked *at run time* take effect with
-`ros2 param set`. A value out of range, or of the wrong type, is refused with the reason.
+All parameters of the nodes, as `ros2 param describe` shows them. The launch files pass `config/parameters.yaml` to the
+nodes; use `params_file:=my_parameters.yaml` for your own file. Most parameters are read once, at the start, and cannot
+change later (`read-only`). Those marked *at run time* take effect with `ros2 param set`. A value that is out of range,
+or of the wrong type, is refused with the reason.
 
-Every node has `use_sim_time`, too, and for each topic `qos_overrides.<topic>.publisher.<policy>` or
-`qos_overrides.<topic>.subscription.<policy>`, with the topic's full name (docs/topics.md has an example).
+Every node also has `use_sim_time`, and for each topic `qos_overrides.<topic>.publisher.<policy>` or
+`qos_overrides.<topic>.subscription.<policy>`, with the topic's full name ([topics](topics.md) has an example).
 """
 
 
@@ -99,7 +99,7 @@ def page() -> str:
         bag = Path(folder) / "bag"
         names = load_robot("panda").joint_names
         write_joint_states(bag, [JointStateSample(1.0, names, *np.ones((3, 7)))])
-        # The player is nothing without a recording; where that is, does not belong into the page.
+        # The player needs a recording; its path does not belong on the page.
         rclpy.init(args=["--ros-args", "-p", f"bag_player:bag:={bag}", "--log-level", "error"])
         try:
             parts = [BEGINNING]

@@ -3,44 +3,39 @@
 
 ros2 launch panda_dynamics_ros demo.launch.py payload_mass:=0.5 rviz:=true
 
-It publishes where a real robot does: on `joint_states_topic`.
+It publishes where a real robot does: on `joint_states_topic`. With `use_sim_time:=true` it publishes /clock, too.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
+from launch.actions import OpaqueFunction
 
-PACKAGE = "panda_dynamics_ros"
+from panda_dynamics_ros.nodes.launching import (
+    SHARED,
+    argument,
+    ends_with,
+    estimators,
+    given,
+    package_node,
+    start_rviz,
+    value_of,
+)
+
 ARGUMENTS = [
-    DeclareLaunchArgument("payload_mass", default_value="1.0", description="Mass that is picked up, kg."),
-    DeclareLaunchArgument("seed", default_value="0", description="Seed of the simulated arm's imperfections."),
+    argument("payload_mass", "Mass that is picked up, kg; empty: as in params_file, else 1 kg."),
+    argument("seed", "Seed of the simulated arm's imperfections; empty: as in params_file, else 0."),
 ]
 
 
+def start(context):
+    rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
+    parameters = {
+        **given(context, {"robot": str, "end_effector": str, "arm_prefix": str, "seed": int}),
+        **given(context, {"payload_mass": float}, names={"payload_mass": "payload_mass_kg"}),
+        "clock": value_of(context, "use_sim_time") == "true",
+    }
+    simulated = package_node(context, "simulated_panda", "simulated_panda", parameters)
+    return [*estimators(context), ends_with(simulated), simulated, *rviz]
+
+
 def generate_launch_description():
-    # First of all, since its arguments are also the simulated arm's.
-    nodes = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", "dynamics.launch.py"]))
-    )
-    simulated = Node(
-        package=PACKAGE,
-        executable="simulated_panda",
-        name="simulated_panda",
-        namespace=LaunchConfiguration("namespace"),
-        output="screen",
-        parameters=[
-            LaunchConfiguration("params_file"),
-            {
-                "robot": ParameterValue(LaunchConfiguration("robot"), value_type=str),
-                "payload_mass_kg": ParameterValue(LaunchConfiguration("payload_mass"), value_type=float),
-                "seed": ParameterValue(LaunchConfiguration("seed"), value_type=int),
-            },
-        ],
-        remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
-        ros_arguments=["--log-level", LaunchConfiguration("log_level")],
-    )
-    return LaunchDescription([*ARGUMENTS, nodes, simulated])
+    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])

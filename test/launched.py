@@ -28,12 +28,13 @@ class Launched:
     def text(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
-    def until(self, pattern: str, patience: float = START) -> None:
+    def until(self, pattern: str, patience: float = START, died: bool = False) -> None:
+        """Wait for output that matches; `died`: although a node may have died before."""
         end = time.monotonic() + patience
         while not re.search(pattern, text := self.text):
             assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{text}"
             assert self.process.poll() is None, f"ended before {pattern!r}:\n{text}"
-            assert "process has died" not in text, f"a node died before {pattern!r}:\n{text}"
+            assert died or "process has died" not in text, f"a node died before {pattern!r}:\n{text}"
             time.sleep(0.1)
 
     def finished_cleanly(self) -> set[str]:

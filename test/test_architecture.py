@@ -33,7 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", *CHECKED},
-    "estimation": {"robot", "kernels", "dynamics", *CHECKED},
+    "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
     "scene": {"robot", "dynamics", "estimation", "checks"},

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 from ros_domain import own_domain
 
+import panda_dynamics_ros as pdr
+
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "panda_dynamics_ros"
-EXECUTABLES = {"dynamics", "payload_estimator", "simulated_panda", "bag_player", "panda-dynamics"}
+EXECUTABLES = {"dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player", "panda-dynamics"}
 PATIENCE = 240.0  # s; the first start on a machine compiles the kernels: half a minute, on a busy one minutes
 
 pytest.importorskip("colcon_ros", reason="colcon is not installed (extra colcon)")
@@ -151,6 +153,12 @@ def test_the_installed_command_knows_its_robots(workspace: Workspace) -> None:
     """Robots are data files, which an installation may lack."""
     answer = workspace.run(str(workspace.libraries / "panda-dynamics"), "inertia", "fr3", "--json")
     assert len(json.loads(answer)["joint"]) == 7
+
+
+def test_the_installed_command_is_on_the_path(workspace: Workspace) -> None:
+    """As README.md says after `source install/setup.bash`."""
+    found = workspace.run("sh", "-c", "command -v panda-dynamics; panda-dynamics --version").splitlines()
+    assert found == [str(workspace.prefix / "bin" / "panda-dynamics"), f"panda-dynamics {pdr.__version__}"]
 
 
 def test_installed_nodes_answer_and_end_when_interrupted(workspace: Workspace) -> None:

@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import estimation, identification
 
+NAME = "panda_dynamics_ros"
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -37,6 +39,8 @@ def test_every_public_name_is_in_the_reference(reference: str) -> None:
     names = {*pdr.__all__, *estimation.__all__, *identification.__all__} - {"pose"}
     assert names <= words
     assert "panda_dynamics_ros.pose.to_column_major" in reference
+    head = reference.partition("Conventions")[0]
+    assert [name for name in pdr.__all__ if f'"{name}"' not in head] == []
 
 
 def test_parameters_are_named_beside_what_they_are(reference: str) -> None:
@@ -49,3 +53,36 @@ def test_every_page_is_reached_from_the_index() -> None:
     index = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "docs" / "api.rst"]:
         assert f"   {page.stem}\n" in index
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_outside_the_documentation_lead_somewhere(page: str) -> None:
+    """Those within docs/ are checked by Sphinx."""
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert [link for link in links if ":" not in link and not (ROOT / link).exists()] == []
+
+
+def test_the_map_shows_the_house_as_it_is() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (drawn,) = re.findall(r"## Map\n((?:    .+\n)+)", text)
+    shown = {name for line in drawn.splitlines() for name in re.findall(r"[\w.]+(?:/|\.py)", line[:22])}
+    package = ROOT / NAME
+    rooms = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    rooms |= {f"{path.parent.name}/" for path in (package / "estimation").glob("*/__init__.py")}
+    assert shown - {"model.py", "pose.py"} == rooms
+    for file in re.findall(r"^\| `(\S+)` \|", text, re.MULTILINE):
+        assert (package / file).is_file(), file
+
+
+def test_the_moving_picture_moves_and_loads_quickly() -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow comes with matplotlib")
+    path = ROOT / "docs" / "images" / "demo.webp"
+    assert path.stat().st_size < 3_000_000
+    with image.open(path) as picture:
+        assert picture.n_frames > 50
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == pdr.__version__
+    assert citation["license"] == "Apache-2.0"

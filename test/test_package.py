@@ -24,7 +24,9 @@ NAME = "panda_dynamics_ros"
 ROS = re.compile(r"(rclpy|launch|launch_ros|builtin_interfaces|rcl_interfaces|std_srvs|ament_index_python|\w+_msgs)")
 # Imported where it is installed, and only there.
 OPTIONAL = {"franka_msgs"}
-# rosdep keys of libraries, by what setup.py calls them; setuptools comes with the build type.
+# With the build type and with numba; llvmlite has no rosdep key of its own.
+COME_ALONG = {"setuptools", "llvmlite"}
+# rosdep keys of libraries, by what setup.py calls them.
 ROSDEP = {"PyYAML": "python3-yaml"}
 
 
@@ -77,7 +79,8 @@ def test_every_ros_package_that_is_imported_is_declared(manifest: Element) -> No
 
 
 def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
-    text = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "launch").glob("*.launch.py"))
+    files = [*(ROOT / "launch").glob("*.launch.py"), ROOT / NAME / "nodes" / "launching.py"]
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
     packages = set(re.findall(r'package="(\w+)"', text))
     assert packages == {"rviz2"}
     assert packages <= declared(manifest, "depend", "exec_depend")
@@ -85,7 +88,7 @@ def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
 
 def test_libraries_are_the_same_for_pip_and_for_rosdep(manifest: Element, arguments: dict[str, Any]) -> None:
     libraries = [re.split(r"[<>=!~ ]", requirement)[0] for requirement in arguments["install_requires"]]
-    keys = {ROSDEP.get(library, f"python3-{library}") for library in libraries if library != "setuptools"}
+    keys = {ROSDEP.get(library, f"python3-{library}") for library in libraries if library not in COME_ALONG}
     assert keys == {key for key in declared(manifest, "depend", "exec_depend") if key.startswith("python3-")}
 
 
@@ -104,7 +107,7 @@ def test_descriptions_of_the_licence_agree(manifest: Element, arguments: dict[st
 
 def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
     scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
-    assert set(scripts) == {"dynamics", "payload_estimator", "simulated_panda", "bag_player", "panda-dynamics"}
+    assert set(scripts) == {"dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player", "panda-dynamics"}
     for target in scripts.values():
         module, _, function = target.partition(":")
         file = ROOT / Path(*module.split("."))

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of README.md is executed here, or is on a list with the reason why it is not.
+"""Every command of README.md and of the first pages of the documentation is executed here, or is on a list with the
+reason why it is not.
 
-A command is an indented line, a line of a Python block, or code in the text that begins with a program's name. One
-that is new has no rule, and its test fails until it gets one.
+A command is an indented line, or code in the text that begins with a program's name. A new one has no rule, and its
+test fails until it gets one. Python blocks run as they stand, those of one page after each other.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import importlib.util
 import os
 import re
+import runpy
 import shlex
 import shutil
 import signal
@@ -19,7 +22,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
@@ -27,13 +29,22 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
+NAME = "panda_dynamics_ros"
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+NAMES = ("README.md", "docs/install.md", "docs/quickstart.md", "docs/commands.md", "docs/connect.md")
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
+SETUP = (ROOT / "setup.py").read_text(encoding="utf-8")
+TOPICS = (ROOT / "docs" / "topics.md").read_text(encoding="utf-8")  # test_topics_page.py compares it with the nodes
 PROGRAMS = re.compile(r"(make|panda-dynamics|ros2|colcon|rosdep|pip|python3?) .+")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # What a reader puts in place of capitals, and what makes a command as quick as a test has to be.
 COMPLETED = {
+    "panda-dynamics COMMAND --help": "panda-dynamics replay --help",
     "panda-dynamics replay BAG": "panda-dynamics replay my_recording.mcap --output replayed",
-    "panda-dynamics replay BAG --smooth": "panda-dynamics replay my_recording.mcap --smooth --output smoothed",
+    "panda-dynamics replay demo_output/recording --output result": "panda-dynamics replay written --output again",
+    "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": (
+        "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
+    ),
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
     "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
     "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
@@ -45,27 +56,33 @@ NEEDS["panda-dynamics identify DATA..."] = "panda-dynamics simulate MOTION"
 WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
-    "panda-dynamics replay BAG --smooth": "smoothed/summary.json",
+    "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics simulate MOTION": "simulated",
     "panda-dynamics identify DATA...": "my_panda.yaml",
     "panda-dynamics export": "panda.c",
+    "panda-dynamics export --language c --output panda_dynamics.c": "panda_dynamics.c",
 }
+WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
 SKIPPED = {
-    r"cd ~/ws/src && git clone .*": "a clone of the repository that this is",
-    r"rosdep install --from-paths \. --ignore-src -y": "installs Debian packages; test_package.py checks their names",
-    r"cd \.\. && colcon build .*": "test_colcon_build.py builds, installs and runs in a workspace of its own",
-    r"ros2 bag play": "a program of rosbag2; bags/ and test_replay_bag.py read the results with rosbags",
+    r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
+    r"cd ~/ws": WORKSPACE,
+    r"colcon build --packages-select panda_dynamics_ros": WORKSPACE,
+    r"source install/setup.bash": WORKSPACE,
+    r"ros2 (run|launch)": "a program of ROS 2, not a command",
+    r"xacro my_arm.urdf.xacro > my_arm.urdf": "a program of ROS 2; the URDF is there",
 }
 
 
 def commands() -> list[str]:
-    """Without comments, once each, in the order of the page."""
-    text = re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL)
-    lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-    inline = [code for code in re.findall(r"`([^`]+)`", text) if PROGRAMS.fullmatch(code)]
-    plain = [re.split(r"\s+#", line)[0].removeprefix(".venv-jazzy/bin/") for line in (*lines, *inline)]
-    return list(dict.fromkeys(plain))
+    """Without comments, once each, in the order of the pages."""
+    found = []
+    for page in PAGES.values():
+        text = BLOCK.sub("", page)
+        lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+        inline = [code for code in re.findall(r"`([^`\n]+)`", text) if PROGRAMS.fullmatch(code)]
+        found += [re.split(r"\s+#", line)[0] for line in (*lines, *inline)]
+    return list(dict.fromkeys(found))
 
 
 class Workshop:
@@ -95,7 +112,10 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
         for t, q, dq, effort in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
     ]
     write_joint_states(folder / "written", samples)
-    next((folder / "written").glob("*.mcap")).rename(folder / "my_recording.mcap")
+    shutil.copy(next((folder / "written").glob("*.mcap")), folder / "my_recording.mcap")
+    urdf = runpy.run_path(str(ROOT / "test" / "robot" / "urdf_texts.py"))["panda"]().splitlines()
+    unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers
+    (folder / "my_arm.urdf").write_text("\n".join(unbranched), encoding="utf-8")
     return Workshop(folder)
 
 
@@ -139,9 +159,14 @@ def check_demo(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> N
 
 
 def check_pip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
-    """Offline: pip knows the names, and that they are there."""
-    arguments = command.split()[2:]
-    names = [word for word in arguments if not word.startswith("-")]
+    """Offline: pip knows the names, and that they are there; of this package, the extras exist."""
+    arguments = shlex.split(command)[2:]
+    if extras := re.fullmatch(r"\.\[(.*)\]", arguments[-1]):
+        assert set(extras[1].split(",")) <= set(importlib.metadata.metadata(NAME).get_all("Provides-Extra") or [])
+        return
+    wanted = [word for word in arguments if not word.startswith("-")]
+    assert [word for word in wanted if re.search("[<>=]", word) and f'"{word}"' not in SETUP] == []
+    names = [re.split("[<>=]", word)[0] for word in wanted]
     for name in names:
         pytest.importorskip(name, reason=f"pip would have to fetch {name}")
     if importlib.util.find_spec("pip") is None:
@@ -168,7 +193,7 @@ def check_make(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> N
 def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
     """File and arguments are there; test_launch_files.py executes all three where launch_ros is installed."""
     _, _, package, file, *given = command.split()
-    assert package == "panda_dynamics_ros"
+    assert package == NAME
     names = {argument.partition(":=")[0] for argument in given}
     declared = set()
     for source in {file, "dynamics.launch.py"}:
@@ -185,6 +210,12 @@ def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) ->
     assert done.returncode == 0, done.stderr
 
 
+def check_interface(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
+    """The topic or service is one of the nodes'."""
+    name = command.split()[3].removeprefix("/")
+    assert f"| `{name}` |" in TOPICS
+
+
 def skip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
     """Not to be executed here."""
     pytest.skip(next(reason for pattern, reason in SKIPPED.items() if re.fullmatch(pattern, command)))
@@ -192,9 +223,10 @@ def skip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
 
 Check = Callable[[str, Workshop, pytest.MonkeyPatch], None]
 RULES: dict[str, Check] = {
-    r"make \S+": check_make,
+    r"make .+": check_make,
     r"pip install .*": check_pip,
     r"ros2 launch .*": check_launch,
+    r"ros2 (topic echo|service call) .*": check_interface,
     r"panda-dynamics demo.*": check_demo,
     r"panda-dynamics .*": check_command,
     **dict.fromkeys(SKIPPED, skip),
@@ -215,7 +247,7 @@ def test_command(command: str, workshop: Workshop, monkeypatch: pytest.MonkeyPat
 
 def test_no_rule_is_left_over() -> None:
     found = commands()
-    assert len(found) > 15
+    assert len(found) > 25
     assert set(COMPLETED) <= set(found)
     for pattern in (pattern for pattern in SKIPPED if not pattern.startswith("make")):
         assert any(re.fullmatch(pattern, command) for command in found), pattern
@@ -226,12 +258,19 @@ def test_a_command_without_a_rule_is_found() -> None:
     assert rule_of("panda-dynamics replay x") is check_command
 
 
-def test_the_python_block_runs() -> None:
-    """With the arrays that it takes for granted."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 1
-    q = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
-    given = {"q": q, "dq": 0.1 * q, "ddq": 0.0 * q, "stamp": 0.0, "tau_measured": np.ones(7)}
-    exec(blocks[0], given)
-    assert given["tau"].shape == (7,)  # type: ignore[attr-defined]
-    assert given["estimate"].mass >= 0.0  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", [*NAMES, "docs/frames.md", "docs/view.md"])
+def test_the_python_blocks_run(
+    name: str, capsys: pytest.CaptureFixture[str], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where a comment says what the last line prints, it prints it."""
+    monkeypatch.chdir(workshop.folder)
+    page = (ROOT / name).read_text(encoding="utf-8")
+    code = "".join(block for language, block in BLOCK.findall(page) if language == "python")
+    assert code or name not in ("README.md", "docs/quickstart.md")
+    exec(code, {})
+    if name == "README.md":
+        assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
+
+
+def test_the_readme_is_short() -> None:
+    assert len(PAGES["README.md"].split()) <= 700

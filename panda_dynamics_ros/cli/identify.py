@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
     )
     parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
-    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links and their inertia as URDF")
+    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links with their inertia, as URDF")
     parser.add_argument("--force", action="store_true", help="write a result that is implausible, too")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 

@@ -98,7 +98,7 @@ def run_demo(
 
 def _start(processes: NodeProcesses, table: LiveTable, recorder: Recorder, scenario: Scenario) -> None:
     """Estimators first, so that they get the robot's first sample; then the robot."""
-    processes.start("dynamics", {"payload_topic": "payload_estimator/payload"})
+    processes.start("dynamics")
     processes.start("payload_estimator")
     wanted = {"panda_dynamics: input", INPUT}
     _wait(

@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 
 GAP, GAP_PERIODS = 0.1, 3.0
-"""s, and periods of the stream: a step longer than both is a gap. The filters take their inputs as linear between
-samples; across 0.2 s of brisk motion their error exceeds the torque of a small payload."""
-_AVERAGING = 0.1  # weight of the newest step in the mean period
+"""s, and steps like the one before: a longer step is a gap. The filters take their inputs as linear between samples;
+across 0.2 s of brisk motion their error exceeds the torque of a small payload."""
 
 
 class SampleClock:
@@ -26,7 +25,7 @@ class SampleClock:
     def __init__(self, max_gap_s: float) -> None:
         self._max_gap = max_gap_s
         self.stamp = -math.inf
-        self._period = math.nan
+        self._last_step = math.nan
 
     def step(self, stamp: float) -> float | None:
         """Seconds since the last sample; 0 where the filters have to restart; None for a sample to be ignored.
@@ -38,7 +37,7 @@ class SampleClock:
         if -self._max_gap <= dt <= 0.0:
             return None
         self.stamp = stamp
-        if not 0.0 < dt <= self._max_gap or (dt > GAP and dt > GAP_PERIODS * self._period):
+        before, self._last_step = self._last_step, abs(dt)
+        if not 0.0 < dt <= self._max_gap or (dt > GAP and dt > GAP_PERIODS * before):
             return 0.0
-        self._period = dt if math.isnan(self._period) else self._period + _AVERAGING * (dt - self._period)
         return dt

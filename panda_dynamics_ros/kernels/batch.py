@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From one state to many: the driver of every algorithm, and the arguments of shape (..., n) that it takes.
 
-`batched` turns the compiled function that computes one state into two kernels: `*_of_one` for a control loop, and
-`*_kernel` for rows of states, which takes eight at a time and then the rest.
+`batched` turns the compiled function that computes one state into two kernels: one for a control loop, and one for rows
+of states, which takes eight at a time and then the rest.
 
 A public function tests for one state in plain arrays first, since that is what a control loop has: `is_one_state`
 before the compiled call, and `finite` within it. Other arguments are checked, broadcast and flattened by `joint_rows`,
@@ -11,7 +11,9 @@ which raises the error if something is wrong with them.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +68,14 @@ def {name}_of_one({parameters}):
     {one.call}
     return {finite}
 
-def {name}_kernel({parameters}):
+def {name}_of_rows({parameters}):
+    n = q.shape[1]
+    {row.space}
+    for k in range(q.shape[0]):
+        {row.place}
+        {row.call}
+
+def {name}_of_eights({parameters}):
     rows, n = q.shape
     eights = rows - rows % LANES
     if eights > 0:
@@ -81,6 +90,32 @@ def {name}_kernel({parameters}):
 """
 
 
+class RowsKernel:
+    """Computes rows of states: eight at a time, or one after the other within `one_at_a_time`; the results are equal.
+
+    Eight at a time is up to ten times as fast, but takes seconds to compile.
+    """
+
+    one_at_a_time = False
+
+    def __init__(self, of_eights: Any, of_rows: Any) -> None:
+        self.of_eights, self.of_rows = of_eights, of_rows
+
+    def __call__(self, *arguments: Any) -> None:
+        """Fill the results, the last arguments, in place."""
+        (self.of_rows if RowsKernel.one_at_a_time else self.of_eights)(*arguments)
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Within, rows are computed one after the other: for set-up work that is not worth seconds of compilation."""
+    before, RowsKernel.one_at_a_time = RowsKernel.one_at_a_time, True
+    try:
+        yield
+    finally:
+        RowsKernel.one_at_a_time = before
+
+
 class _Lines(NamedTuple):
     """The lines of a driver that name the states: allocate the workspace, place the joints, call the sample."""
 
@@ -89,20 +124,20 @@ class _Lines(NamedTuple):
     call: str
 
 
-def batched(sample: Any, columns: int = 0) -> tuple[Any, Any]:
-    """The kernels `*_of_one` and `*_kernel` of a compiled function `*_sample`, which computes one state or eight.
+def batched(sample: Any, columns: int = 0) -> tuple[Any, RowsKernel]:
+    """The kernels for one state and for rows of states of a compiled function, which computes one state or eight.
 
     Parameters
     ----------
-    sample: its parameters are, in this order and by these names: `table`; options; `frames`, or `q`, then `dq`, `ddq`,
-        as many as it needs; with `frames` a workspace (n, columns); results. Where it takes `frames` (n, 12),
-        `place_joints` has been called.
+    sample: its name ends with `_sample`. Its parameters are, in this order and by these names: `table`; options;
+        `frames`, or `q`, then `dq`, `ddq`, as many as it needs; with `frames` a workspace (n, columns); results. Where
+        it takes `frames` (n, 12), `place_joints` has been called.
     columns: of the workspace; 0 for a sample that takes `q`.
 
     Returns
     -------
-    Both take (table, options, states, results). `*_of_one` takes one state, arrays (n,), and returns whether they are
-    finite; `*_kernel` takes arrays (rows, n) and results with a leading dimension.
+    Both take (table, options, states, results). The first takes one state, arrays (n,), and returns whether they are
+    finite; the second takes arrays (rows, n) and results with a leading dimension.
 
     The kernels are written out from the parameters' names. A function that passes tuples of arrays on would do, too,
     but numba counts references to each array in a tuple, which makes batches 10 to 20 % slower.
@@ -135,7 +170,8 @@ def batched(sample: Any, columns: int = 0) -> tuple[Any, Any]:
     names |= {"place_joints": place_joints, "state_lanes": state_lanes, "work_lanes": work_lanes}
     # As code of the sample's file, since that is where numba puts a kernel's cache.
     exec(compile(text, function.__code__.co_filename, "exec"), names)
-    return compiled(names[f"{name}_of_one"], text), compiled(names[f"{name}_kernel"], text)
+    of_one, of_rows, of_eights = (compiled(names[f"{name}_of_{what}"], text) for what in ("one", "rows", "eights"))
+    return of_one, RowsKernel(of_eights, of_rows)
 
 
 def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:

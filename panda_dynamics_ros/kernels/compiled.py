@@ -16,8 +16,9 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from numba import njit
+from numba import types
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 
 # Their functions are no kernels but teach numba new ones; a kernel that names one is made of the whole file.
 _EXTENSIONS = ("panda_dynamics_ros.kernels.lanes", "panda_dynamics_ros.kernels.cos_sin")
@@ -65,16 +66,40 @@ class _KernelCache(FunctionCache):
         return (*super()._index_key(sig, codegen), kernel_source(self._py_func))
 
 
+class _Callee(CPUDispatcher):
+    """A kernel as other kernels call it: compiled as a part of them, without what a call from Python needs.
+
+    That is half of a small function's compile time. Constant integers are arguments like any other: numba would
+    compile `vector_at(array, i, 3)` and `vector_at(array, i, 6)` as two functions.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(types.unliteral, args)), kws)
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel as Python calls it, with its cache on disk."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options = {"nopython": True, "error_model": "numpy"}  # division by zero gives inf or nan, as in NumPy
+        super().__init__(function, targetoptions=options)
+        self._callee = _Callee(function, targetoptions=options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+        # Where neither the installation's folder nor the user's can be written to, every process compiles anew.
+        with contextlib.suppress(RuntimeError):
+            self._cache = _KernelCache(function)
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        """What another kernel finds under this kernel's name."""
+        return types.Dispatcher(self._callee)
+
+
 def compiled(function: Callable[..., Any], text: str = "") -> Any:
     """Compile `function` at its first call; later processes load it from the cache.
 
-    `text` is what a generated function was made of; that of others is read from their file.
-    Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary.
+    Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `text` is what a
+    generated function was made of; that of others is read from their file.
     """
     if text:
         _GENERATED[function] = text
-    kernel: Any = njit(error_model="numpy")(function)
-    # Where neither the installation's folder nor the user's can be written to, every process compiles anew.
-    with contextlib.suppress(RuntimeError):
-        kernel._cache = _KernelCache(function)
-    return kernel
+    return _Kernel(function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
@@ -13,11 +14,15 @@ from rclpy.node import Node
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.estimation import Contact, ContactOptions
 from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.estimation.contact.detector import PAYLOAD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
-from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.robot import InertialParameters
+
+ABSURD = 100.0  # kg, m, kg m^2: no payload has as much
+LOG_DELAY = 0.5  # s: by then a payload is detected
 
 
 def declare_contact_options(node: Node) -> dict[str, float]:
@@ -47,23 +52,22 @@ class PayloadInput:
         topic = fixed(
             node,
             "payload_topic",
-            "",
+            "payload_estimator/payload",
             "Topic of the payload (InertiaStamped, flange frame) that is not to count as external; empty: all counts.",
         )
-        if topic:
-            subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED)
+        self._topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
 
     def _on_payload(self, message: InertiaStamped) -> None:
         """Hand the payload on. One that cannot be is reported, and the one before stays."""
         try:
             payload = self._checked(message)
         except PandaDynamicsError as error:
-            self.problem = str(error)
-            self._node.get_logger().warning(f"payload left out: {error}", throttle_duration_sec=5.0)
+            self.problem = shortened(str(error))
+            self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
             return
         if not self._received:
             self._received = True
-            self._node.get_logger().info(f"a payload is known, {payload.mass:.3f} kg: it does not count as external")
+            self._node.get_logger().info(f"payloads come on {self._topic}: they do not count as external")
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
 
@@ -71,6 +75,9 @@ class PayloadInput:
         frame = message.header.frame_id
         if frame and self._input.joint_names and frame != self._input.flange_frame:
             raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
+        largest = np.abs(conversions.numbers_of_inertia(message)).max()
+        if not largest <= ABSURD:  # first, since what follows would overflow
+            raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
         payload = conversions.body_from_message(message)
         if not payload.is_physical():
             raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
@@ -80,6 +87,9 @@ class PayloadInput:
 class ContactOutput:
     """Publishes `~/contact_wrench` with every sample and `~/contact` when a contact begins, moves or ends.
 
+    A pick or a release begins as a contact, too, until the payload explains it. So the log has a contact only once it
+    has lasted for a while or ended as one, and `contacts` does not count those that were a payload.
+
     `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
     standard deviations: `contact_threshold` has to be above it on this arm.
     """
@@ -88,6 +98,7 @@ class ContactOutput:
         self._node, self._input = node, samples
         self._contact: Contact | None = None
         self._count, self._largest = 0, 0.0
+        self._unlogged = False  # whether the log does not have the contact yet
         self._encoded: EncodedMessage | None = None
         self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
@@ -98,12 +109,27 @@ class ContactOutput:
         self._encoded = self._encoded or self._encode()
         self._wrenches.publish(self._encoded.at(header_stamp, output.wrench.wrench))
         if output.contact_changed:
-            before, self._contact = self._contact, output.contact
-            self._count += before is None or (self._contact is not None and self._contact.start != before.start)
-            self._contacts.publish(self.diagnostic())
-            self._node.get_logger().info(self._summary())
+            self._change(output.contact)
         elif self._contact is None or not self._contact.lasts:
             self._largest = max(self._largest, ratio)
+        if self._unlogged and output.stamp - self._contact.start > LOG_DELAY:  # type: ignore[union-attr]
+            self._log()
+
+    def _change(self, contact: Contact | None) -> None:
+        before, self._contact = self._contact, contact
+        if contact is None:
+            return
+        if before is None or contact.start != before.start:
+            self._count, self._unlogged = self._count + 1, True
+        self._contacts.publish(self.diagnostic())
+        if contact.ended_by == PAYLOAD:
+            self._count, self._unlogged = self._count - 1, False
+        elif not contact.lasts:
+            self._log()
+
+    def _log(self) -> None:
+        self._unlogged = False
+        self._node.get_logger().info(self._summary())
 
     def _encode(self) -> EncodedMessage:
         frame = self._input.base_frame
@@ -124,8 +150,13 @@ class ContactOutput:
         }
         if payload is not None:
             values |= {"payload_kg": f"{payload.mass:.3f}", "payload_problem": payload.problem}
-        level = DiagnosticStatus.WARN if contact is not None and contact.lasts else DiagnosticStatus.OK
-        return conversions.status_message(level, f"{diagnostic_name(self._node)}: contact", self._summary(), values)
+        level, summary = DiagnosticStatus.OK, self._summary()
+        if contact is not None and contact.lasts:
+            level = DiagnosticStatus.WARN
+            if self._input.is_stale:
+                level, summary = DiagnosticStatus.STALE, f"unknown without joint states; the last was {summary}"
+        name = f"{diagnostic_name(self._node)}: contact"
+        return conversions.status_message(level, name, summary, values, self._input.hardware_id)
 
     def _summary(self) -> str:
         contact = self._contact

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
@@ -181,14 +181,28 @@ def inertia_numbers(body: InertialParameters) -> FloatArray:
     return np.array([body.mass, *body.com.tolist(), xx, xy, xz, yy, yz, zz])
 
 
+def numbers_of_inertia(message: InertiaStamped) -> FloatArray:
+    """The `inertia_numbers` (10,) in an InertiaStamped."""
+    i = message.inertia
+    return np.array([i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz])
+
+
 def body_from_message(message: InertiaStamped) -> InertialParameters:
     """The body of an InertiaStamped."""
-    i = message.inertia
-    inertia = np.array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]])
-    return InertialParameters(i.m, np.array([i.com.x, i.com.y, i.com.z]), inertia)
+    m, x, y, z, xx, xy, xz, yy, yz, zz = numbers_of_inertia(message).tolist()
+    return InertialParameters(m, np.array([x, y, z]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def status_message(level: bytes, name: str, summary: str, values: dict[str, object]) -> DiagnosticStatus:
-    """A DiagnosticStatus whose values are the given ones in words."""
+def status_message(
+    level: bytes, name: str, summary: str, values: dict[str, object], hardware_id: str
+) -> DiagnosticStatus:
+    """A DiagnosticStatus of the arm `hardware_id`, whose values are the given ones as text."""
     pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=name, message=summary, hardware_id="panda", values=pairs)
+    return DiagnosticStatus(level=level, name=name, message=summary, hardware_id=hardware_id, values=pairs)
+
+
+def diagnostic_array(stamp_ns: int, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:
+    """Statuses with a stamp, ns."""
+    message = DiagnosticArray(status=list(statuses))
+    message.header.stamp = exact_time_message(stamp_ns)
+    return message

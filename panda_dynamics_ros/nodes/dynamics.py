@@ -20,7 +20,7 @@ from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
-from panda_dynamics_ros.nodes.interface import fixed, publisher
+from panda_dynamics_ros.nodes.interface import fixed, now, publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -96,10 +96,8 @@ class DynamicsNode(Node):
         self._markers.update(header_stamp, q, output.wrench.wrench if touched else None)
 
     def _publish_diagnostics(self) -> None:
-        message = DiagnosticArray()
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.status = [self.samples.diagnostic(), self._contact.diagnostic(self._payload)]
-        self._diagnostics.publish(message)
+        statuses = self.samples.diagnostic(), self._contact.diagnostic(self._payload)
+        self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
 def warm_up() -> None:

@@ -1,46 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hands an estimate to the robot: Franka's set_load service, where its messages are installed."""
+"""Hands an estimate to the robot: Franka's set_load service, where its messages are installed.
+
+It is the one call by which this package changes a real robot: the controller compensates the load from then on.
+"""
 
 from __future__ import annotations
 
-from rclpy.client import Client
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
-from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.payload_file import franka_load
+from panda_dynamics_ros.nodes.interface import fixed
+
+DISCOVERY_PATIENCE, ANSWER_PATIENCE = 0.5, 1.0  # s
+LARGEST_MASS_STD = 0.1  # kg: the controller compensates 1 N of weight more or less by itself
+SAME = 1e-3  # kg, m: what was sent, in single precision
+FRANKA_MAX_LOAD = 3.0  # kg, Panda and FR3 data sheets
+
+
+def unfit_for_load(estimate: PayloadEstimate) -> str:
+    """What an estimate lacks to be sent to a robot, in words; empty where nothing."""
+    if estimate.problem:
+        return f"the estimate is not plausible ({estimate.problem})"
+    if not estimate.is_carried:
+        return f"no payload is found ({estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg)"
+    if estimate.mass > FRANKA_MAX_LOAD:
+        return f"{estimate.mass:.2f} kg are more than the arm carries ({FRANKA_MAX_LOAD:g} kg)"
+    if estimate.std[0] > LARGEST_MASS_STD:
+        return f"the mass has not converged (standard deviation {estimate.std[0]:.3f} kg, at most {LARGEST_MASS_STD:g})"
+    if not estimate.com_is_known:
+        return "the centre of mass is not known: move the wrist"
+    missing = [
+        name for name, known in zip(("mass", "x", "y", "z"), estimate.identifiable[:4], strict=True) if not known
+    ]
+    if missing:
+        return f"not identifiable yet: {', '.join(missing)} (move the wrist)"
+    if not estimate.payload.is_physical():
+        return "the estimate is no body that can exist"
+    return ""
 
 
 class FrankaLoadClient:
-    """Calls set_load without waiting for the answer, which is logged."""
+    """Calls set_load, waits for the answer, and reads back what the robot then reports.
 
-    def __init__(self, node: Node, service: str) -> None:
-        self._node, self._service = node, service
-        self._client: Client | None = None
+    It waits in a node and an executor of its own. Samples that come meanwhile are queued, 200 of them; the robot
+    answers within some milliseconds.
+    """
 
-    def apply(self, estimate: PayloadEstimate) -> str:
-        """Send the estimate; returns what was sent, in words.
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._service = fixed(
+            node, "set_load_service", "service_server/set_load", "Franka's service that ~/apply_load calls."
+        )
+        self._state_topic = fixed(
+            node,
+            "robot_state_topic",
+            "franka_robot_state_broadcaster/robot_state",
+            "Franka's state, from which ~/apply_load reads back the load.",
+        )
 
-        Raises
-        ------
-        MissingDependencyError: franka_msgs is not installed, or nobody offers the service.
-        """
+    def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
+        """Send the estimate; whether the robot took it, and in words."""
+        load = franka_load(estimate)
         try:
             from franka_msgs.srv import SetLoad
-        except ImportError as error:
-            raise MissingDependencyError(
-                "franka_msgs is not installed here: install franka_ros2, or set the load by hand with "
-                f"{franka_load(estimate)}"
-            ) from error
-        if self._client is None:
-            self._client = self._node.create_client(SetLoad, self._service)
-        if not self._client.service_is_ready():
-            raise MissingDependencyError(f"nobody offers the service {self._service}: is franka_ros2 running?")
-        load = franka_load(estimate)
-        future = self._client.call_async(SetLoad.Request(**load))
-        future.add_done_callback(self._report)
-        return f"sent to {self._service}: {load}"
+        except ImportError:
+            return False, f"franka_msgs is not installed here: install franka_ros2, or set the load by hand with {load}"
+        with self._helper() as (helper, wait):
+            client = helper.create_client(SetLoad, self._service)
+            if not client.wait_for_service(DISCOVERY_PATIENCE):
+                return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
+            answer = wait(client.call_async(SetLoad.Request(**load)))
+            if answer is None:
+                return False, f"{client.srv_name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
+            if not answer.success:
+                return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
+            return True, f"the robot took the load {load}; {self._read_back(estimate, helper, wait)}"
 
-    def _report(self, answered: Future) -> None:
-        self._node.get_logger().info(f"set_load answered: {answered.result()}")
+    def _read_back(self, estimate: PayloadEstimate, helper: Node, wait: Callable[[Future], Any]) -> str:
+        """What the robot's own state says of its load, in words."""
+        try:
+            from franka_msgs.msg import FrankaRobotState
+        except ImportError:
+            return "not read back (this franka_msgs has no FrankaRobotState)"
+        received: Future = Future()
+
+        def take(message: Any) -> None:
+            if not received.done():
+                received.set_result(message.inertia_load.inertia)
+
+        topic = helper.create_subscription(FrankaRobotState, self._state_topic, take, 1).topic_name
+        inertia = wait(received)
+        if inertia is None:
+            return f"not read back: nothing came on {topic}"
+        mass, com = inertia.m, [inertia.com.x, inertia.com.y, inertia.com.z]
+        words = f"{mass:.3f} kg at {np.round(com, 4).tolist()} m"
+        same = np.allclose([mass, *com], [estimate.mass, *estimate.com], rtol=0.0, atol=SAME)
+        return f"it reports {words}" if same else f"but it reports {words}"
+
+    @contextmanager
+    def _helper(self) -> Iterator[tuple[Node, Callable[[Future], Any]]]:
+        """A node in the same namespace, and what waits for a future of it: its result, or None if it comes too late."""
+        helper = Node(f"{self._node.get_name()}_load", namespace=self._node.get_namespace(), context=self._node.context)
+        executor = SingleThreadedExecutor(context=self._node.context)
+        executor.add_node(helper)
+
+        def wait(future: Future) -> Any:
+            executor.spin_until_future_complete(future, ANSWER_PATIENCE)
+            return future.result() if future.done() else None
+
+        try:
+            yield helper, wait
+        finally:
+            executor.shutdown()
+            helper.destroy_node()

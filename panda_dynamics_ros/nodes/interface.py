@@ -15,6 +15,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.subscription import Subscription
 
 # Best effort matches any publisher; 200 samples last through a pause of the machine of 0.2 s at 1 kHz.
 INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -25,6 +26,19 @@ _OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 def diagnostic_name(node: Node) -> str:
     """The node's name in /diagnostics, which all namespaces share."""
     return str(node.get_fully_qualified_name()).lstrip("/")
+
+
+def now(node: Node) -> int:
+    """The node's clock, ns; 0 also where somebody publishes a negative /clock, of which rclpy makes an exception."""
+    try:
+        return int(node.get_clock().now().nanoseconds)
+    except (ValueError, OverflowError):
+        return 0
+
+
+def shortened(text: str, length: int = 300) -> str:
+    """Text of others, such as names in a message, at a length that fits a log line."""
+    return text if len(text) <= length else f"{text[:length]}.. ({len(text)} characters)"
 
 
 def fixed(
@@ -63,6 +77,6 @@ def publisher(node: Node, message_type: type, topic: str, qos: QoSProfile | int 
 
 def subscribe(
     node: Node, message_type: type, topic: str, handle: Callable[[Any], None], qos: QoSProfile, raw: bool = False
-) -> None:
+) -> Subscription:
     """Call `handle` with each message of the topic, or with its bytes if `raw`."""
-    node.create_subscription(message_type, topic, handle, qos, qos_overriding_options=_OVERRIDABLE, raw=raw)
+    return node.create_subscription(message_type, topic, handle, qos, qos_overriding_options=_OVERRIDABLE, raw=raw)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -18,13 +20,18 @@ from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, subscribe
+from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, now, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot import RobotDescription, library_names
 from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
 from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques")  # of this type, too
+PATIENCE, ABSENCE_PERIOD = 5.0, 1.0  # s
+PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
 Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
 
@@ -56,11 +63,15 @@ class JointStateInput:
         self._mapping: JointMapping | None = None
         self._doubt = ""
         self._decoder = JointStateDecoder()
-        self._last_arrival = node.get_clock().now()
+        self._last_arrival = now(node)
+        self._problem_expires = 0.0  # s of the steady clock
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
         node.add_post_set_parameters_callback(self._on_parameters)
-        subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
+        self._topic = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True).topic_name
+        self._waited = 0.0  # s
+        # Not by the node's clock, which may stand still for the same reason.
+        node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
@@ -87,6 +98,22 @@ class JointStateInput:
         return robot if list(F_T_EE) == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
     @property
+    def silence(self) -> float:
+        """s since the last joint state, or since the start."""
+        return 1e-9 * (now(self._node) - self._last_arrival)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether joint states have stopped."""
+        return self.silence > self._stale_timeout
+
+    @property
+    def hardware_id(self) -> str:
+        """The arm's name in diagnostics: its namespace, and the stem of its joints' names or its model's name."""
+        stem = self.joint_names[0].removesuffix("joint1").rstrip("_") if self.joint_names else ""
+        return f"{self._node.get_namespace().strip('/')}/{shortened(stem, 60) or self.robot.name}".lstrip("/")
+
+    @property
     def base_frame(self) -> str:
         """Frame id of the arm's base, known once a message came."""
         return self._base_frame or link_name(self.joint_names or self.robot.joint_names, 0)
@@ -97,8 +124,8 @@ class JointStateInput:
         return self._flange_frame or link_name(self.joint_names or self.robot.joint_names, 8)
 
     def _on_message(self, encoded: bytes) -> None:
-        self._last_arrival = self._node.get_clock().now()
-        if self._last_arrival.nanoseconds == 0:  # timers stand still: no diagnostics would come
+        self._last_arrival = now(self._node)
+        if self._last_arrival == 0:  # timers stand still: no diagnostics would come
             self._node.get_logger().warning(
                 "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
                 throttle_duration_sec=5.0,
@@ -111,9 +138,29 @@ class JointStateInput:
             self.monitor.accept(stamp)
             self.handle(header_stamp, stamp, q, dq, tau)
         except PandaDynamicsError as error:
-            self.monitor.reject(getattr(error, "reason", type(error).__name__), str(error))
+            problem = shortened(str(error))
+            self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
             self._unreported += 1
-            self._node.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
+            self._node.get_logger().warning(f"sample left out: {problem}", throttle_duration_sec=5.0)
+
+    def _warn_of_absence(self) -> None:
+        """A user who has mistaken the topic is told so, with those on which there are joint states."""
+        self._waited += ABSENCE_PERIOD
+        if self.monitor.received or self.monitor.rejected or self._waited < PATIENCE:
+            return
+        others = [
+            topic
+            for topic, types in self._node.get_topic_names_and_types()
+            if JOINT_STATE in types
+            and topic != self._topic
+            and not topic.endswith(OWN_TOPICS)
+            and self._node.count_publishers(topic)
+        ]
+        elsewhere = f"; there are some on {', '.join(others[:5])}" if others else "; nor on any other topic"
+        self._node.get_logger().warning(
+            f"no joint states on {self._topic} for {self._waited:.0f} s{elsewhere} (joint_states_topic)",
+            throttle_duration_sec=10.0,
+        )
 
     def _resolve(self, available: tuple[str, ...]) -> JointMapping:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
@@ -132,10 +179,12 @@ class JointStateInput:
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
         monitor = self.monitor
-        age = (self._node.get_clock().now() - self._last_arrival).nanoseconds * 1e-9
+        age = self.silence
+        if self._unreported or monitor.lost > self._lost_before or monitor.out_of_order > self._disorder_before:
+            self._problem_expires = time.monotonic() + PROBLEM_LIFETIME
         if monitor.received == 0 and not monitor.rejected:
-            level, summary = DiagnosticStatus.STALE, "no joint states yet: is the topic right (joint_states_topic)?"
-        elif age > self._stale_timeout:
+            level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
+        elif self.is_stale:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {age:.1f} s"
         elif self._unreported:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {monitor.latest_problem}"
@@ -162,6 +211,7 @@ class JointStateInput:
             "out_of_order": monitor.out_of_order,
             "rejected": monitor.rejected.total(),
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
-            "latest_problem": monitor.latest_problem,
+            "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
         }
-        return conversions.status_message(level, f"{diagnostic_name(self._node)}: input", summary, values)
+        name = f"{diagnostic_name(self._node)}: input"
+        return conversions.status_message(level, name, summary, values, self.hardware_id)

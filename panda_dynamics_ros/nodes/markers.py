@@ -25,7 +25,8 @@ from panda_dynamics_ros.scene.markers import ADD, DELETE, LIFETIME, Drawing, Mar
 from panda_dynamics_ros.scene.payload import payload_primitives
 from panda_dynamics_ros.scene.primitives import Primitive
 
-PERIOD = 0.1  # s
+PERIOD = 0.02  # s, of looking for a sample to draw
+TENTH = 100_000_000  # ns
 
 
 class SceneMarkers:
@@ -88,23 +89,30 @@ def _message(drawing: Drawing) -> Marker:
 
 
 class _MarkerOutput:
-    """Publishes markers of the latest sample ten times a second, while somebody subscribes."""
+    """Publishes markers ten times a second of stamps, while somebody subscribes.
+
+    It draws the first sample after each whole tenth of a second, as any other node that draws the same stream, so
+    that arm and payload are at the same place.
+    """
 
     def __init__(self, node: Node, samples: JointStateInput, topic: str) -> None:
         self._samples = samples
-        self._latest: tuple[Time, FloatArray, FloatArray | None] | None = None
+        self._tenth = 0
+        self._pending: tuple[Time, FloatArray, FloatArray | None] | None = None
         self._markers: SceneMarkers | None = None
         self._publisher = publisher(node, MarkerArray, topic, 1)
         node.create_timer(PERIOD, self._publish)
 
     def update(self, stamp: Time, q: FloatArray, wrench: FloatArray | None = None) -> None:
         """Joint positions (n,), rad, at the stamp of their sample, and the wrench (6,) on the flange, if any."""
-        self._latest = stamp, q, wrench
+        tenth = stamp.sec * 10 + stamp.nanosec // TENTH
+        if tenth != self._tenth:
+            self._tenth, self._pending = tenth, (stamp, q, wrench)
 
     def _publish(self) -> None:
-        if self._latest is None or not self._publisher.get_subscription_count():
+        if self._pending is None or not self._publisher.get_subscription_count():
             return
-        stamp, q, wrench = self._latest
+        (stamp, q, wrench), self._pending = self._pending, None
         self._markers = self._markers or SceneMarkers(self._samples.base_frame)
         self._publisher.publish(self._markers.message(stamp, self._scene_at(q, wrench)))
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +18,15 @@ from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import DataFileNotFoundError, PandaDynamicsError
-from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions
+from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, PayloadOutput
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
-from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.estimation.payload.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
-from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient
-from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, in_range, publisher, switch
+from panda_dynamics_ros.nodes.estimate_file import EstimateFile
+from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, unfit_for_load
+from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, in_range, now, publisher, switch
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -74,7 +72,6 @@ class PayloadEstimatorNode(Node):
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
-        self._autosave_period = 0.0  # Kilted destroys a node that could not start, too
         self._has_input = samples is None
         self.samples = samples or JointStateInput(self, self._on_sample)
         period = in_range(
@@ -84,11 +81,8 @@ class PayloadEstimatorNode(Node):
         options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
-        self._declare_saving()
-        load_service = fixed(
-            self, "set_load_service", "service_server/set_load", "Franka's service that ~/apply_load calls."
-        )
-        self._load_client = FrankaLoadClient(self, load_service)
+        self._file = EstimateFile(self, self._estimator)
+        self._load_client = FrankaLoadClient(self)
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
@@ -103,6 +97,7 @@ class PayloadEstimatorNode(Node):
         self.create_service(Trigger, "~/tare", self._on_tare)
         self.create_service(Trigger, "~/save", self._on_save)
         self.create_service(Trigger, "~/apply_load", self._on_apply_load)
+        self.create_service(Trigger, "~/force_apply_load", self._on_force_apply_load)
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._publish_diagnostics)
@@ -137,31 +132,6 @@ class PayloadEstimatorNode(Node):
             "memory_s": option("memory_s", defaults.memory_s, memory, 0.1, 1e6),
         }
 
-    def _declare_saving(self) -> None:
-        """Where and when the estimate is saved, and whether to go on from it."""
-        path = fixed(
-            self, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
-        )
-        self._save_path = path or f"~/.ros{self.get_namespace().rstrip('/')}/panda_payload.yaml"
-        self._save_problem = ""
-        autosave = "Period of saving to save_path by itself, s, and at the end; 0: only when ~/save is called."
-        self._autosave_period = fixed(self, "autosave_period_s", 0.0, autosave, 0.0, 3600.0)
-        if self._autosave_period > 0.0:
-            self.create_timer(self._autosave_period, self._autosave)
-        if fixed(self, "restore", False, "Go on from what save_path holds, where there is such a file."):
-            self._restore()
-
-    def _restore(self) -> None:
-        """Go on from the saved estimate. A file that is not there is a first start; one that is no good, an error."""
-        try:
-            memory = load_estimate(self._save_path)
-        except DataFileNotFoundError as error:
-            self.get_logger().warning(f"nothing is restored: {error}")
-            return
-        self._estimator.restore(memory.vector, memory.covariance, memory.tare)
-        mass = self._estimator.estimate.mass
-        self.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(self._save_path).expanduser()}")
-
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         if self.enabled:
             self.publish(header_stamp, self.monitor.update_payload(stamp, q, dq, tau))
@@ -193,19 +163,18 @@ class PayloadEstimatorNode(Node):
         self._publish_diagnostics()
 
     def _publish_diagnostics(self) -> None:
-        message = DiagnosticArray()
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.status = [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
-        self._diagnostics.publish(message)
+        statuses = [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
+        self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
-        summary = estimate.status if self.enabled else "disabled (call ~/set_enabled)"
+        known = estimate.com_is_known
         values = {
             "mass_kg": f"{estimate.mass:.4f}",
             "mass_std_kg": f"{estimate.std[0]:.4f}",
-            "com_m": np.array2string(estimate.com, precision=4),
-            "com_std_m": np.array2string(estimate.com_std, precision=4),
+            "raw_mass_kg": f"{self._estimator.raw_mass:.4f}",
+            "com_m": np.array2string(estimate.com, precision=4) if known else "",
+            "com_std_m": np.array2string(estimate.com_std, precision=4) if known else "",
             "identifiable": "".join("1" if flag else "0" for flag in estimate.identifiable),
             "physically_consistent": estimate.payload.is_physical(),
             "used": counts.used,
@@ -213,17 +182,27 @@ class PayloadEstimatorNode(Node):
             "backward": counts.backward,
             "frozen": counts.frozen,
             "gaps": counts.gaps,
+            "implausible": counts.implausible.total(),
+            **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
+            "restarts": counts.restarts,
+            "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",
             "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
         }
-        level = DiagnosticStatus.OK
-        if counts.frozen > self._frozen_before:
+        level, summary = DiagnosticStatus.OK, _words(estimate)
+        if not self.enabled:
+            level, summary = DiagnosticStatus.WARN, f"disabled (call ~/set_enabled); {summary}"
+        elif counts.frozen > self._frozen_before:
             level, summary = DiagnosticStatus.WARN, "the same sample comes again and again: does the driver hang?"
+        elif estimate.problem:
+            level, summary = DiagnosticStatus.WARN, f"{summary}; {estimate.problem}"
         self._frozen_before = counts.frozen
-        if self._save_problem:
-            level, summary = DiagnosticStatus.WARN, self._save_problem
-        return conversions.status_message(level, f"{diagnostic_name(self)}: estimate", summary, values)
+        if self._file.problem:
+            level, summary = DiagnosticStatus.WARN, self._file.problem
+        name = f"{diagnostic_name(self)}: estimate"
+        return conversions.status_message(level, name, summary, values, self.samples.hardware_id)
 
     def _on_parameters(self, changed: list[Parameter]) -> None:
         """Apply changed parameters, once all of them were accepted."""
@@ -233,56 +212,56 @@ class PayloadEstimatorNode(Node):
             elif parameter.name == "enabled":
                 self.enabled = parameter.value
 
+    def _answer(self, service: str, response: Any, success: bool, words: str) -> Any:
+        """Fill in a service's response, and log it."""
+        response.success, response.message = success, words
+        if success:  # rclpy wants a line of code for each severity
+            self.get_logger().info(f"{service}: {words}")
+        else:
+            self.get_logger().warning(f"{service}: {words}")
+        return response
+
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._estimator.reset()
-        response.success, response.message = True, "the payload is unknown again, and nothing is tared"
-        return response
+        return self._answer("reset", response, True, "the payload is unknown again, and nothing is tared")
 
     def _on_tare(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         mass = self._estimator.estimate.mass
         self._estimator.tare()
-        response.success, response.message = True, f"{mass:.3f} kg count as no payload from now on"
-        return response
+        return self._answer("tare", response, True, f"{mass:.3f} kg count as no payload from now on")
 
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success, response.message = self._save()
-        return response
-
-    def _save(self) -> tuple[bool, str]:
-        """Whether that worked, and in words."""
-        try:
-            path = save_estimate(self._estimator.estimate, self._estimator.memory, self._save_path)
-        except OSError as error:
-            self._save_problem = f"not saved: {error}"
-            return False, self._save_problem
-        self._save_problem = ""
-        return True, f"saved to {path}"
-
-    def _autosave(self) -> None:
-        if self._estimator.counts.used == 0:
-            return  # what is in the file is worth more than what is known here
-        done, words = self._save()
-        if not done:
-            self.get_logger().warning(words, throttle_duration_sec=60.0)
+        return self._answer("save", response, *self._file.save())
 
     def destroy_node(self) -> None:
-        """Save for the last time, where the node saves by itself, and end."""
-        if self._autosave_period > 0.0:
-            self._autosave()
+        """Save and log the last estimate, and end."""
+        if hasattr(self, "_file"):  # Kilted destroys a node that could not start, too
+            self._file.close()
+            if self._estimator.counts.used:
+                self.get_logger().info(f"last estimate: {_words(self._estimator.estimate)}")
         super().destroy_node()
 
     def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            response.message = self._load_client.apply(self._estimator.estimate)
-            response.success = True
-        except PandaDynamicsError as error:
-            response.success, response.message = False, str(error)
-        return response
+        if missing := unfit_for_load(self._estimator.estimate):
+            words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
+            return self._answer("apply_load", response, False, words)
+        return self._answer("apply_load", response, *self._load_client.apply(self._estimator.estimate))
+
+    def _on_force_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        done, words = self._load_client.apply(self._estimator.estimate)
+        if missing := unfit_for_load(self._estimator.estimate):
+            words += f", although {missing}"
+        return self._answer("force_apply_load", response, done, words)
 
     def _on_set_enabled(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.set_parameters([Parameter("enabled", value=bool(request.data))])
-        response.success, response.message = True, "samples are used" if request.data else "samples are left out"
-        return response
+        words = "samples are used" if request.data else "samples are left out"
+        return self._answer("set_enabled", response, True, words)
+
+
+def _words(estimate: PayloadEstimate) -> str:
+    """The status with the mass and its 95 % interval."""
+    return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg"
 
 
 def warm_up() -> None:

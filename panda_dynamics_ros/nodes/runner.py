@@ -20,6 +20,10 @@ from rclpy.task import Future
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 
+NEGATIVE_TIME = "must not be negative"
+CANNOT_START = 2
+"""Exit code of a node that cannot start as it was asked to; launch does not start it anew. (Python's own is 1.)"""
+
 
 def make_executor() -> Executor:
     """The EventsExecutor where rclpy has it (it takes about half the CPU), else the default one."""
@@ -67,7 +71,19 @@ def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
     """
     with contextlib.suppress(ExternalShutdownException):
         while rclpy.ok() and not stopped():
-            executor.spin_until_future_complete(Future(), timeout_sec=0.1)
+            with _negative_clock_ignored():
+                executor.spin_until_future_complete(Future(), timeout_sec=0.1)
+
+
+@contextlib.contextmanager
+def _negative_clock_ignored() -> Iterator[None]:
+    """rclpy's own callback of /clock raises where somebody publishes a negative time."""
+    try:
+        yield
+    except ValueError as error:
+        if NEGATIVE_TIME not in str(error):
+            raise
+        print(f"ignored on /clock: {error}", file=sys.stderr, flush=True)
 
 
 def run_node(
@@ -75,24 +91,23 @@ def run_node(
     args: list[str] | None = None,
     prepare: Callable[[], None] | None = None,
 ) -> int:
-    """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, 1 if it could not start.
+    """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
     `prepare` is called first, before the node exists: it may compile for longer than launch waits before it
     kills, and be stopped at any time. A node with an attribute `done` ends by itself once that is true.
     """
     stop = StopOnSignal()
-    if prepare is not None:
-        with stop.at_once():
-            prepare()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        made = factory()
+        with stop.at_once():
+            if prepare is not None:
+                prepare()
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            made = factory()
         nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()
         for node in nodes:
             executor.add_node(node)
-        # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
-        for node in nodes:
+            # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
             node.get_logger().info("ready")
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
         gc.collect()
@@ -114,4 +129,4 @@ def run_node(
 
 def _fail(error: Exception) -> int:
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-    return 1
+    return CANNOT_START

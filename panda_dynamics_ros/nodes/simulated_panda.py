@@ -9,7 +9,9 @@ from array import array
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -21,6 +23,8 @@ from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import SimulatedPanda
 
 PERIOD = 0.001  # s, as the real robot's
+CLOCK_STEPS = 10  # samples from one /clock to the next
+REHEARSAL = 2  # steps before the clock starts: the first compile, or load what was compiled
 BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 FINGERS = ("finger_joint1", "finger_joint2")
@@ -38,7 +42,10 @@ class SimulatedPandaNode(Node):
 
     def __init__(self) -> None:
         super().__init__("simulated_panda")
-        robot = load_robot(fixed(self, "robot", "panda", "Parameter set that the plant deviates from."))
+        source = fixed(self, "robot", "panda", "Parameter set that the plant deviates from.")
+        end_effector = fixed(self, "end_effector", "none", "What is mounted for good: none, hand, or a path.")
+        arm_prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.")
+        robot = load_robot(source, end_effector=end_effector)
         seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)
         mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.", 1e-3, 10.0)
         com = fixed(self, "payload_com_m", [0.02, -0.015, 0.06], "CoM of the payload in the flange frame, m.")
@@ -55,18 +62,29 @@ class SimulatedPandaNode(Node):
         )
         self._payload = payload_box(mass, com)
         self._plant = SimulatedPanda(robot, seed=seed)
-        self._plant.step()
+        for _ in range(REHEARSAL):
+            self._plant.step()
         self._carrying = False
         self._manual = False
-        self._message = self._blank_message(robot.joint_names)
+        names = robot.joint_names
+        self._message = self._blank_message(
+            tuple(f"{arm_prefix.rstrip('_')}_{name}" for name in names) if arm_prefix else names
+        )
+        with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
+        self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
         self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
         self.create_service(Trigger, "~/pick", self._on_pick)
         self.create_service(Trigger, "~/release", self._on_release)
-        self._origin = self._clock_origin = self.get_clock().now().nanoseconds
+        self._wall = Clock(clock_type=ClockType.SYSTEM_TIME)  # also where this node publishes /clock
+        self._origin = self._clock_origin = self._now()
         self._sent = 0
+        self._started = False
         self._publish_truth()
-        self.create_timer(PERIOD, self._on_timer)
+        self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _now(self) -> int:
+        return int(self._wall.now().nanoseconds)
 
     def _blank_message(self, names: tuple[str, ...]) -> JointState:
         """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
@@ -82,16 +100,19 @@ class SimulatedPandaNode(Node):
     def _hold_back(self) -> bool:
         """Whether subscribers that were announced are still to come; the arm's clock starts a second after the last."""
         if self._awaited and self._joint_states.get_subscription_count() < self._awaited:
-            self._origin = self._clock_origin = self.get_clock().now().nanoseconds + 1_000_000_000
+            self._origin = self._clock_origin = self._now() + 1_000_000_000
             return True
         self._awaited = 0
-        return self.get_clock().now().nanoseconds < self._clock_origin
+        return self._now() < self._clock_origin
 
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
         if self._hold_back():
             return
-        due = (self.get_clock().now().nanoseconds - self._clock_origin) // 1_000_000
+        if not self._started:  # what start-up took until here is no pause
+            self._started, self._clock_origin = True, self._now()
+            self._origin = self._clock_origin
+        due = (self._now() - self._clock_origin) // 1_000_000
         if due - self._sent > LARGEST_BACKLOG:
             self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
             self._clock_origin += (due - self._sent - 1) * 1_000_000
@@ -130,6 +151,8 @@ class SimulatedPandaNode(Node):
         message.position = array("d", (FINGER_POSITION, FINGER_POSITION, *measured.q))
         message.velocity = array("d", (0.0, 0.0, *measured.dq))
         message.effort = array("d", (0.0, 0.0, *measured.tau))
+        if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
+            self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         self._joint_states.publish(message)
 
     def _on_pick(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -141,10 +164,11 @@ class SimulatedPandaNode(Node):
     def _by_hand(self, wanted: bool, response: Trigger.Response) -> Trigger.Response:
         """A service call ends the schedule: from now on the user decides."""
         self._manual = True
-        response.success = wanted != self._carrying
+        response.success, already = wanted != self._carrying, "" if wanted != self._carrying else "already "
         if response.success:
             self._carry(wanted)
-        response.message = f"carrying {self._payload.mass:.2f} kg" if self._carrying else "carrying nothing"
+        response.message = already + (f"carrying {self._payload.mass:.2f} kg" if wanted else "carrying nothing")
+        self.get_logger().info(f"{'pick' if wanted else 'release'}: {response.message}")
         return response
 
 

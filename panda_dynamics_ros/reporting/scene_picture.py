@@ -31,12 +31,19 @@ CELL, LINE_WIDTH = 0.2, 0.004  # m
 AROUND_FLOOR = 0.45  # m of floor about what stands above it
 
 
-def draw_scene(scene: Scene, path: Path) -> Path:
-    """Write a scene as PNG into `path`, over a floor in cells of 20 cm, with the shadows of a lamp above."""
+def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None) -> Path:
+    """Write a scene as PNG into `path`, over a floor in cells of 20 cm, with the shadows of a lamp above.
+
+    Parameters
+    ----------
+    around: (N, 3), m, in base: points that camera and floor take in; by default those of the scene itself. Pictures
+        of one motion fit together if they have the same.
+    """
     surfaces = [_surface(scene, primitive) for primitive in scene.primitives]
     solid = np.concatenate([triangles for triangles, _ in surfaces])
-    camera = _camera(solid)
-    floor, floor_colours = _floor(solid)
+    extent = solid.reshape(-1, 3) if around is None else around
+    camera = _camera(extent)
+    floor, floor_colours = _floor(solid, extent)
     triangles = np.concatenate((floor, solid))
     colours = np.concatenate((floor_colours, *(_lit(corners, colour, camera) for corners, colour in surfaces)))
     figure = Figure(figsize=(WIDTH / 100.0, HEIGHT / 100.0), dpi=100)
@@ -58,15 +65,20 @@ def draw_scene(scene: Scene, path: Path) -> Path:
     return path
 
 
+def scene_points(scene: Scene) -> FloatArray:
+    """(N, 3), m, in base: the corners of all that the scene's picture draws."""
+    return np.concatenate([_surface(scene, primitive)[0] for primitive in scene.primitives]).reshape(-1, 3)
+
+
 def _surface(scene: Scene, primitive: Primitive) -> tuple[FloatArray, Colour]:
     """Triangles (F, 3, 3) of a primitive, m, in base, and its colour."""
     mesh, T = tessellate(primitive), scene.place(primitive)
     return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], primitive.colour
 
 
-def _camera(solid: FloatArray) -> Camera:
-    """From the direction `LOOKING`, as near as all that stands on the floor can be seen."""
-    points = np.concatenate((solid.reshape(-1, 3), [[0.0, 0.0, 0.0]]))
+def _camera(extent: FloatArray) -> Camera:
+    """From the direction `LOOKING`, as near as all points of `extent` (N, 3) and the arm's foot can be seen."""
+    points = np.concatenate((extent, [[0.0, 0.0, 0.0]]))
     target = 0.5 * (points.min(axis=0) + points.max(axis=0))
     radius = float(np.linalg.norm(points - target, axis=1).max())
     distance = MARGIN * radius / np.sin(0.5 * VIEW_ANGLE)
@@ -86,10 +98,10 @@ def _lit(corners: FloatArray, colour: Colour, camera: Camera) -> FloatArray:
     return np.column_stack((red_green_blue, np.full(len(corners), colour[3])))
 
 
-def _floor(solid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Triangles and colours of the plane z = 0 with its cells, and of the shadows on it."""
-    low = np.floor((np.minimum(solid.min(axis=(0, 1)), 0.0)[:2] - AROUND_FLOOR) / CELL) * CELL
-    high = np.ceil((np.maximum(solid.max(axis=(0, 1)), 0.0)[:2] + AROUND_FLOOR) / CELL) * CELL
+def _floor(solid: FloatArray, extent: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Triangles and colours of the plane z = 0 under `extent` (N, 3), of its cells, and of the shadows on it."""
+    low = np.floor((np.minimum(extent.min(axis=0), 0.0)[:2] - AROUND_FLOOR) / CELL) * CELL
+    high = np.ceil((np.maximum(extent.max(axis=0), 0.0)[:2] + AROUND_FLOOR) / CELL) * CELL
     level = -0.004  # m: each layer of the floor a millimetre above the one below
     layers = [(_rectangle(low, high, level), FLOOR)]
     shadow = solid - solid[..., 2:] / LIGHT[2] * LIGHT

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.web_panel import WebPanel
 from panda_dynamics_ros.reporting.web_scene import WebScene
+from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.scene import ArmScene
@@ -50,7 +50,7 @@ class WebView:
     """
 
     def __init__(self, robot: RobotDescription, title: str, port: int) -> None:
-        self._server = _serve(port)
+        self._server = serve(port)
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
         self._maker, self._scene = ArmScene(robot), WebScene(self._server)
@@ -135,18 +135,6 @@ def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebVi
     if link[sample] > 0:
         remark, wrench = f"{remark}, touched at link {link[sample]}", result.contact_wrench[sample]
     view.show(stamp - first, data.q[sample], result.estimates[known], sorted(events), wrench=wrench, remark=remark)
-
-
-def _serve(port: int) -> Any:
-    """A viser server that answers this machine only, and prints nothing."""
-    if not 1024 <= port <= 65535:
-        raise ArgumentError(f"port: expected 1024..65535, got {port}")
-    try:
-        import viser
-    except ImportError as error:
-        raise MissingDependencyError(f"the live view needs viser (pip install viser): {error}") from error
-    with contextlib.redirect_stdout(io.StringIO()):
-        return viser.ViserServer(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
 
 
 def _set_stage(server: Any) -> None:

@@ -43,7 +43,7 @@ def resolve_joint_names(
     ----------
     available_names: names of any number of joints, in any order.
     robot_joint_names: the n names of the robot's description.
-    arm_prefix: "left" or "left_", where several arms share a topic.
+    arm_prefix: `left` or `left_`, where several arms share a topic.
 
     Raises
     ------

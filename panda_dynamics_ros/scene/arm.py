@@ -87,7 +87,8 @@ def _centres_of_mass(robot: RobotDescription) -> list[Primitive]:
     for i, link in enumerate(robot.links, start=1):
         if link.mass > 0.0:
             radius = (3.0 * link.mass / (4.0 * np.pi * COM_DENSITY)) ** (1.0 / 3.0)
-            primitives.append(Ellipsoid(f"com/link{i}", f"joint{i}", translation(link.com), COM, np.full(3, radius)))
+            place, size = translation(link.com), np.full(3, 0.8 * radius)
+            primitives.append(Ellipsoid(f"com/link{i}", f"joint{i}", place, COM, size))
     return primitives
 
 

@@ -102,7 +102,11 @@ def _arc(primitive: Arc) -> Drawing:
 
 @draw.register
 def _label(primitive: Label) -> Drawing:
-    return Drawing(TEXT_VIEW_FACING, (0.0, 0.0, float(primitive.height)), ON_DARK_GROUND, text=primitive.text)
+    """Scale x is the width of a space in RViz 2, and its text is ASCII."""
+    height = float(primitive.height)
+    return Drawing(
+        TEXT_VIEW_FACING, (0.5 * height, 0.0, height), ON_DARK_GROUND, text=primitive.text.replace("±", "+/-")
+    )
 
 
 class MarkerIds:

@@ -20,6 +20,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_kernel
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_sample
 from panda_dynamics_ros.motion.search import exciting_motion
@@ -95,12 +96,14 @@ class SimulatedPanda:
         if n != len(ARMATURE):
             raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
         self.robot, self.realism = robot, realism or Realism()
-        self.excitation = excitation or exciting_motion(robot, seed)
+        with one_at_a_time():
+            self.excitation = excitation or exciting_motion(robot, seed)
         if self.excitation.centre.shape != (n,):
             raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.centre.size}")
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
-        self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
+        with one_at_a_time():
+            self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
         self._disturbance = OrnsteinUhlenbeck(
             self.realism.residual * self.realism.disturbance_share * robot.residual.std,
             self.realism.disturbance_time * robot.residual.correlation_time,

@@ -110,39 +110,41 @@ def test_signatures_equal_the_difference_of_two_filters():
     rng = np.random.default_rng(3)
     Y, y, onset_regressors = (
         rng.normal(size=(15, 3, PARAMETERS)),
-        rng.normal(size=(15, 3)),
+        0.1 * rng.normal(size=(15, 3)),
         rng.normal(size=(15, 1, 3, PARAMETERS)),
     )
-    step_response, jump = np.linspace(0.1, 1.0, 15), rng.normal(size=MOMENTS + 3)
-    signatures, slots = GlrSignatures(3, 1), np.array([0])
+    step_response, jump = np.linspace(0.1, 1.0, 15), 0.1 * rng.normal(size=MOMENTS + 3)
+    shared, own = 2, 3
+    errors, A = shared + 3 * own, rng.normal(size=(15, 3, shared + own))
+    signatures, slots = GlrSignatures(3, 1, errors), np.array([0])
     signatures.start(0)
     L, v = np.zeros((7, 7)), np.zeros(7)
-    states = [GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA) for _ in range(1 + len(jump))]
-    whole = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA)
+    states = [GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA, errors) for _ in range(1 + len(jump))]
+    whole = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, SIGMA, errors)
 
     def advance(state, k, extra):
-        step = FilterStep.zeros(3)
+        step = FilterStep.zeros(3, shared, own)
         predict(state.mean, state.covariance, 0.01, SIGMA, CORRELATION_TIME)
         correct(
-            state.mean, state.covariance, Y[k], y[k] + extra, VARIANCE,
+            state.mean, state.covariance, Y[k], A[k], shared, k % 2 == 0, y[k] + extra, VARIANCE,
             step.gain, step.innovation, step.innovation_variance,
         )  # fmt: skip
-        step.decay[:], step.Y[:] = np.exp(-0.01 / CORRELATION_TIME), Y[k]
+        step.decay[:], step.Y[:], step.A[:] = np.exp(-0.01 / CORRELATION_TIME), Y[k], A[k]
         return step
 
     for k in range(15):
-        effect = np.hstack((onset_regressors[k, 0, :, :MOMENTS], step_response[k] * np.eye(3)))
+        effect = 0.1 * np.hstack((onset_regressors[k, 0, :, :MOMENTS], step_response[k] * np.eye(3)))
         step = advance(states[0], k, 0.0)
         signatures.update(slots, step, onset_regressors[k], step_response[k : k + 1])
         g = np.column_stack([advance(b, k, effect[:, c]).innovation for c, b in enumerate(states[1:])])
-        g -= step.innovation[:, None]
-        advance(whole, k, effect @ jump)
+        g = 10.0 * (g - step.innovation[:, None])  # in small steps: a large innovation counts less
+        advance(whole, k, 10.0 * effect @ jump)
         L += g.T @ (g / step.innovation_variance[:, None])
         v += g.T @ (step.innovation / step.innovation_variance)
     # Linear algebra in double precision, some thousand operations of size one.
     np.testing.assert_allclose(signatures.L[0], L, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(signatures.v[0], v, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(signatures.X[0] @ jump, whole.mean - states[0].mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(signatures.X[:, :, 0] @ jump, whole.mean - states[0].mean, rtol=1e-9, atol=1e-9)
 
 
 def log_normal(x, covariance):

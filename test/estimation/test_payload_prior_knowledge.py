@@ -33,7 +33,9 @@ def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):
     assert all(abs(estimate.mass - PAYLOAD.mass) < 0.01 for estimate in known)
     errors = [np.sqrt(np.mean([np.sum((e.com - PAYLOAD.com) ** 2) for e in group])) for group in (plain, known)]
     assert errors[1] < errors[0]
-    assert all((b.com_std <= a.com_std + 1e-12).all() for a, b in zip(plain, known, strict=True))
+    # On average: com_std is per mass, and an estimate without the known mass may be the heavier one.
+    stds = [np.mean([e.com_std for e in group], axis=0) for group in (plain, known)]
+    assert (stds[1] < stds[0]).all()
 
 
 def test_a_known_mass_is_not_claimed_of_an_empty_arm(panda, motion):

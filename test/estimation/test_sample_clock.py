@@ -31,6 +31,11 @@ def test_a_gap_is_longer_than_a_tenth_of_a_second_and_than_three_periods(period,
     assert (steps(stamps)[-1] > 0.0) == bridged
 
 
+def test_a_stream_that_becomes_slow_has_one_gap():
+    stamps = np.cumsum([0.01] * 20 + [0.2] * 20)
+    assert steps(stamps).count(0.0) == 2, "at its start, and where it becomes slow"
+
+
 @pytest.mark.parametrize("gap", [0.002, 0.02, 0.05, 0.1, 0.207, 0.3, 0.4, 0.48, 0.6, 1.0, 2.0])
 def test_no_gap_makes_a_contact(panda, gap):
     """A brisk motion that is nothing but the arm's model, at 100 Hz, with a block of samples missing."""

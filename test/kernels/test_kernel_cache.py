@@ -83,7 +83,7 @@ def test_an_edit_of_the_sample_of_a_batched_kernel_is_noticed(folder: Path, rows
         importlib.invalidate_caches()
         linecache.clearcache()
         module, result = importlib.import_module("kernel_under_test_sample"), np.empty_like(q)
-        kernel = module.scaled_of_one if rows is None else module.scaled_kernel
+        kernel = module.scaled_of_one if rows is None else module.scaled_kernel.of_eights
         kernel(np.zeros((10, 32)), q, result)
         np.testing.assert_array_equal(result, factor)
         assert sum(kernel.stats.cache_misses.values()) == misses
@@ -105,7 +105,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_anew(folder: Path, mo
 
 
 def test_a_kernel_is_keyed_by_all_that_it_is_made_of() -> None:
-    text = "".join(kernel_source(newton_euler.newton_euler_kernel.py_func))
+    text = "".join(kernel_source(newton_euler.newton_euler_kernel.of_eights.py_func))
     for part in ("def newton_euler_sample", "def link_wrench", "def cross", "def placement", "AXIS = (0.0, 0.0, 1.0)"):
         assert part in text
     assert "def compose" not in text, "which inverse dynamics does not use"
@@ -119,4 +119,4 @@ def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotMode
     panda.inverse_dynamics(np.zeros(7), np.zeros(7), np.zeros(7))
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
-    assert len(newton_euler.newton_euler_kernel.signatures) == 1
+    assert len(newton_euler.newton_euler_kernel.of_eights.signatures) == 1

@@ -46,7 +46,7 @@ def test_messages_reach_the_recorder(probe: Probe) -> None:
     np.testing.assert_array_equal(recording.estimates[0].covariance, covariance)
     for link in ("", "5", "6"):  # none, then one that moves on
         values: dict[str, object] = {"link": link, "since": "103.5" if link else "", "until": ""}
-        status = conversions.status_message(DiagnosticStatus.OK, CONTACT, "", values)
+        status = conversions.status_message(DiagnosticStatus.OK, CONTACT, "", values, "panda")
         monitor._on_diagnostics(DiagnosticArray(status=[status]))
     assert recorder.recording().contacts == ((103.5, "6"),)
     monitor.destroy_node()

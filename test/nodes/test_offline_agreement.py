@@ -150,7 +150,9 @@ def published(nodes: Nodes, processes: dict[str, list[str]], bag: Path, probe: P
     for module, names in processes.items():
         topics = [f"{space}/{topic}" for topic in (*STAMPED, *FOLLOWING) if topic.startswith(tuple(names))]
         depths = {f"qos_overrides.{topic}.publisher.depth": 2 * COUNT for topic in topics}
-        nodes.start(module, **HAND, **(PARAMETERS if "payload_estimator" in names else {}), **deep, **depths)
+        nodes.start(
+            module, **HAND, payload_topic="''", **(PARAMETERS if "payload_estimator" in names else {}), **deep, **depths
+        )
     got: dict[str, list[Any]] = {}
     for topic, kind in (*STAMPED.items(), *((topic, Float64MultiArray) for topic in FOLLOWING)):
         got[topic] = probe.listen(kind, f"{space}/{topic}", ALL)

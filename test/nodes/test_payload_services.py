@@ -70,12 +70,12 @@ def test_save_says_why_not(bench: Bench) -> None:
     bench.saved.mkdir()
     answer = bench.trigger("save")
     assert not answer.success
-    assert answer.message.startswith("not saved: ")
+    assert answer.message.startswith("not saved to ")
 
 
 def test_apply_load_says_why_not(bench: Bench) -> None:
     """Without franka_msgs the arguments are given to set by hand; with it, nobody offers the service here."""
-    answer = bench.trigger("apply_load")
+    answer = bench.trigger("force_apply_load")
     assert not answer.success
     try:
         import franka_msgs.srv  # noqa: F401

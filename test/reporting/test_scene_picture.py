@@ -12,7 +12,7 @@ from matplotlib.image import imread
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
-from panda_dynamics_ros.reporting.scene_picture import draw_scene
+from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
 from panda_dynamics_ros.scene import ArmScene
 from panda_dynamics_ros.scene.primitives import Box, Ellipsoid
 from panda_dynamics_ros.scene.tessellation import tessellate
@@ -88,3 +88,15 @@ def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) ->
     assert blue_payload - blue_arm > 3000  # the box
     assert red_payload > red_arm
     assert red_force > red_payload + 300
+
+
+def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    """Around the same points camera and floor stand still; each scene by itself is drawn as large as it fits."""
+    maker = ArmScene(panda)
+    scenes = [maker.at([0.0, elbow, 0.0, -2.0, 0.0, 1.8, 0.7]) for elbow in (-0.9, 0.6)]
+    around = np.concatenate([scene_points(scene) for scene in scenes])
+    fixed = [imread(draw_scene(scene, tmp_path / "scene.png", around)) for scene in scenes]
+    own = [imread(draw_scene(scene, tmp_path / "scene.png")) for scene in scenes]
+    corner = np.s_[-100:, :200]  # floor and its lines, away from arm and shadow
+    assert (fixed[0][corner] == fixed[1][corner]).all()
+    assert (own[0][corner] != own[1][corner]).any()

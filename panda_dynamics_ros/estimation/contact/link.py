@@ -48,8 +48,12 @@ def place_evidence_step(table, frame, point, q, e, std, forces):
         terms[m] = 0.0
         for i in range(n):
             terms[m] -= 0.5 * z[i] * z[i] + math.log(C[i, i])
-    most = terms.max()
-    return most + math.log(np.exp(terms - most).sum())
+    largest, total = terms[0], 0.0
+    for term in terms:
+        largest = max(largest, term)
+    for term in terms:
+        total += math.exp(term - largest)
+    return largest + math.log(total)
 
 
 @compiled

@@ -89,7 +89,10 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
     prior, fourth = velocity_noise_gain(w, dt), 0.0
-    learns = frozen < 0.0 and np.abs(dq).max() > MOVING
+    fastest = 0.0
+    for i in range(n):
+        fastest = max(fastest, abs(dq[i]))
+    learns = frozen < 0.0 and fastest > MOVING
     learning = 1.0 - math.exp(-dt / min(NOISE_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
     for i in range(n):
         sign = math.tanh(dq[i] / TRANSITION)

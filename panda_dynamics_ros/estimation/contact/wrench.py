@@ -67,8 +67,11 @@ def contact_wrench_step(table, flange, origin, variance, q, external, wrench, co
             for i in range(n):
                 total += J[r, i] * J[c, i] / variance[i]
             information[r, c] = information[c, r] = total
-    covariance[:] = inverse(information)
-    wrench[:] = 0.0
+    inverse_information = inverse(information)
+    for r in range(6):
+        wrench[r] = 0.0
+        for c in range(6):
+            covariance[r, c] = inverse_information[r, c]
     for i in range(n):
         weighted = external[i] / variance[i]
         for r in range(6):

@@ -35,12 +35,15 @@ _MASS_TOLERANCE = 0.15
 # By how much evidence a payload must exceed a contact: 4 at first, when little more than the sign of its torque shows,
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.
 _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1
-# A contact changes while it lasts, and ends; for so many s after it a payload needs more evidence.
-_CONTACT_DURATION, _LEAD_AFTER_CONTACT = 0.5, 10.0
+# A contact changes while it lasts, and ends, and a person who guides the arm touches it again: for so many s a payload
+# needs more evidence.
+_CONTACT_DURATION, _LEAD_AFTER_CONTACT = 2.0, 10.0
 # A contact must exceed a payload by this, and needs this much by itself: no output waits for it.
 _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
 # s: a change this long ago has passed the filters completely.
 _LONG_AGO = 100.0
+# Standard deviations of its mass within which what is estimated before a pick may be no payload.
+_EMPTY = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Detection:
     age: s since its onset.
     jump: of m and m c (4,), or the torque of a contact (n,), N m.
     state: the filter's state with the jump included.
-    before: (10,), the payload before it.
+    before: (10,), the payload before it, with before_covariance: (10, 10), and before_cross: (N, 10), its covariance
+        with the state.
     filters: of the regressor since the onset.
     """
 
@@ -62,6 +66,8 @@ class Detection:
     jump: FloatArray
     state: GaussianState
     before: FloatArray
+    before_covariance: FloatArray
+    before_cross: FloatArray
     filters: FilterState
 
 
@@ -75,6 +81,7 @@ class ChangeDetector:
     max_mass: kg, the heaviest payload of this arm.
     threshold: evidence (natural logarithm of the Bayes factor against no change) that a payload's change needs.
     onset_lifetime: s, for which a hypothesis is followed; onset_period: s, between two onsets.
+    errors: how many errors of the arm's model the filter's state has.
     """
 
     def __init__(
@@ -85,12 +92,13 @@ class ChangeDetector:
         threshold: float = 5.0,
         onset_lifetime: float = 0.3,
         onset_period: float = 0.02,
+        errors: int = 0,
     ) -> None:
         self._sigma, self._prior_covariance, self._max_mass = sigma, prior_covariance, max_mass
         self._threshold, self._onset_lifetime, self._onset_period = threshold, onset_lifetime, onset_period
         # As many slots as hypotheses live at once, and two more for a stream whose period does not divide theirs.
         slots, n = math.ceil(onset_lifetime / onset_period) + 2, len(sigma)
-        self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots)
+        self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
         self._age = np.full(slots, np.inf)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
         self._since_contact = np.inf
@@ -164,11 +172,27 @@ class ChangeDetector:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""
         P, inertia = self._prior_covariance, slice(MOMENTS, PARAMETERS)
         detection = self._jump(slot, slice(0, MOMENTS), P[:MOMENTS, :MOMENTS], 0, state)
+        kind = "pick" if detection.jump[0] > 0.0 else "release"
+        if kind == "pick" and self._was_empty(detection):
+            detection = _without_previous(detection)
         changed = detection.state
         changed.mean[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = P[inertia, inertia]
-        return replace(detection, kind="pick" if detection.jump[0] > 0.0 else "release")
+        return replace(detection, kind=kind)
+
+    def _was_empty(self, detection: Detection) -> bool:
+        """Whether what was there before the change is better explained by no payload than by any (Savage and Dickey).
+
+        Before the first pick an arm that is heavier than its model looks as if it carried the difference.
+        """
+        moments = slice(0, MOMENTS)
+        before, P = detection.before[moments], detection.before_covariance[moments, moments]
+        if before[0] ** 2 > _EMPTY**2 * P[0, 0]:
+            return False
+        misfit = before @ np.linalg.solve(P, before)
+        widening = np.linalg.slogdet(self._prior_covariance[moments, moments])[1] - np.linalg.slogdet(P)[1]
+        return bool(misfit < widening)
 
     def _contact(self, slot: int, state: GaussianState) -> Detection:
         """Something touches the arm: the disturbance has jumped, the payload is what it was before."""
@@ -182,11 +206,11 @@ class ChangeDetector:
         of it (Willsky and Jones, incrementing the filter).
         """
         signatures = self._signatures
-        L, v, X = signatures.L[slot, columns, columns], signatures.v[slot, columns], signatures.X[slot, :, columns]
+        L, v, X = signatures.L[slot, columns, columns], signatures.v[slot, columns], signatures.X[:, columns, slot]
         covariance: FloatArray = np.asarray(np.linalg.inv(L + np.linalg.inv(prior)), dtype=np.float64)
         jump = covariance @ v
         effect = -X
-        before = state.mean[:PARAMETERS] + effect[:PARAMETERS] @ jump
+        taken = effect[:PARAMETERS].copy()  # before = theta of the filter less what it has made of the jump
         size = np.arange(len(jump))
         effect[first + size, size] += 1.0
         return Detection(
@@ -194,7 +218,9 @@ class ChangeDetector:
             age=float(self._age[slot] + self._past[slot]),
             jump=jump,
             state=state.with_jump(effect, jump, covariance),
-            before=before,
+            before=state.mean[:PARAMETERS] + taken @ jump,
+            before_covariance=state.covariance[:PARAMETERS, :PARAMETERS] + taken @ covariance @ taken.T,
+            before_cross=state.covariance[:, :PARAMETERS] + effect @ covariance @ taken.T,
             filters=self._onset_regressors.state(slot),
         )
 
@@ -205,3 +231,11 @@ class ChangeDetector:
         if jump > 0.0:
             return jump > _SMALLEST_JUMP and held + jump < self._max_mass + tolerance
         return jump < -_SMALLEST_JUMP and held > _SMALLEST_JUMP and held + jump > -tolerance
+
+
+def _without_previous(detection: Detection) -> Detection:
+    """The same change, given that nothing was carried before it: the arm's errors explain what seemed to be."""
+    gain = np.linalg.solve(detection.before_covariance, detection.before_cross.T).T
+    state = detection.state
+    changed = GaussianState(state.mean - gain @ detection.before, state.covariance - gain @ detection.before_cross.T)
+    return replace(detection, state=changed, before=np.zeros(PARAMETERS), jump=changed.mean[:MOMENTS].copy())

@@ -131,11 +131,12 @@ def _nearest(phi, target, covariance, typical, weight, iterations):
                 curvature[i, j] = curvature[j, i] = total
         improved = False
         for _ in range(8):
-            damped[:] = curvature
             for i in range(SIZE):
+                step[i] = gradient[i]
+                for j in range(SIZE):
+                    damped[i, j] = curvature[i, j]
                 damped[i, i] += damping * curvature[i, i] + 1e-9
             factorise(damped)
-            step[:] = gradient
             solve(damped, step)
             # Steps of at most a factor e in size and mass keep the exponentials in their basin.
             longest = 1.0
@@ -146,7 +147,9 @@ def _nearest(phi, target, covariance, typical, weight, iterations):
             trial_cost = _cost(trial, target, information, typical, weight, A, S, theta, error, pull)
             if trial_cost <= cost:
                 improved = cost - trial_cost > 1e-6 * (1.0 + cost)
-                phi[:], cost = trial, trial_cost
+                for i in range(SIZE):
+                    phi[i] = trial[i]
+                cost = trial_cost
                 damping = max(1e-9, damping * 0.2)
                 break
             damping *= 8.0

@@ -60,8 +60,10 @@ class PayloadEstimate:
     vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
     covariance: (10, 10), of it.
     identifiable: (10,) booleans: parameters that the data determines better than the prior does.
-    status: in words, what the estimator is doing.
+    status: what the estimator is doing.
     event: a change detected at this very sample, or None.
+    problem: one sentence with cause and remedy where the samples contradict the arm or what the user declared; empty
+        where all is well.
 
     Standard deviations are one sigma; margins are half the width of the 95 % interval (1.96 sigma).
     """
@@ -72,6 +74,7 @@ class PayloadEstimate:
     identifiable: np.ndarray
     status: str
     event: ChangeEvent | None = None
+    problem: str = ""
 
     @cached_property
     def payload(self) -> InertialParameters:
@@ -165,6 +168,27 @@ def com_inertia_slope(vector: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
+class ArmMemory:
+    """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
+
+    Attributes
+    ----------
+    mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
+    noise_ratio: (n,), standard deviation of the disturbance in units of the residual model's.
+    scale: (m,), how much the arm differs from its model (`familiarity`).
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise_ratio: FloatArray
+    scale: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "covariance", "noise_ratio", "scale"):
+            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+
+
+@dataclass(frozen=True, eq=False)
 class PayloadMemory:
     """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
 
@@ -173,11 +197,13 @@ class PayloadMemory:
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
         relative to the tare.
     tare: (10,), what counts as no payload.
+    arm: what was learnt about the arm, if it is known.
     """
 
     vector: FloatArray
     covariance: FloatArray
     tare: FloatArray
+    arm: ArmMemory | None = None
 
     def __post_init__(self) -> None:
         for name in ("vector", "covariance", "tare"):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.estimate import (
@@ -21,34 +22,23 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     STAMP_RESOLUTION,
     STANDSTILL,
     WAITING,
+    ArmMemory,
     ChangeEvent,
     PayloadEstimate,
     PayloadMemory,
 )
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
-from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock, is_repeated_sample
+from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
+from panda_dynamics_ros.estimation.payload.payload_filter import PayloadFilter
+from panda_dynamics_ros.estimation.payload.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 ONE_CHANGE = 0.5
 """s: detections of one kind that are closer together than this are one event."""
-
-
-@dataclass
-class SampleCounts:
-    """How many samples were used, and how many were ignored for which reason.
-
-    `frozen`: the same measurement again under a new stamp, although the arm moves.
-    """
-
-    used: int = 0
-    duplicate: int = 0
-    backward: int = 0
-    frozen: int = 0
-    gaps: int = 0
 
 
 class PayloadEstimator:
@@ -69,57 +59,96 @@ class PayloadEstimator:
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
         self._shape = Shape.of(shape)
-        o = self.options
-        self._prior_mean, self._prior_covariance = np.zeros(PARAMETERS), np.diag(o.prior_std**2)
-        self._terms, self._regression = MomentumTerms(robot), MomentumRegression(robot.n, o.bandwidth_hz)
-        self._filter_step = FilterStep.zeros(robot.n)
-        self._detector = ChangeDetector(robot.residual.std, self._prior_covariance, o.max_mass)
+        self._terms = MomentumTerms(robot)
+        self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
+        self._low_pass = TwoPoleFilter(robot.n, self._regression.pole)
+        has_end_effector = not np.allclose(robot.T_flange_ee, np.eye(4))
+        self._plausibility = PlausibilityCheck(
+            robot.residual.std,
+            Declaration(robot.name, self.options.max_mass, self.options.known_mass, has_end_effector),
+        )
+        self._filter = PayloadFilter(robot, self.options, self._regression.pole)
+        self._detector = ChangeDetector(
+            robot.residual.std, self._filter.prior_covariance, self.options.max_mass, errors=self._filter.errors
+        )
         self.reset()
 
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
-        self.counts = SampleCounts()
+        self._intake = SampleIntake(self.robot, self.options.max_gap_s)
         self._tare = np.zeros(PARAMETERS)
-        self._state = GaussianState.prior(self._prior_mean, self._prior_covariance, self.robot.residual.std)
+        self._filter.reset()
         self._body = ConsistentBody()
         self._regression.restart()
         self._detector.restart()
+        self._plausibility.restart()
         self._stamp = self._updated = self._last_change = -math.inf
         self._last_kind = ""
-        self._last_sample = np.full((3, self.robot.n), math.nan)
         self._clock = MotionClock(self.robot.n, self.options)
-        self._time_since_forgetting, self._detection_pending = 0.0, False
+        self._detection_pending = False
         self._estimate = self._published(WAITING)
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        self._tare += self._state.mean[:PARAMETERS]
-        self._state.mean[:PARAMETERS] = 0.0
+        payload, _ = self._filter.payload
+        self._tare += payload
+        self._filter.shift(payload)
         self._detector.restart()
         self._detection_pending = False
         self._estimate = self._published(self._estimate.status)
 
-    def restore(self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None) -> None:
+    def restore(
+        self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None, arm: ArmMemory | None = None
+    ) -> None:
         """Start again from a payload's mean (10,) and covariance (10, 10), and its tare (10,); see `memory`.
 
-        The disturbance starts from its prior.
+        The disturbance starts from its prior, and so does what is known of the arm, unless `arm` brings it along.
 
         Raises
         ------
-        ArgumentError: a shape is wrong, or `covariance` is not symmetric and positive definite.
+        ArgumentError: a shape is wrong, `covariance` is not symmetric and positive definite, or `arm` belongs to
+            another arm.
         """
         vector = checks.exactly(vector, (PARAMETERS,), "vector")
         covariance = checks.covariance(covariance, PARAMETERS, "covariance")
         tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
+        arm = arm and self._filter.checked(arm)
         self.reset()
-        self._state, self._tare = GaussianState.prior(vector, covariance, self.robot.residual.std), tare
+        self._tare = tare
+        self._filter.reset(vector, covariance)
+        if arm is not None:
+            self._filter.recall(arm)
         self._estimate = self._published(WAITING)
 
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
-        mean, covariance = self._state.mean[:PARAMETERS], self._state.covariance[:PARAMETERS, :PARAMETERS]
-        return PayloadMemory(mean, covariance, self._tare)
+        return self._filter.memory(self._tare)
+
+    @property
+    def arm_errors(self) -> ArmErrors:
+        """What the model of the arm has wrong, as learnt so far: offsets, friction, inertia, gain, tilt, delay."""
+        return self._filter.arm_errors
+
+    @property
+    def raw_mass(self) -> float:
+        """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
+        return float(self._filter.state.mean[0])
+
+    @property
+    def joint_offsets(self) -> FloatArray:
+        """Constant torques (n,), N m, that the joints' sensors add, as learnt so far."""
+        return self._filter.arm_errors.offset
+
+    @property
+    def noise_ratio(self) -> FloatArray:
+        """Standard deviation (n,) of what neither model nor payload explains, in units of the residual model's."""
+        return self._filter.noise_ratio
+
+    @property
+    def counts(self) -> SampleCounts:
+        """How many samples were used, and how many were ignored for which reason."""
+        return self._intake.counts
 
     @property
     def estimate(self) -> PayloadEstimate:
@@ -150,20 +179,21 @@ class PayloadEstimator:
         """`update` with a sample that was checked before, and its terms."""
         if self._estimate.event is not None:
             self._estimate = replace(self._estimate, event=None)
-        dt = stamp - self._stamp
-        if self._is_out_of_order(dt) or self._is_frozen(q, dq, tau):
+        dt = self._intake.accept(stamp, q, dq, tau)
+        if dt is None:
+            if self._intake.problem != self._estimate.problem and self._intake.problem:
+                self._estimate = replace(self._estimate, problem=self._intake.problem)
             return self._estimate
         change = self._detect_changes()
-        if not -self.options.max_gap_s <= dt <= self.options.max_gap_s:
-            self._restart_after(dt)
-            dt = 0.0
+        if dt == 0.0:
+            self._restart_after(stamp - self._stamp)
         self._stamp = stamp
-        self.counts.used += 1
         Y, y = self._regression.step(dt, terms)
+        torque = self._low_pass.step(dt, tau)
         self._detector.follow_sample(self._regression, dt)
         self._clock.update(dt, dq)
         if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(Y, y)
+            self._estimate = self._update_filter(q, dq, Y, y, torque)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
@@ -171,57 +201,47 @@ class PayloadEstimator:
             self._estimate = self._published(CHANGED, self._announced(change))
         return self._estimate
 
-    def _is_out_of_order(self, dt: float) -> bool:
-        """Whether a stamp does not advance; such samples are counted. A jump back is left to `_restart_after`."""
-        if -self.options.max_gap_s <= dt <= 0.0:
-            self.counts.duplicate += dt == 0.0
-            self.counts.backward += dt < 0.0
-            return True
-        return False
-
-    def _is_frozen(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> bool:
-        """Whether a driver that hangs sends its last sample again: measurements of a moving arm never repeat."""
-        frozen = bool(is_repeated_sample(self._last_sample, q, dq, tau))
-        self.counts.frozen += frozen
-        return frozen
-
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
         if math.isfinite(dt):
-            self.counts.gaps += 1
-            residual = self.robot.residual
-            predict(self._state.mean, self._state.covariance, abs(dt), residual.std, residual.correlation_time)
+            self._filter.predict(abs(dt))
+        self._filter.restart()
         self._regression.restart()
         self._detector.restart(after_gap=True)
         self._updated = -math.inf
         self._clock.restart()
 
-    def _update_filter(self, Y: FloatArray, y: FloatArray) -> PayloadEstimate:
+    def _restart_overflown(self) -> None:
+        """Start again, but for the tare: a number in the samples was so large that the filter is no longer finite."""
+        self.counts.restarts += 1
+        self._filter.reset()
+        self._body = ConsistentBody()
+        self._regression.restart()
+        self._detector.restart()
+        self._updated, self._detection_pending = -math.inf, False
+
+    def _update_filter(
+        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray
+    ) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
-        dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
-        motion_time = self._clock.motion_time(dt)
+        since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
+        motion_time = self._clock.motion_time(since)
         self._updated = self._stamp
-        residual, state = self.robot.residual, self._state
-        predict(state.mean, state.covariance, motion_time, residual.std, residual.correlation_time)
+        payload_filter = self._filter
+        payload_filter.follow_arm(self._stamp, q, dq, Y @ (payload_filter.state.mean[:PARAMETERS] + self._tare))
+        payload_filter.predict(motion_time)
         if not self._regression.settled:
             return self._published(SETTLING)
-        self._correct(Y, y - Y @ self._tare, motion_time)
+        if not payload_filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
+            self._restart_overflown()
+            return self._published(SETTLING)
         self._detection_pending = True
-        self._time_since_forgetting += motion_time
+        carried = payload_filter.state.mean[:PARAMETERS] + self._tare
+        if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
+            mass_std = math.sqrt(payload_filter.state.covariance[0, 0])
+            from_start = math.isinf(self._last_change)
+            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, payload_filter.arm_errors)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
-
-    def _correct(self, Y: FloatArray, y: FloatArray, motion_time: float) -> None:
-        """Correct the state; of an arm that has stood still for a while, only the step that the detector follows."""
-        residual, state, step = self.robot.residual, self._state, self._filter_step
-        variance, still = self._clock.white_variance_ratio * residual.std**2, self._clock.stands_still
-        corrected = state.copy() if still else state
-        correct(
-            corrected.mean, corrected.covariance, Y, y, variance, step.gain, step.innovation, step.innovation_variance
-        )  # fmt: skip
-        step.decay[:] = np.exp(-motion_time / residual.correlation_time)
-        step.Y[:] = Y
-        if still:
-            step.gain[:] = 0.0
 
     def _detect_changes(self) -> ChangeEvent | None:
         """The change that the last filter step reveals, if any; without one, forget a little."""
@@ -229,21 +249,17 @@ class PayloadEstimator:
             return None
         self._detection_pending = False
         self._detector.add_hypothesis(self._regression)
-        self._detector.follow_filter(self._filter_step, self._regression)
-        detection = self._detector.detect(self._state, -float(self._tare[0]))
-        if detection is not None:
-            self._adopt(detection)
-            return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
-        # In steps of a tenth of a second of motion: the leak is slow, and its matrix inverses take time.
-        if self._time_since_forgetting > 0.1:
-            keep = math.exp(-self._time_since_forgetting / self.options.memory_s)
-            forget(self._state, keep, self._prior_mean, self._prior_covariance)
-            self._time_since_forgetting = 0.0
-        return None
+        self._detector.follow_filter(self._filter.step, self._regression)
+        detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
+        if detection is None:
+            self._filter.forget()
+            return None
+        self._adopt(detection)
+        return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
 
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
-        self._state = detection.state
+        self._filter.adopt(detection.state)
         if detection.kind == "contact":
             self._regression.complete_step(detection.jump, detection.age)
         else:
@@ -262,7 +278,8 @@ class PayloadEstimator:
         return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        mean, covariance = self._state.mean[:PARAMETERS], self._state.covariance[:PARAMETERS, :PARAMETERS]
+        mean, covariance = self._filter.payload
         return published_estimate(
-            mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event
-        )
+            mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
+            problem=self._intake.problem or self._plausibility.problem,
+        )  # fmt: skip

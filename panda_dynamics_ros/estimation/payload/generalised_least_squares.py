@@ -34,7 +34,8 @@ def predict(columns, torque, variance, motion_time, sigma, correlation_time):
     """Propagate the predictions of d from y and H through `motion_time` seconds of motion, in place."""
     for i in range(sigma.shape[0]):
         a = math.exp(-motion_time / correlation_time[i])
-        columns[i] *= a
+        for c in range(columns.shape[1]):
+            columns[i, c] *= a
         torque[i] *= a
         variance[i] = a * a * variance[i] + sigma[i] ** 2 * (1.0 - a * a)
 

@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep
+from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, add_row
 from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -40,37 +40,46 @@ CONTACT_SIZES = np.array([3.0, 10.0, 30.0])
 
 @compiled
 def update_signatures(
-    slots, decay, Y, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v
+    slots, decay, Y, A, shared, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v
 ):  # fmt: skip
     """Follow a prediction and a correction of the filter in every slot, in place.
 
-    decay (n,): of the disturbance in the prediction. Y (n, 10), gain (n, 10 + n), innovation and innovation_variance
-    (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response (slots,): torque of unit
-    jumps.
+    decay (n,): of the disturbance in the prediction. Y (n, 10), A (n, shared + own), gain (n, N), innovation and
+    innovation_variance (n,): of the correction, joint after joint. onset_regressors (slots, n, 10), step_response
+    (slots,): torque of unit jumps.
     """
-    n, size = gain.shape
-    columns = MOMENTS + n
-    g = np.empty(columns)
-    for slot in slots:
-        for i in range(n):
-            for c in range(columns):
-                X[slot, PARAMETERS + i, c] *= decay[i]
-        for i in range(n):
-            for c in range(columns):
-                g[c] = -X[slot, PARAMETERS + i, c]
-                for k in range(PARAMETERS):
-                    g[c] -= Y[i, k] * X[slot, k, c]
+    (n, size), count = gain.shape, step_response.shape[0]
+    columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
+    # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
+    rows, g = X.reshape(size, columns * count), np.empty(columns * count)
+    for i in range(n):
+        rows[PARAMETERS + i] *= decay[i]
+    for i in range(n):
+        g[:] = 0.0
+        add_row(-1.0, rows[PARAMETERS + i], g)
+        for k in range(PARAMETERS):
+            add_row(-Y[i, k], rows[k], g)
+        for k in range(shared):
+            add_row(-A[i, k], rows[first + k], g)
+        for k in range(own):
+            add_row(-A[i, shared + k], rows[first + shared + own * i + k], g)
+        for slot in range(count):
             for c in range(MOMENTS):
-                g[c] += onset_regressors[slot, i, c]
-            g[MOMENTS + i] += step_response[slot]
+                g[c * count + slot] += onset_regressors[slot, i, c]
+            g[(MOMENTS + i) * count + slot] += step_response[slot]
+        for slot in slots:
             for c in range(columns):
-                weighted = g[c] / innovation_variance[i]
+                weighted = g[c * count + slot] / innovation_variance[i]
                 v[slot, c] += weighted * innovation[i]
-                for r in range(columns):
-                    L[slot, r, c] += g[r] * weighted
-            for k in range(size):
-                for c in range(columns):
-                    X[slot, k, c] += gain[i, k] * g[c]
+                for r in range(c + 1):
+                    L[slot, c, r] += g[r * count + slot] * weighted
+        for k in range(size):
+            if gain[i, k] != 0.0:
+                add_row(gain[i, k], g, rows[k])
+    for slot in slots:
+        for c in range(columns):
+            for r in range(c):
+                L[slot, r, c] = L[slot, c, r]
 
 
 class GlrSignatures:
@@ -78,24 +87,24 @@ class GlrSignatures:
 
     Attributes
     ----------
-    X: (slots, 10 + n, 4 + n), effect of a unit jump on the filter's state.
+    X: (N, 4 + n, slots), effect of a unit jump on the filter's state.
     L, v: (slots, 4 + n, 4 + n) and (slots, 4 + n), information of the data on the jump.
     """
 
-    def __init__(self, n: int, slots: int) -> None:
+    def __init__(self, n: int, slots: int, errors: int = 0) -> None:
         columns = MOMENTS + n
-        self.X = np.zeros((slots, PARAMETERS + n, columns))
+        self.X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self.L, self.v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
 
     def start(self, slot: int) -> None:
         """Let `slot` stand for a jump now."""
-        self.X[slot] = self.L[slot] = self.v[slot] = 0.0
+        self.X[:, :, slot] = self.L[slot] = self.v[slot] = 0.0
 
     def update(self, slots: np.ndarray, step: FilterStep, regressors: np.ndarray, step_response: np.ndarray) -> None:
         """Follow one step of the filter in the given slots."""
         update_signatures(
-            slots, step.decay, step.Y, step.gain, step.innovation, step.innovation_variance, regressors, step_response,
-            self.X, self.L, self.v,
+            slots, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.innovation_variance,
+            regressors, step_response, self.X, self.L, self.v,
         )  # fmt: skip
 
 
@@ -116,8 +125,12 @@ def fit_and_penalty(L, v, variance):
 @compiled
 def log_mean_exp(terms):
     """log of the mean of exp(terms)."""
-    largest = np.max(terms)
-    return largest + math.log(np.mean(np.exp(terms - largest)))
+    largest, total = terms[0], 0.0
+    for term in terms:
+        largest = max(largest, term)
+    for term in terms:
+        total += math.exp(term - largest)
+    return largest + math.log(total / terms.shape[0])
 
 
 @compiled
@@ -125,7 +138,9 @@ def payload_evidence(L, v, sizes, com_std, least):
     """Log Bayes factor of a payload's jump, from L (4, 4) and v (4,); 0 where it cannot reach `least`."""
     variance, terms = np.empty(MOMENTS), np.empty(sizes.shape[0])
     for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
-        variance[0], variance[1:] = sizes[s] ** 2, (sizes[s] * com_std) ** 2
+        variance[0] = sizes[s] ** 2
+        for k in range(1, MOMENTS):
+            variance[k] = (sizes[s] * com_std) ** 2
         fit, penalty = fit_and_penalty(L, v, variance)
         if s == sizes.shape[0] - 1 and fit < least:
             return 0.0
@@ -137,14 +152,16 @@ def payload_evidence(L, v, sizes, com_std, least):
 def contact_evidence(L, v, sizes, sigma, least):
     """Log Bayes factor of a contact, from L (n, n) and v (n,); 0 where it cannot reach `least`."""
     n, count = sigma.shape[0], sizes.shape[0]
-    terms = np.empty((count, n))
+    variance, terms = np.empty(n), np.empty(count * n)
     for s in range(count - 1, -1, -1):
+        for i in range(n):
+            variance[i] = (sizes[s] * sigma[i]) ** 2
         for link in range(n, 0, -1):
-            fit, penalty = fit_and_penalty(L[:link, :link], v[:link], (sizes[s] * sigma[:link]) ** 2)
+            fit, penalty = fit_and_penalty(L[:link, :link], v[:link], variance)
             if s == count - 1 and link == n and fit < least:
                 return 0.0
-            terms[s, link - 1] = fit - penalty
-    return log_mean_exp(terms.ravel())
+            terms[s * n + link - 1] = fit - penalty
+    return log_mean_exp(terms)
 
 
 @compiled

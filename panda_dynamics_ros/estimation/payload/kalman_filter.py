@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Kalman filter for y = Y theta + d + e, where theta is the payload and d what the arm's model leaves unexplained.
+"""A Kalman filter for y = Y theta + d + A phi + e: payload, coloured disturbance, and errors of the arm's model.
 
-The residual of a real arm is not white: it keeps its value for about half a second of motion. The filter estimates
-it beside the payload, as one Ornstein-Uhlenbeck process per joint (standard deviation sigma, correlation time tau_c):
+theta (10,) is the payload. phi is what the arm's model has wrong for good, such as offsets, friction and masses
+(`arm_errors`), with a standard normal prior. What is left is not white: it keeps its value for some tenths of a second
+of motion. The filter estimates it as one Ornstein-Uhlenbeck process per joint (standard deviation sigma, correlation
+time tau_c):
 
-    d_k = a d_{k-1} + w,   a = exp(-dt / tau_c),   var w = sigma^2 (1 - a^2),   y_k = Y_k theta + d_k + e.
+    d_k = a d_{k-1} + w,   a = exp(-dt / tau_c),   var w = sigma^2 (1 - a^2).
 
-Its covariance states what can be known of theta under coloured noise, and d is never less certain than sigma.
-`dt` is time in motion: while the arm stands still the error of its model stays the same, so d keeps its value and
-further samples add no information.
+Its covariance states what can be known of theta under coloured noise on such an arm. `dt` is time in motion: while the
+arm stands still the error of its model stays the same, so d keeps its value and further samples add no information.
 """
 
 from __future__ import annotations
@@ -22,28 +23,33 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
+LARGE = 10.0
+"""Standard deviations: a larger innovation counts as one of a variance that makes it this large."""
+
 
 @dataclass
 class GaussianState:
-    """The filter's estimate of (theta, d): mean (10 + n,) and covariance (10 + n, 10 + n)."""
+    """The filter's estimate of x = (theta, d, phi): mean (N,) and covariance (N, N), N = 10 + n + size of phi."""
 
     mean: FloatArray
     covariance: FloatArray
 
     @classmethod
-    def prior(cls, mean: FloatArray, covariance: FloatArray, sigma: FloatArray) -> GaussianState:
-        """A payload of this mean (10,) and covariance (10, 10), and a disturbance of mean zero."""
-        whole = np.zeros((PARAMETERS + len(sigma), PARAMETERS + len(sigma)))
+    def prior(cls, mean: FloatArray, covariance: FloatArray, sigma: FloatArray, errors: int = 0) -> GaussianState:
+        """A payload of this mean (10,) and covariance (10, 10), no disturbance yet, `errors` entries of phi."""
+        known = PARAMETERS + len(sigma)
+        whole = np.eye(known + errors)
+        whole[:known, :known] = 0.0
         whole[:PARAMETERS, :PARAMETERS] = covariance
-        whole[PARAMETERS:, PARAMETERS:] = np.diag(sigma**2)
-        return cls(np.concatenate((mean, np.zeros(len(sigma)))), whole)
+        whole[PARAMETERS:known, PARAMETERS:known] = np.diag(sigma**2)
+        return cls(np.concatenate((mean, np.zeros(len(sigma) + errors))), whole)
 
     def copy(self) -> GaussianState:
         """A copy that can be changed in place."""
         return GaussianState(self.mean.copy(), self.covariance.copy())
 
     def with_jump(self, effect: FloatArray, jump: FloatArray, covariance: FloatArray) -> GaussianState:
-        """This state plus effect (10 + n, k) times a jump (k,) whose covariance is (k, k)."""
+        """This state plus effect (N, k) times a jump (k,) whose covariance is (k, k)."""
         return GaussianState(self.mean + effect @ jump, self.covariance + effect @ covariance @ effect.T)
 
 
@@ -54,21 +60,28 @@ class FilterStep:
     Attributes
     ----------
     decay: (n,), factor on the disturbance in the prediction.
-    Y: (n, 10), regressor of the correction.
-    gain: (n, 10 + n), Kalman gain of each joint's innovation.
+    Y: (n, 10), regressor of the correction, and A: (n, shared + own), columns of the arm's errors: those of the first
+        `shared` entries of phi, which act on all joints, and those of each joint's own entries, which follow.
+    gain: (n, N), Kalman gain of each joint's innovation.
     innovation: (n,), N m, and innovation_variance: (n,), (N m)^2.
     """
 
     decay: FloatArray
     Y: FloatArray
+    A: FloatArray
     gain: FloatArray
     innovation: FloatArray
     innovation_variance: FloatArray
+    shared: int = 0
 
     @classmethod
-    def zeros(cls, n: int) -> FilterStep:
-        """Arrays of the right size for `correct` to fill."""
-        return cls(np.ones(n), np.zeros((n, PARAMETERS)), np.zeros((n, PARAMETERS + n)), np.zeros(n), np.ones(n))
+    def zeros(cls, n: int, shared: int = 0, own: int = 0) -> FilterStep:
+        """Arrays of the right size for `correct` to fill; `own` columns of A belong to each joint alone."""
+        size = PARAMETERS + n + shared + n * own
+        return cls(
+            np.ones(n), np.zeros((n, PARAMETERS)), np.zeros((n, shared + own)), np.zeros((n, size)), np.zeros(n),
+            np.ones(n), shared,
+        )  # fmt: skip
 
 
 @compiled
@@ -78,58 +91,79 @@ def predict(mean, covariance, motion_time, sigma, correlation_time):
         a = math.exp(-motion_time / correlation_time[i])
         k = PARAMETERS + i
         mean[k] *= a
-        covariance[k, :] *= a
-        covariance[:, k] *= a
+        for c in range(mean.shape[0]):
+            covariance[k, c] *= a
+            covariance[c, k] *= a
         covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
 
 
 @compiled
-def correct(mean, covariance, Y, y, variance, gain, innovation, innovation_variance):
-    """Correct by y = Y theta + d + e, e of `variance` (n,), in place; returns log p(y | past).
+def add_row(weight, row, total):
+    """total += weight row."""
+    for k in range(total.shape[0]):
+        total[k] += weight * row[k]
+
+
+@compiled
+def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovation, innovation_variance):
+    """Correct by y = Y theta + d + A phi + e, e of `variance` (n,), in place; returns log p(y | past).
 
     The n rows are processed one after the other, which needs no matrix inverse since e is independent by joint. Each
-    row leaves its gain (n, 10 + n), its innovation (n,) and the innovation's variance (n,).
+    row leaves its gain (n, N), its innovation (n,) and the innovation's variance (n,). An innovation beyond `LARGE`
+    standard deviations has its variance raised to match (a Student-like weight): no single sample moves the state far.
+    Without `learns` phi stays as it is, and its uncertainty is only allowed for (Schmidt's consider filter).
     """
     n, size = y.shape[0], mean.shape[0]
+    own, first = A.shape[1] - shared, PARAMETERS + n
+    corrected = size if learns else first
     PH, log_likelihood = np.empty(size), 0.0
     for i in range(n):
-        disturbance = PARAMETERS + i
-        for r in range(size):
-            total = covariance[r, disturbance]
-            for c in range(PARAMETERS):
-                total += covariance[r, c] * Y[i, c]
-            PH[r] = total
-        nu, S = y[i] - mean[disturbance], variance[i] + PH[disturbance]
+        joint = first + shared + own * i
+        nu = y[i] - mean[PARAMETERS + i]
+        PH[:] = covariance[PARAMETERS + i]
         for c in range(PARAMETERS):
             nu -= Y[i, c] * mean[c]
+            add_row(Y[i, c], covariance[c], PH)
+        for c in range(shared):
+            nu -= A[i, c] * mean[first + c]
+            add_row(A[i, c], covariance[first + c], PH)
+        for c in range(own):
+            nu -= A[i, shared + c] * mean[joint + c]
+            add_row(A[i, shared + c], covariance[joint + c], PH)
+        S = variance[i] + PH[PARAMETERS + i]
+        for c in range(PARAMETERS):
             S += Y[i, c] * PH[c]
+        for c in range(shared):
+            S += A[i, c] * PH[first + c]
+        for c in range(own):
+            S += A[i, shared + c] * PH[joint + c]
+        S = max(S, (nu / LARGE) ** 2)
         log_likelihood -= 0.5 * (nu * nu / S + math.log(2.0 * math.pi * S))
-        for r in range(size):
+        for r in range(corrected):
             gain[i, r] = PH[r] / S
             mean[r] += gain[i, r] * nu
-            for c in range(r + 1):
-                covariance[r, c] -= gain[i, r] * PH[c]
-                covariance[c, r] = covariance[r, c]
+            add_row(-gain[i, r], PH, covariance[r])
+        for r in range(corrected, size):
+            gain[i, r] = 0.0
+            for c in range(corrected):
+                covariance[r, c] = covariance[c, r]
         innovation[i], innovation_variance[i] = nu, S
     return log_likelihood
 
 
-def forget(state: GaussianState, keep: float, prior_mean: FloatArray, prior_covariance: FloatArray) -> None:
-    """Let the payload's information leak toward the prior, in place: L <- keep L + (1 - keep) L0.
+def forget(
+    state: GaussianState, keep: float, prior_covariance: FloatArray, errors: int = 0, keep_errors: float = 1.0
+) -> None:
+    """Let what is known of the payload and of the arm's errors become less certain, in place.
 
-    The covariance of theta grows, but never beyond the prior's (stabilised forgetting). The regression of d on theta
-    stays as it is.
+    The payload's information leaks toward its prior's, L <- keep L + (1 - keep) L0, and the variance of each of the
+    `errors` entries of phi toward one, by the share 1 - keep_errors: never beyond the prior (stabilised forgetting).
+    Means stay. A leak of the means would draw what is carried for long to zero, and put errors of the arm in its place.
     """
-    theta, d = slice(0, PARAMETERS), slice(PARAMETERS, None)
-    P, cross = state.covariance[theta, theta], state.covariance[d, theta]
-    information, prior_information = np.linalg.inv(P), np.linalg.inv(prior_covariance)
+    theta, phi = slice(0, PARAMETERS), np.arange(len(state.mean) - errors, len(state.mean))
+    information, prior_information = np.linalg.inv(state.covariance[theta, theta]), np.linalg.inv(prior_covariance)
     relaxed = np.linalg.inv(keep * information + (1.0 - keep) * prior_information)
-    relaxed = 0.5 * (relaxed + relaxed.T)
-    mean = relaxed @ (keep * information @ state.mean[theta] + (1.0 - keep) * prior_information @ prior_mean)
-    regression = cross @ information
-    state.mean[d] += regression @ (mean - state.mean[theta])
-    state.covariance[d, d] += regression @ (relaxed - P) @ regression.T
-    state.covariance[d, theta] = regression @ relaxed
-    state.covariance[theta, d] = state.covariance[d, theta].T
     state.covariance[theta, theta] = relaxed
-    state.mean[theta] = mean
+    state.covariance[phi, phi] += (1.0 - keep_errors) * np.maximum(0.0, 1.0 - state.covariance[phi, phi])
+    # Rounding in `correct` is not symmetric.
+    state.covariance[:] = 0.5 * (state.covariance + state.covariance.T)

@@ -27,7 +27,9 @@ def onset_filter_step(slots, derivative, direct, previous_direct, w, dt, first, 
                 middle = derivative[i, k] - first[slot, i, k]
                 second[slot, i, k] = a * second[slot, i, k] + b0 * middle + b1 * old_middle[slot, i, k]
                 old_middle[slot, i, k] = middle
-    previous_direct[:] = direct[:, :count]
+    for i in range(n):
+        for k in range(count):
+            previous_direct[i, k] = direct[i, k]
 
 
 class OnsetRegressors:

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.kernels.vectors import compiled
 
 MEMORY = 4.0  # s of motion, exponential
@@ -36,14 +37,14 @@ on real arms. A person who guides a Panda by hand makes up to 8, for which no ca
 UNEXPLAINED = 12.0
 """The same, above which the torques are reported although no cause is found."""
 JOINT_FAULT = 7.0
-"""Offset, or share of the torque, of one joint, over the arm's own residual. Offsets of real arms reach 5.8, which the
-estimator learns."""
-JOINT_REST = 1.6  # over the arm's own residual: what an offset or a share may leave of such a joint
-LARGEST_SHARE = 0.5
+"""The same of one joint, above which causes are sought."""
+OFFSET_FAULT, GAIN_FAULT, CERTAIN = 6.5, 0.04, 3.0
+"""Mean residual of a joint over the arm's own, and learnt gain, that a healthy sensor does not have; offset or gain
+must be significant at so many standard deviations. Offsets of real arms reach 5.8 times their residual."""
 FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave
 SMALL = 0.3  # of the model's mean square: torques as small as these do not hold the arm
 CONSTANT = 1e-4  # of their mean square: variance of torques that count as constant
-NEGATIVE_MASS = 0.15  # kg
+NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
 
 
@@ -100,17 +101,8 @@ class PlausibilityCheck:
         self._motion_s = self._since_evaluation = self._age = 0.0
         self._kind, self.problem = "", ""
 
-    def update(
-        self,
-        torque: FloatArray,
-        y: FloatArray,
-        residual: FloatArray,
-        motion_time: float,
-        mass: float,
-        mass_std: float,
-        from_start: bool,
-    ) -> None:
-        """Follow one step of the filter.
+    def update(self, torque: FloatArray, y: FloatArray, residual: FloatArray, motion_time: float) -> bool:
+        """Follow one step of the filter; whether `evaluate` is due.
 
         Parameters
         ----------
@@ -118,19 +110,27 @@ class PlausibilityCheck:
         y: (n,), N m, the part of it that the unloaded arm's model does not explain.
         residual: (n,), N m, the part that neither the model nor the payload explains.
         motion_time: s of motion since the last step.
-        mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
-        from_start: whether no change of the payload was detected so far.
         """
         if motion_time <= 0.0:
-            return
+            return False
         self._motion_s += motion_time
         self._since_evaluation += motion_time
         self._age += motion_time
         keep = 1.0 - motion_time / min(MEMORY, self._motion_s)  # plain means at first
         update_moments(torque, torque - y, residual, keep, self._cross, self._moments)
-        if self._motion_s >= ENOUGH and self._since_evaluation >= PERIOD:
-            self._since_evaluation = 0.0
-            self._report(*self._evaluate(mass, mass_std, from_start))
+        return self._motion_s >= ENOUGH and self._since_evaluation >= PERIOD
+
+    def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors) -> None:
+        """Renew `problem`.
+
+        Parameters
+        ----------
+        mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
+        from_start: whether no change of the payload was detected so far.
+        errors: of the arm, as learnt so far.
+        """
+        self._since_evaluation = 0.0
+        self._report(*self._most_probable(mass, mass_std, from_start, errors))
 
     def _report(self, kind: str, sentence: str) -> None:
         """Show a sentence; one of the same kind keeps its figures for `HOLD`, and none is dropped before."""
@@ -139,19 +139,20 @@ class PlausibilityCheck:
         if kind or self._age >= HOLD:
             self._kind, self.problem, self._age = kind, sentence, 0.0
 
-    def _evaluate(self, mass: float, mass_std: float, from_start: bool) -> tuple[str, str]:
+    def _most_probable(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors) -> tuple[str, str]:
         """Kind and sentence of the most probable problem."""
         tolerance = NEGATIVE_MASS + 3.0 * mass_std
+        heaviest = self._declared.max_mass + EXCESS_MASS + 2.0 * mass_std
         ratios = np.sqrt(self._moments[5]) / self._sigma
         overall = float(np.sqrt(np.mean(ratios**2)))
-        impossible = not -tolerance < mass < self._declared.max_mass + tolerance
+        impossible = not -tolerance < mass < heaviest
         found = ("", "")
         if overall > CONTRADICTION or ratios.max() > JOINT_FAULT or impossible:
             found = self._signal_problem()
         if not found[0]:
-            found = self._mass_problem(mass, mass_std, tolerance)
+            found = self._mass_problem(mass, mass_std, tolerance, heaviest)
         if not found[0]:
-            found = self._joint_problem()
+            found = self._joint_problem(errors)
         if not found[0] and overall > UNEXPLAINED:
             found = self._unexplained(overall, ratios)
         if not found[0] and from_start:
@@ -202,17 +203,18 @@ class PlausibilityCheck:
         """Which measured column (1-based) fits joint 1, 2, .. best, and the sum of mean((t - h)^2) / sigma^2 then."""
         tt, hh = self._moments[3], self._moments[4]
         cost = (tt[:, None] - 2.0 * self._cross + hh[None, :]) / self._sigma[None, :] ** 2
-        columns, joints = linear_sum_assignment(cost)
+        kept = np.where(np.eye(len(tt)) > 0.0, FAR_BETTER, 1.0)  # a column is exchanged where others fit far better
+        columns, joints = linear_sum_assignment(cost * kept)
         return [int(column) for column in columns[np.argsort(joints)] + 1], float(cost[columns, joints].sum())
 
-    def _mass_problem(self, mass: float, mass_std: float, tolerance: float) -> tuple[str, str]:
+    def _mass_problem(self, mass: float, mass_std: float, tolerance: float, heaviest: float) -> tuple[str, str]:
         declared = self._declared
         if mass < -tolerance:
             return "light", (
                 f"the torques are {-mass:.2f} kg lighter than those of the unloaded arm: expected the parameters of "
                 f"this arm, got {declared.robot}; check robot, and that a declared end_effector is mounted"
             )
-        if mass > declared.max_mass + tolerance:
+        if mass > heaviest:
             return "heavy", (
                 f"the torques are those of {mass:.2f} kg: expected at most max_mass = {declared.max_mass:g} kg; raise "
                 "it if the payload is as heavy, else check robot and end_effector"
@@ -225,21 +227,21 @@ class PlausibilityCheck:
             )
         return "", ""
 
-    def _joint_problem(self) -> tuple[str, str]:
-        """The joint whose residual is an offset or a share of its torque, far above the arm's own residual."""
-        _, _, mean_e, _, hh, ee, eh = self._moments
-        share = eh / np.maximum(hh, 1e-9)
-        by_gain = (np.abs(share) * np.sqrt(hh) > np.abs(mean_e)) & (np.abs(share) < LARGEST_SHARE)
-        explained = np.where(by_gain, np.abs(share) * np.sqrt(hh), np.abs(mean_e))
-        rest = np.sqrt(np.maximum(ee - explained**2, 0.0)) / self._sigma
-        size = np.where(rest < JOINT_REST, explained / self._sigma, 0.0)
-        joint = int(np.argmax(size))
-        if size[joint] < JOINT_FAULT:
+    def _joint_problem(self, errors: ArmErrors) -> tuple[str, str]:
+        """The joint whose torque has an offset, or a gain, that is far from those of healthy sensors."""
+        mean_e = self._moments[2]
+        is_offset = np.abs(errors.offset) > CERTAIN * errors.offset_std
+        is_gain = np.abs(errors.gain) > CERTAIN * errors.gain_std
+        of_offset = np.where(is_offset, np.abs(mean_e), 0.0) / (OFFSET_FAULT * self._sigma)
+        of_gain = np.where(is_gain, np.abs(errors.gain), 0.0) / GAIN_FAULT
+        joint = int(np.argmax(np.maximum(of_offset, of_gain)))
+        if max(of_offset[joint], of_gain[joint]) < 1.0:
             return "", ""
-        what = f"{100.0 * share[joint]:+.0f} % of its torque" if by_gain[joint] else f"{mean_e[joint]:+.2g} N m"
+        by_gain = of_gain[joint] > of_offset[joint]
+        what = f"{100.0 * errors.gain[joint]:+.0f} %" if by_gain else f"{mean_e[joint]:+.2g} N m"
         return f"joint {joint + 1}", (
-            f"the torque of joint {joint + 1} is off by {what}, {size[joint]:.0f} times the arm's own residual: "
-            "calibrate the torque sensor, or identify the arm (panda-dynamics identify)"
+            f"the torque of joint {joint + 1} is off by {what}: calibrate its sensor, or identify the arm "
+            "(panda-dynamics identify)"
         )
 
     def _unexplained(self, overall: float, ratios: FloatArray) -> tuple[str, str]:

@@ -14,8 +14,15 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
-from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION, ChangeEvent, PayloadEstimate
+from panda_dynamics_ros.estimation.payload.estimate import (
+    STAMP_RESOLUTION,
+    ChangeEvent,
+    PayloadEstimate,
+    com_covariance,
+)
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
+
+COM = slice(1, 4)
 
 
 def published_estimate(
@@ -28,6 +35,7 @@ def published_estimate(
     stamp: float,
     status: str,
     event: ChangeEvent | None = None,
+    problem: str = "",
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
@@ -42,10 +50,27 @@ def published_estimate(
         stamp=stamp,
         vector=vector,
         covariance=checks.read_only(covariance),
-        identifiable=np.diagonal(covariance) < options.identified_variance,
+        identifiable=identifiable(vector, covariance, options),
         status=status,
         event=event,
+        problem=problem,
     )
+
+
+def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
+    """Which of the ten parameters (10 booleans) the data has narrowed to a third of their prior standard deviation.
+
+    For the first moments m c that is asked of the centre of mass, which is what is shown: a light payload has a small
+    m c wherever its centre of mass is. The covariance leaves offsets and the arm's other errors free.
+    """
+    flags = np.diagonal(covariance) < options.identified_variance
+    mass = float(vector[0])
+    if mass**2 < covariance[0, 0]:
+        flags[COM] = False
+    else:
+        com_variance = np.diagonal(com_covariance(mass, vector[COM] / mass, covariance))
+        flags[COM] &= com_variance < (options.com_std / 3.0) ** 2
+    return flags
 
 
 PERIOD = 0.02

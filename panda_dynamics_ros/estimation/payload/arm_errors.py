@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm's model may have wrong, as a regression A phi with standard normal phi beside the payload's Y theta.
+
+Every column is a torque that the model would have to add, times how far an arm may differ from its model (one sigma):
+
+    links      an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
+               directions that move the torques most (principal components over the arm's range of motion)
+    tilt       of the base, about its two horizontal axes: the change of the gravity torques
+    delay      of the torque signal: minus the rate of the gravity torques
+    offset     of each joint's torque: 1
+    friction   share of each joint's published friction, or Coulomb friction where none is published
+    viscous    friction of each joint: dq
+    rotor      inertia of each joint: d/dt dq
+    gain       of each joint's torque: the gravity torque of the arm and of what it carries
+
+All pass the same two low-pass filters as Y and y (`regression`). Rate and gain belong to the gravity torque and not to
+the measured torque: a regressor that shares the noise of y would be biased (errors in variables).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.friction import friction_sample
+from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
+from panda_dynamics_ros.dynamics.regressor import regressor
+from panda_dynamics_ros.estimation.regression import filter_step
+from panda_dynamics_ros.kernels.vectors import compiled, place_joints
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot.description import TRANSLATION
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+MASS, COM, SHAPE = 0.04, 0.002, 0.05
+"""Of each link: share of its mass; m, each coordinate of its CoM; share of its second moments."""
+TILT, DELAY = 0.005, 0.005
+"""rad; s."""
+OFFSET, FRICTION, COULOMB, VISCOUS, ROTOR, GAIN = 0.3, 0.5, 0.3, 0.4, 0.05, 0.015
+"""Of each joint: N m; share; N m, where no friction is published; N m s/rad; kg m^2; share."""
+TERMS = ("offset", "friction", "viscous", "rotor_inertia", "gain")
+"""Of each joint, in the order of its columns."""
+OWN, EXTRA = len(TERMS), 3
+"""Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
+USUAL_SHARED, USUAL_OWN = 0.4, (0.25, 0.3, 0.25, 0.25, 0.6)
+"""Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
+TRANSITION = 0.1
+"""rad/s, width of the Coulomb step."""
+NEGLIGIBLE = 0.1
+"""Torque, in standard deviations of the residual, that the directions left out make up at most."""
+_STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
+
+
+@compiled
+def error_terms(table, tilted, friction, coulomb, directions, std, q, dq, momentum, bias):
+    """Terms (n, links + 2 + 4) of all columns, as `regression.momentum_terms` has them, in place.
+
+    They are links, tilts, and [friction, viscous, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`.
+    """
+    n, links = q.shape[0], directions.shape[1]
+    frames, S, work = np.empty((n, 12)), np.empty((n + 1, 6)), np.empty((n, 18))
+    Y_momentum, Y_bias = np.zeros((n, PARAMETERS * n)), np.zeros((n, PARAMETERS * n))
+    p, gravity, friction_torque, rest = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    place_joints(table, q, frames)
+    link_momentum_sample(table, frames, dq, S, Y_momentum, Y_bias)
+    for i in range(n):
+        for k in range(links):
+            momentum[i, k] = bias[i, k] = 0.0
+        for c in range(PARAMETERS * i, PARAMETERS * n):
+            for k in range(links):
+                momentum[i, k] += Y_momentum[i, c] * directions[c, k]
+                bias[i, k] += Y_bias[i, c] * directions[c, k]
+    for axis in range(2):
+        momentum_sample(tilted[axis], frames, rest, work, p, gravity)
+        for i in range(n):
+            momentum[i, links + axis], bias[i, links + axis] = 0.0, gravity[i]
+    momentum_sample(table, frames, rest, work, p, gravity)
+    friction_sample(friction, dq, friction_torque)
+    first = links + 2
+    for i in range(n):
+        shape = math.tanh(dq[i] / TRANSITION) if coulomb[i] else friction_torque[i]
+        momentum[i, first : first + 4] = 0.0
+        bias[i, first], bias[i, first + 1] = std[i, 1] * shape, std[i, 2] * dq[i]
+        momentum[i, first + 2], bias[i, first + 2] = std[i, 3] * dq[i], 0.0
+        bias[i, first + 3] = gravity[i]
+
+
+@compiled
+def error_columns(second, old_middle, load, pole, std, A):
+    """A (n, links + 3 + 5) from the filters of the terms; `load` (n,) is the torque of what is carried, in place."""
+    n, shared = A.shape[0], A.shape[1] - OWN
+    delay = shared - 1
+    gravity = delay + 3
+    for i in range(n):
+        A[i, :delay] = second[i, :delay]
+        A[i, delay] = -DELAY * pole * (old_middle[i, gravity] - second[i, gravity])
+        A[i, shared] = std[i, 0]
+        A[i, shared + 1 : shared + 4] = second[i, delay : delay + 3]
+        A[i, shared + 4] = std[i, 4] * (second[i, gravity] + load[i])
+
+
+@dataclass(frozen=True, eq=False)
+class ArmErrors:
+    """What an arm's model has wrong, as learnt, each with its standard deviation (`_std`).
+
+    Attributes
+    ----------
+    offset: (n,), N m. friction: (n,), share of the published friction, or N m where none is published.
+    viscous: (n,), N m s/rad. rotor_inertia: (n,), kg m^2. gain: (n,), share. tilt: (2,), rad, about x and y.
+    delay: (1,), s, of the torque signal.
+    """
+
+    offset: FloatArray
+    friction: FloatArray
+    viscous: FloatArray
+    rotor_inertia: FloatArray
+    gain: FloatArray
+    tilt: FloatArray
+    delay: FloatArray
+    offset_std: FloatArray
+    friction_std: FloatArray
+    viscous_std: FloatArray
+    rotor_inertia_std: FloatArray
+    gain_std: FloatArray
+    tilt_std: FloatArray
+    delay_std: FloatArray
+
+
+class ArmErrorRegression:
+    """The columns A (n, shared + 5) of one arm, sample by sample.
+
+    Shared columns belong to the first `shared` entries of phi, and the five of joint i to those from
+    shared + 5 i on.
+
+    Parameters
+    ----------
+    robot: the arm as it is modelled.
+    pole: rad/s, of both filters.
+    """
+
+    def __init__(self, robot: RobotDescription, pole: float) -> None:
+        self._pole, self._table, self._friction = pole, robot.table, robot.friction.table
+        friction = robot.friction
+        self._coulomb = (friction.viscous == 0.0) & (friction.coulomb == 0.0) & (friction.amplitude == 0.0)
+        self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
+        self._std[self._coulomb, 1] = COULOMB
+        self._directions = error_directions(robot)
+        self._tilted = np.stack([_leaning(robot, axis) for axis in (0, 1)])
+        links = self._directions.shape[1]
+        self.shared = links + EXTRA
+        self._terms, self._filters = np.zeros((2, robot.n, links + 6)), np.zeros((6, robot.n, links + 6))
+        self.A = np.zeros((robot.n, self.shared + OWN))
+        self.restart()
+
+    @property
+    def size(self) -> int:
+        """Length of phi."""
+        return self.shared + OWN * len(self.A)
+
+    @property
+    def usual(self) -> FloatArray:
+        """(size,), how far arms of one type usually differ, in units of one sigma of the columns."""
+        shared = np.full(self.shared, USUAL_SHARED)
+        return np.concatenate((shared, np.tile(USUAL_OWN, len(self.A))))
+
+    def restart(self) -> None:
+        """Forget the filters' state; the next sample starts them."""
+        self._filters[:], self._started = 0.0, False
+
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
+        """Bring A to a sample `dt` s after the last one; `load` (n,), N m: filtered torque of all that is carried."""
+        momentum, bias = self._terms
+        error_terms(
+            self._table, self._tilted, self._friction, self._coulomb, self._directions, self._std, q, dq, momentum, bias
+        )  # fmt: skip
+        filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
+        error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
+        self._started = True
+
+    def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
+        """Mean and variance of phi, (size,) each, in physical units."""
+        found: dict[str, FloatArray] = {}
+        for suffix, values in (("", mean), ("_std", np.sqrt(variance))):
+            own = values[self.shared :].reshape(-1, OWN) * self._std
+            found |= {f"{name}{suffix}": own[:, k] for k, name in enumerate(TERMS)}
+            found[f"tilt{suffix}"] = TILT * values[self.shared - 3 : self.shared - 1]
+            found[f"delay{suffix}"] = DELAY * values[self.shared - 1 : self.shared]
+        return ArmErrors(**found)
+
+
+def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
+    """The table of an arm whose gravity is what one sigma of tilt adds to it."""
+    table, size = robot.table.copy(), float(np.linalg.norm(robot.gravity))
+    table[robot.n + 2, TRANSLATION : TRANSLATION + 3] = TILT * size * np.eye(3)[axis]
+    return table
+
+
+def error_directions(robot: RobotDescription) -> FloatArray:
+    """J U (10 n, k): changes of the links' inertial vectors, one sigma each, that the torques show.
+
+    J J' is the prior covariance of all links' errors, and U has the principal components of the torques Y J that they
+    make in random states, in units of the residual. Those that are left out make up `NEGLIGIBLE` of it, RMS.
+    """
+    rng, limits, n = np.random.default_rng(0), robot.limits, robot.n
+    q = rng.uniform(limits.lower, limits.upper, (_STATES, n))
+    dq = _SPEED * limits.velocity * rng.standard_normal((_STATES, n))
+    ddq = _ACCELERATION * limits.acceleration * rng.standard_normal((_STATES, n))
+    J = np.zeros((PARAMETERS * n, PARAMETERS * n))
+    for i, link in enumerate(robot.links):
+        J[PARAMETERS * i : PARAMETERS * (i + 1), PARAMETERS * i : PARAMETERS * (i + 1)] = _link_errors(link)
+    torques = (regressor(robot, q, dq, ddq) @ J) / robot.residual.std[:, None]
+    variances, U = np.linalg.eigh(np.einsum("kia,kib->ab", torques, torques) / (_STATES * n))
+    left_out = np.cumsum(variances) < NEGLIGIBLE**2
+    kept = U[:, ~left_out][:, ::-1]
+    # The sign of a component is arbitrary; what is saved on one machine is to mean the same on another.
+    kept *= np.sign(kept[np.abs(kept).argmax(axis=0), np.arange(kept.shape[1])])
+    return np.ascontiguousarray(J @ kept)
+
+
+def _link_errors(link: InertialParameters) -> FloatArray:
+    """(10, 10): the change of a link's inertial vector by one sigma of its mass, CoM (3) and second moments (6)."""
+    m, c, size = link.mass, link.com, 0.5 * float(np.trace(link.inertia))
+    columns = [MASS * link.vector]
+    for e in np.eye(3):  # d/dc of m (c'c 1 - c c')
+        steiner = m * (2.0 * (e @ c) * np.eye(3) - np.outer(e, c) - np.outer(c, e))
+        columns.append(COM * np.concatenate(([0.0], m * e, steiner[np.triu_indices(3)])))
+    diagonal = np.array([1.0, 0.5, 0.5, 1.0, 0.5, 1.0])  # products of inertia are smaller
+    columns += [np.concatenate((np.zeros(4), row)) for row in np.diag(SHAPE * size * diagonal)]
+    return np.column_stack(columns)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Kalman filter of one arm: payload, coloured disturbance and the arm's errors, with the level of the noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors
+from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION, ArmMemory, PayloadMemory
+from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
+from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
+from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
+from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
+from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+USUAL = 4.0
+"""Chi-square by which a payload may fit the disturbance by chance: its mean for four free parameters. The filter has
+fitted the payload before, so that with the coloured residual alone nine of ten values are below two."""
+LEARNING_PERIOD = 0.02
+"""s: the arm's errors stay the same, so that they can be corrected at a lower rate than the payload."""
+
+
+class PayloadFilter:
+    """Filter of one arm.
+
+    Parameters
+    ----------
+    robot: the arm without the payload.
+    options: of the estimator.
+    pole: rad/s, of the low-pass filters that y and Y have passed.
+
+    Attributes
+    ----------
+    state: what is known.
+    step: the last step, for change detection.
+    prior_covariance: (10, 10), of an unknown payload.
+    """
+
+    def __init__(self, robot: RobotDescription, options: EstimatorOptions, pole: float) -> None:
+        self._n, self._options = robot.n, options
+        self.prior_covariance = np.diag(options.prior_std**2)
+        self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole)
+        self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
+        self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
+        self._familiarity = Familiarity(options.arm_error_ratio * self._arm.usual)
+        self.reset()
+
+    @property
+    def errors(self) -> int:
+        """How many errors of the arm's model the state has."""
+        return self._arm.size
+
+    def reset(self, vector: FloatArray | None = None, covariance: FloatArray | None = None) -> None:
+        """Start again: with a payload of this mean (10,) and covariance (10, 10), or an unknown one; nothing learnt."""
+        self._noise.restart()
+        self._familiarity.restart()
+        mean = np.zeros(PARAMETERS) if vector is None else vector
+        P = self.prior_covariance if covariance is None else covariance
+        self.state = GaussianState.prior(mean, P, self._noise.std, self.errors)
+        self._since_forgetting, self._changes = 0.0, False
+        self.restart()
+
+    def restart(self) -> None:
+        """Start the columns of the arm's errors again, after a gap."""
+        self._arm.restart()
+        self._stamp = self._learnt = -math.inf
+
+    def predict(self, motion_time: float) -> None:
+        """Let `motion_time` s of motion pass."""
+        predict(
+            self.state.mean, self.state.covariance, motion_time, self._noise.std, self._noise.correlation_time
+        )  # fmt: skip
+        self._since_forgetting += motion_time
+
+    def follow_arm(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
+        """Follow the arm to a sample; `load` (n,), N m, is the filtered torque of all that it carries."""
+        self._arm.step(stamp - self._stamp, q, dq, load)
+        self._stamp = stamp
+        self._learns = stamp - self._learnt >= LEARNING_PERIOD - STAMP_RESOLUTION and not self._changes
+        if self._learns:
+            self._learnt = stamp
+
+    def correct(self, Y: FloatArray, y: FloatArray, motion_time: float, clock: MotionClock) -> bool:
+        """Correct the state, and leave in `step` what change detection needs; whether all numbers are finite.
+
+        An arm that has stood still for a while says nothing new: there is a step, but the state stays.
+        """
+        state, step, noise = self.state, self.step, self._noise
+        corrected = state.copy() if clock.stands_still else state
+        log_likelihood = correct(
+            corrected.mean, corrected.covariance, Y, self._arm.A, step.shared, self._learns, y,
+            clock.white_variance_ratio * noise.std**2, step.gain, step.innovation, step.innovation_variance,
+        )  # fmt: skip
+        step.decay[:] = np.exp(-motion_time / noise.correlation_time)
+        step.Y[:], step.A[:] = Y, self._arm.A
+        if clock.stands_still:
+            step.gain[:] = 0.0
+        return math.isfinite(log_likelihood + float(corrected.mean.sum()))
+
+    def forget(self) -> None:
+        """Let payload and arm become less certain for the motion since the last time, and follow the noise's level.
+
+        In steps of a tenth of a second of motion: the leak is slow, and its matrix inverses take time.
+        """
+        motion_time, o, state = self._since_forgetting, self._options, self.state
+        if motion_time <= 0.1:
+            return
+        d, self._since_forgetting = state.mean[self._disturbance], 0.0
+        keep, keep_errors = (math.exp(-motion_time / memory) for memory in (o.memory_s, o.arm_memory_s))
+        forget(state, keep, self.prior_covariance, self.errors, keep_errors)
+        self._widen(d)
+        self._familiarity.update(state)
+        self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
+
+    def _widen(self, disturbance: FloatArray) -> None:
+        """Let the payload become less certain by the payload that the disturbance (n,) would be, if it looks like one.
+
+        What comes on slowly shows there first: its interval widens before the estimate lags far behind.
+        """
+        std = self._noise.std
+        Y, d = self.step.Y[:, :MOMENTS] / std[:, None], disturbance / std
+        moment = Y.T @ d
+        payload = np.linalg.solve(Y.T @ Y + np.diag(1.0 / np.diagonal(self.prior_covariance)[:MOMENTS]), moment)
+        excess = 1.0 - USUAL / max(float(moment @ payload), USUAL)
+        self.state.covariance[:MOMENTS, :MOMENTS] += excess * np.outer(payload, payload)
+        self._changes = excess > 0.0
+
+    @property
+    def arm_errors(self) -> ArmErrors:
+        """What the model of the arm has wrong, as learnt so far."""
+        return self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+
+    @property
+    def payload(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (10,) and covariance (10, 10) of the payload."""
+        return self._familiarity.payload(self.state)
+
+    def adopt(self, state: GaussianState) -> None:
+        """Go on from a state that a change has led to."""
+        self.state = state
+        self._familiarity.update(state, learns=False)
+
+    def shift(self, payload: FloatArray) -> None:
+        """Take `payload` (10,) off the payload's mean."""
+        self.state.mean[:PARAMETERS] -= payload
+
+    @property
+    def noise_ratio(self) -> FloatArray:
+        """Standard deviation (n,) of the disturbance, in units of the residual model's."""
+        return self._noise.ratio.copy()
+
+    def memory(self, tare: FloatArray) -> PayloadMemory:
+        """What `checked` and `recall` need to go on from here."""
+        known, state = self._payload_and_errors, self.state
+        joint = state.covariance[np.ix_(known, known)]
+        arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), self._noise.ratio, self._familiarity.scale)
+        return PayloadMemory(*self.payload, tare, arm)
+
+    def checked(self, arm: ArmMemory) -> ArmMemory:
+        """The memory of an arm, if it is one of an arm like this.
+
+        Raises
+        ------
+        ArgumentError: it is not.
+        """
+        return ArmMemory(
+            checks.exactly(arm.mean, (PARAMETERS + self.errors,), "arm.mean"),
+            checks.covariance(arm.covariance, PARAMETERS + self.errors, "arm.covariance"),
+            checks.exactly(arm.noise_ratio, (self._n,), "arm.noise_ratio"),
+            checks.exactly(arm.scale, self._familiarity.scale.shape, "arm.scale"),
+        )
+
+    def recall(self, arm: ArmMemory) -> None:
+        """Go on from what was learnt about the arm and the payload."""
+        known = self._payload_and_errors
+        self._noise.ratio, self._familiarity.scale = arm.noise_ratio.copy(), arm.scale.copy()
+        self.state.mean[known] = arm.mean
+        self.state.covariance[np.ix_(known, known)] = arm.covariance
+        self._familiarity.update(self.state, learns=False)
+
+    @property
+    def _payload_and_errors(self) -> np.ndarray:
+        """Places of theta and phi in the state."""
+        return np.delete(np.arange(len(self.state.mean)), self._disturbance)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payload estimator's estimate in files: saved on request or by itself, and restored at a start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rclpy.node import Node
+
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
+from panda_dynamics_ros.nodes.interface import fixed
+
+RESUME_PERIOD = 1.0  # s
+
+
+class EstimateFile:
+    """Saves and restores the estimate of a node.
+
+    Two files: `save_path` is the user's. `resume_path` is for a launch that starts a node anew which has ended by
+    itself: the node goes on from what it holds.
+
+    Attributes
+    ----------
+    problem: why the estimate could not be saved the last time; empty where it could.
+    """
+
+    def __init__(self, node: Node, estimator: PayloadEstimator) -> None:
+        self._node, self._estimator = node, estimator
+        self.problem = ""
+        path = fixed(
+            node, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
+        )
+        self._path = path or f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
+        autosave = "Period of saving to save_path by itself, s, and at the end; 0: only when ~/save is called."
+        self._period = fixed(node, "autosave_period_s", 0.0, autosave, 0.0, 3600.0)
+        if self._period > 0.0:
+            node.create_timer(self._period, self._autosave)
+        if fixed(node, "restore", False, "Go on from what save_path holds, where there is such a file."):
+            self._restore(self._path)
+        self._resume_path = fixed(
+            node,
+            "resume_path",
+            "",
+            "Where the estimate is kept for a start after a failure; empty: nowhere.",
+        )
+        if self._resume_path:
+            self._resume()
+            node.create_timer(RESUME_PERIOD, self._keep)
+
+    def save(self) -> tuple[bool, str]:
+        """Save to `save_path`; whether that worked, and in words."""
+        self.problem = self._write(self._path)
+        return not self.problem, self.problem or f"saved to {Path(self._path).expanduser()}"
+
+    def close(self) -> None:
+        """Save for the last time, where the node saves by itself."""
+        if self._period > 0.0:
+            self._autosave()
+
+    def _write(self, path: str) -> str:
+        """Why the estimate could not be written; empty where it could."""
+        try:
+            save_estimate(self._estimator.estimate, self._estimator.memory, path)
+        except (OSError, RuntimeError) as error:  # RuntimeError: a home of a user that does not exist
+            return f"not saved to {path}: {error}"
+        return ""
+
+    def _autosave(self) -> None:
+        if self._estimator.counts.used == 0:
+            return  # nothing was learnt: the file may know more
+        done, words = self.save()
+        if not done:
+            self._node.get_logger().warning(words, throttle_duration_sec=60.0)
+
+    def _keep(self) -> None:
+        if self._estimator.counts.used and (problem := self._write(self._resume_path)):
+            self._node.get_logger().warning(f"a start anew would begin without payload: {problem}", once=True)
+
+    def _resume(self) -> None:
+        """Go on after a failure. A file that is no good is no reason to fail again."""
+        if Path(self._resume_path).exists():
+            try:
+                self._restore(self._resume_path)
+            except DataError as error:
+                self._node.get_logger().warning(f"nothing is restored: {error}")
+
+    def _restore(self, path: str) -> None:
+        """Go on from a saved estimate. A file that is not there is a first start; one that is no good, an error."""
+        try:
+            memory = load_estimate(path)
+        except DataFileNotFoundError as error:
+            self._node.get_logger().warning(f"nothing is restored: {error}")
+            return
+        except RuntimeError as error:  # a home of a user that does not exist
+            raise DataError(f"save_path: expected the path of a file, got {path}: {error}") from error
+        self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
+        mass = self._estimator.estimate.mass
+        self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the launch files share: arguments, nodes, and how a launch ends.
+
+An argument that is not given leaves the parameter to `params_file` and, where that does not have it, to the node's own
+default; so most arguments are empty by default.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
+from launch.launch_context import LaunchContext
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.nodes.runner import CANNOT_START
+from panda_dynamics_ros.samples.joint_mapping import link_name
+
+PACKAGE = "panda_dynamics_ros"
+SWITCH = ["true", "false"]
+RESPAWN_DELAY = 1.0  # s
+
+
+def share(*path: str) -> PathJoinSubstitution:
+    """A file of the installed package."""
+    return PathJoinSubstitution([FindPackageShare(PACKAGE), *path])
+
+
+def argument(name: str, description: str, default: Any = "", choices: list[str] | None = None) -> DeclareLaunchArgument:
+    """A launch argument; a choice that is empty by default leaves the parameter as it is."""
+    if choices is not None and default == "":
+        choices = ["", *choices]
+    return DeclareLaunchArgument(name, default_value=default, choices=choices, description=description)
+
+
+SHARED = (
+    argument("robot", "The arm: panda, panda_ledezma, fr3 or a file's path; empty: as in params_file, else panda."),
+    argument("end_effector", "What is mounted for good, and no payload: none, hand or the path of a YAML file."),
+    argument("namespace", "Namespace of all nodes (one per arm)."),
+    argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
+    argument(
+        "joint_states_topic",
+        "Joint states with effort at 1 kHz; /joint_states of franka_ros2 is a 30 Hz republication.",
+        "franka/joint_states",
+    ),
+    argument("payload_topic", "Topic of a payload that is not to count as external; empty: the estimator's."),
+    argument("base_frame", "Frame of poses, wrenches and markers, and RViz's fixed frame; empty: <prefix>link0."),
+    argument("params_file", "Parameters of the nodes, YAML.", share("config", "parameters.yaml")),
+    argument("use_sim_time", "Take time from /clock.", choices=SWITCH),
+    argument("one_process", "Both nodes in one process, which takes less of the processor.", "false", SWITCH),
+    argument("respawn", "Start a node anew that has ended; the payload goes on from where it was.", "true", SWITCH),
+    argument("rviz", "Open RViz with the package's layout.", "false", SWITCH),
+    argument("launch_prefix", "Command before each node's own, such as chrt -f 20 for real-time priority."),
+    argument("log_level", "What the nodes log.", "info", ["debug", "info", "warn", "error", "fatal"]),
+)  # fmt: skip
+"""Arguments of every launch file."""
+
+
+def value_of(context: LaunchContext, name: str) -> str:
+    """The value of a launch argument."""
+    return str(LaunchConfiguration(name).perform(context))
+
+
+def given(
+    context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None
+) -> dict[str, ParameterValue]:
+    """Parameters whose launch argument is not empty.
+
+    Parameters
+    ----------
+    kinds: the type of each parameter, by its argument's name.
+    names: the parameter's name where the argument's is another.
+    """
+    return {
+        (names or {}).get(name, name): ParameterValue(LaunchConfiguration(name), value_type=kind)
+        for name, kind in kinds.items()
+        if value_of(context, name) != ""
+    }
+
+
+def package_node(
+    context: LaunchContext, executable: str, name: str | None, parameters: Mapping[str, Any], **options: Any
+) -> Node:
+    """A node of this package with the arguments that all share.
+
+    Raises
+    ------
+    RuntimeError: `params_file` does not exist.
+    """
+    file = Path(value_of(context, "params_file")).expanduser()
+    if not file.is_file():
+        raise RuntimeError(f"params_file: expected a YAML file, got {file}, which does not exist")
+    return Node(
+        package=PACKAGE,
+        executable=executable,
+        name=name,
+        namespace=LaunchConfiguration("namespace"),
+        output="screen",
+        prefix=LaunchConfiguration("launch_prefix"),
+        parameters=[str(file), *([dict(parameters)] if parameters else [])],
+        remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
+        ros_arguments=["--log-level", LaunchConfiguration("log_level")],
+        **options,
+    )
+
+
+def estimators(context: LaunchContext) -> list[Action]:
+    """The dynamics node and the payload estimator, in two processes or one."""
+    shared = given(context, {"robot": str, "end_effector": str, "arm_prefix": str, "base_frame": str})
+    shared |= given(context, {"use_sim_time": bool})
+    payload = given(context, {"payload_topic": str})
+    options: dict[str, Any] = {}
+    resume: dict[str, str] = {}
+    if value_of(context, "respawn") == "true":
+        options = {"respawn": True, "respawn_delay": RESPAWN_DELAY}
+        # Of this launch alone: there is nothing in it at the first start.
+        resume = {"resume_path": f"{tempfile.mkdtemp(prefix='panda_payload_')}/payload.yaml"}
+    if value_of(context, "one_process") == "true":
+        nodes = [package_node(context, "suite", None, {**shared, **resume}, **options)]
+    else:
+        nodes = [
+            package_node(context, "dynamics", "panda_dynamics", {**shared, **payload}, **options),
+            package_node(context, "payload_estimator", "payload_estimator", {**shared, **resume}, **options),
+        ]
+    return [each for node in nodes for each in (ends_with(node), node)]
+
+
+def ends_with(node: Node) -> RegisterEventHandler:
+    """The launch ends with an error, and all its nodes with it, if this node cannot start."""
+
+    def on_exit(event: ProcessExited, context: LaunchContext) -> None:
+        if event.returncode == CANNOT_START and not context.is_shutdown:
+            # An exception is the one way to an exit code of `ros2 launch` that a script sees.
+            raise RuntimeError(f"{event.process_name} could not start: its error is above")
+
+    return RegisterEventHandler(OnProcessExit(target_action=node, on_exit=on_exit))
+
+
+def start_rviz(context: LaunchContext) -> list[Action]:
+    """RViz, if asked for.
+
+    Raises
+    ------
+    RuntimeError: it is not installed. To be called before any process is started, which would live on.
+    """
+    if value_of(context, "rviz") != "true":
+        return []
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+    try:
+        get_package_prefix("rviz2")
+    except PackageNotFoundError as error:
+        raise RuntimeError("rviz:=true: rviz2 is not installed (apt install ros-<distribution>-rviz2)") from error
+    frame = value_of(context, "base_frame") or parameter(context, "base_frame") or _base_frame(context)
+    return [
+        Node(
+            package="rviz2",
+            executable="rviz2",
+            namespace=LaunchConfiguration("namespace"),
+            arguments=["-d", share("config", "panda_dynamics.rviz"), "-f", frame],
+        )
+    ]
+
+
+def _base_frame(context: LaunchContext) -> str:
+    """The nodes' base frame if the joints turn out to be called as the robot's own are, after arm_prefix."""
+    robot = value_of(context, "robot") or parameter(context, "robot") or "panda"
+    prefix = value_of(context, "arm_prefix") or parameter(context, "arm_prefix")
+    link = link_name(load_robot(robot).joint_names, 0)
+    return f"{prefix.rstrip('_')}_{link}" if prefix else link
+
+
+def parameter(context: LaunchContext, name: str, node: str = "panda_dynamics") -> str:
+    """What `params_file` has for a parameter of a node; empty if nothing. A later entry wins, as in rcl."""
+    path = Path(value_of(context, "params_file")).expanduser()
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    space = value_of(context, "namespace").strip("/")
+    full = f"/{space}/{node}" if space else f"/{node}"
+    found = ""
+    for pattern, parameters in _entries(content, ""):
+        if _matches(pattern, full):
+            found = str(parameters.get(name, found))
+    return found
+
+
+def _entries(content: Mapping[str, Any], above: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """(name pattern of nodes, their parameters) of a parameter file; namespaces may be nested."""
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    for key, value in content.items():
+        if key == "ros__parameters":
+            found.append((above, value))
+        elif isinstance(value, Mapping):
+            found += _entries(value, f"{above}/{str(key).strip('/')}")
+    return found
+
+
+def _matches(pattern: str, node: str) -> bool:
+    """Whether a name pattern (`/**`, `/*/node`, `/ns/node`) is the node's."""
+    return _match(pattern.strip("/").split("/"), node.strip("/").split("/"))
+
+
+def _match(parts: list[str], names: list[str]) -> bool:
+    if not parts or not names:
+        return not names and all(part == "**" for part in parts)
+    if parts[0] == "**":
+        return _match(parts[1:], names) or _match(parts, names[1:])
+    return parts[0] in ("*", names[0]) and _match(parts[1:], names[1:])

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A viser server for this machine only, closed to the web sites that its user visits.
+
+A page from anywhere can ask the user's browser to connect to localhost. The browser says where such a page comes from
+(`Origin`) and which server it believes to talk to (`Host`); requests in which they are not this server's are refused,
+as is the request to publish the page through viser's public tunnel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_STARTING = threading.Lock()
+
+
+def serve(port: int) -> Any:
+    """A `viser.ViserServer` on the loopback interface, which prints nothing and refuses strangers.
+
+    Parameters
+    ----------
+    port: 1024..65535; the next free one is taken where it is in use.
+
+    Raises
+    ------
+    ArgumentError: `port` is not one that a user may open.
+    MissingDependencyError: viser is not installed, or a version that cannot be closed to strangers.
+    """
+    if not 1024 <= port <= 65535:
+        raise ArgumentError(f"port: expected 1024..65535, got {port}")
+    try:
+        import viser
+    except ImportError as error:
+        raise MissingDependencyError(f"the live view needs viser (pip install viser): {error}") from error
+
+    class Server(viser.ViserServer):
+        def request_share_url(self, verbose: bool = True) -> str | None:
+            """Nothing is published, whoever asks for it: a client can send this request, too."""
+            return None
+
+    with contextlib.redirect_stdout(io.StringIO()), _guarded_start() as guarded:
+        server = Server(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
+        if not guarded:
+            server.stop()
+            version = getattr(viser, "__version__", "unknown")
+            raise MissingDependencyError(f"viser: expected a version whose requests can be checked, got {version}")
+    return server
+
+
+def is_own(host: str | None, origin: str | None) -> bool:
+    """Whether a request is for this server and from a page of its own, or from a program that is no browser.
+
+    Parameters
+    ----------
+    host: the header `Host`. A name other than that of the loopback interface means that a stranger's name was made to
+        point to this machine ("DNS rebinding").
+    origin: the header `Origin`, which a browser adds to each connection that a page opens.
+    """
+    try:
+        to, by = urlsplit(f"//{host or ''}"), urlsplit(origin or f"http://{host}")
+        same = (by.hostname, by.port) == (to.hostname, to.port)
+    except ValueError:  # a port that is no number
+        return False
+    return to.hostname in LOOPBACK and by.scheme == "http" and same
+
+
+@contextlib.contextmanager
+def _guarded_start() -> Iterator[list[bool]]:
+    """Servers that viser starts meanwhile check their requests; the list is empty if there were none.
+
+    viser has no option for it: its call of `websockets.asyncio.server.serve` is given another `process_request`.
+    """
+    from http import HTTPStatus
+
+    import websockets.asyncio.server as websockets_server
+
+    start, guarded = websockets_server.serve, list[bool]()
+
+    def guarded_start(*args: Any, process_request: Callable[[Any, Any], Any] | None = None, **options: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
+            if len(hosts) != 1 or len(origins) > 1 or not is_own(hosts[0], next(iter(origins), None)):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This page is for its own machine only.\n")
+            return process_request(connection, request) if process_request is not None else None
+
+        guarded.append(True)
+        return start(*args, process_request=process, **options)
+
+    with _STARTING:
+        websockets_server.serve = guarded_start  # type: ignore[assignment, misc]
+        try:
+            yield guarded
+        finally:
+            websockets_server.serve = start  # type: ignore[misc]

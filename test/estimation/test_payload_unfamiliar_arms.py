@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payload estimator on arms, signals and payloads that are not what its model takes them for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, Motion, coloured, sinusoids, torques
+
+from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.estimation import PayloadEstimator
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda: RobotModel, seed: int) -> None:
+    """Six seconds without and four with a payload, on an arm with offsets, other friction and other rotors."""
+    motion, rng = sinusoids(10.0, rate=200.0), np.random.default_rng(seed)
+    offset, share = rng.uniform(-1.0, 1.0, 7), rng.uniform(-0.5, 1.0)
+    extra = offset + share * panda.friction_torques(motion.dq) + 0.05 * motion.ddq + 0.5 * motion.dq
+    carried = (motion.stamp >= 6.0)[:, None]
+    tau = np.where(carried, torques(panda, motion, PAYLOAD), torques(panda, motion)) + extra
+    estimator, events = PayloadEstimator(panda), []
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        events += [estimate.event.kind] if estimate.event else []
+    assert events == ["pick"]
+    # Half of what the interval would allow: nothing else is random here.
+    assert abs(estimate.mass - PAYLOAD.mass) < min(0.03, estimate.std[0])
+    assert (np.abs(estimate.com - PAYLOAD.com) < estimate.com_std).all()
+    assert (estimate.com_std < 0.03).all()
+    errors = estimator.arm_errors
+    # Of the wrist, where little else has such torques: masses, friction and offsets of the first joints look alike.
+    assert (np.abs(errors.viscous - 0.5)[4:] < 0.15).all()
+    assert (np.abs(estimator.joint_offsets - offset)[4:] < 0.15).all()
+    assert (errors.offset_std[4:] < 0.1).all()
+
+
+def test_a_payload_that_comes_on_slowly_is_followed_and_the_interval_widens(panda: RobotModel) -> None:
+    """1 kg over five seconds: off by twelve sigma at its end with a constant payload as model."""
+    motion = sinusoids(16.0, rate=200.0)
+    share = np.clip((motion.stamp - 6.0) / 5.0, 0.0, 1.0)[:, None]
+    unloaded, loaded = torques(panda, motion), torques(panda, motion, PAYLOAD)
+    tau = unloaded + share * (loaded - unloaded)
+    tau += coloured(panda, motion.stamp, np.random.default_rng(5))
+    estimator, found = PayloadEstimator(panda), []
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        found.append((estimate.mass, estimate.std[0]))
+    mass, std = np.array(found).T
+    normalised = (mass - share[:, 0] * PAYLOAD.mass)[motion.stamp > 6.0] / std[motion.stamp > 6.0]
+    # Five sigma while it comes on, two at the end.
+    assert np.abs(normalised).max() < 5.0
+    assert abs(mass[-1] - PAYLOAD.mass) < 2.0 * std[-1]
+
+
+def test_a_number_that_overflows_restarts_the_filter(panda: RobotModel) -> None:
+    motion = sinusoids(6.0, rate=200.0)
+    tau = torques(panda, motion, PAYLOAD)
+    tau[400, 2] = 1e307
+    limits = replace(panda.limits, effort=np.full(7, 1e307))  # else such a sample does not reach the filter
+    estimator = PayloadEstimator(replace(panda, limits=limits))
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        assert np.isfinite(estimate.vector).all()
+    assert estimator.counts.restarts == 1
+    assert abs(estimate.mass - PAYLOAD.mass) < 2.0 * estimate.std[0]
+
+
+def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda: RobotModel) -> None:
+    """An arm whose flange stays upright has its payload's mass, and the CoM across, but not along the vertical."""
+    stamp = np.arange(0.0, 6.0, 0.005)
+    q = np.tile([0.0, 0.3, 0.0, -1.8, 0.0, 2.1, 0.8], (len(stamp), 1))
+    w = 2.0 * np.pi * 0.3
+    q[:, 0] += 0.5 * np.sin(w * stamp)
+    dq, ddq = np.zeros_like(q), np.zeros_like(q)
+    dq[:, 0], ddq[:, 0] = 0.5 * w * np.cos(w * stamp), -0.5 * w**2 * np.sin(w * stamp)
+    tau = torques(panda, Motion(stamp, q, dq, ddq), PAYLOAD)
+    estimator = PayloadEstimator(panda)
+    for k in range(len(stamp)):
+        estimate = estimator.update(stamp[k], q[k], dq[k], tau[k])
+    assert estimate.identifiable[0]
+    assert not estimate.identifiable[3]
