@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_end_effector_option
+from panda_dynamics_ros.cli.options import add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
-from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
@@ -39,8 +38,7 @@ examples:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
-    parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
-    add_end_effector_option(parser)
+    add_robot_option(parser)
     parser.add_argument(
         "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
     )
@@ -65,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
-    prior = load_robot(args.robot, end_effector=args.end_effector)
+    prior = load_arm(args)
     recordings = [load_dataset(path, prior) for path in args.data]
     others = [load_dataset(path, prior) for path in args.validate]
     fit = (
