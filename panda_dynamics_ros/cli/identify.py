@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_robot_option, load_arm
+from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
@@ -39,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
     add_robot_option(parser)
+    add_columns_option(parser)
     parser.add_argument(
         "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
     )
@@ -64,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
     prior = load_arm(args)
-    recordings = [load_dataset(path, prior) for path in args.data]
-    others = [load_dataset(path, prior) for path in args.validate]
+    recordings = [load_dataset(path, prior, columns=args.columns) for path in args.data]
+    others = [load_dataset(path, prior, columns=args.columns) for path in args.validate]
     fit = (
         identify_gravity(recordings, prior)
         if args.gravity_only

@@ -60,6 +60,15 @@ def load_arm(args: argparse.Namespace) -> RobotModel:
     return load_robot(args.robot, **{name: getattr(args, name) for name in names})
 
 
+def add_columns_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--columns`."""
+    help_text = (
+        'columns of a table (CSV, npz, HDF5, Parquet) with other names, for example "t=time:ms q=pos_# dq=vel_# '
+        'tau=torque_#"; # is the number of the joint, units are s, ms, us, ns and rad, deg'
+    )
+    parser.add_argument("--columns", metavar="MAP", help=help_text)
+
+
 def add_payload_com_option(parser: argparse.ArgumentParser) -> None:
     """Add `--payload-com` of a simulated payload."""
     com, help_text = [0.02, -0.015, 0.06], "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"

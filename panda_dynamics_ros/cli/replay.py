@@ -13,6 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
+    add_columns_option,
     add_robot_option,
     add_view_options,
     load_arm,
@@ -66,6 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "12 s and puts the payload down at 18 s",
     )  # fmt: skip
     add_robot_option(parser)
+    add_columns_option(parser)
     _add_payload_options(parser)
     parser.add_argument(
         "--output",
@@ -119,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     options = _payload_options(args)
     args.bag = _recording(args)
     robot = load_arm(args)
-    data = load_dataset(args.bag, robot)
+    data = load_dataset(args.bag, robot, columns=args.columns)
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:
