@@ -13,14 +13,13 @@ import yaml
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.yaml_file import read_yaml
 
+LARGEST, SMALLEST_STD = 1e3, 1e-6  # kg, kg m, kg m^2: no payload has more, no estimator knows it better
 EXPECTED = "expected a saved payload (of the service ~/save)"
-LARGEST_FILE = 1_000_000  # bytes; a saved payload has 4,000, with what was learnt of the arm 80,000
-LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
-VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _ARM = ("mean", "covariance", "noise_ratio")
@@ -48,7 +47,7 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
     ------
     OSError: the file cannot be written.
     """
-    target = Path(path).expanduser()
+    target = checks.path(path, "path")
     target.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "frame": "flange",
@@ -81,47 +80,33 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     DataFileNotFoundError: there is no such file.
     DataError: it is not a saved payload; the message says what is wrong with it.
     """
-    path = Path(path).expanduser()
+    path = checks.path(path, "path")
+    if not path.exists():
+        raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file")
     try:
-        with path.open("rb") as stream:
-            text = stream.read(LARGEST_FILE + 1)
-        if len(text) > LARGEST_FILE:
-            raise ValueError(f"more than {LARGEST_FILE} bytes")
-        content = yaml.safe_load(text.decode("utf-8"))
-    except FileNotFoundError as error:
-        raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file") from error
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # ValueError: also text, and dates
-        raise DataError(f"{path}: {EXPECTED}, got: {' '.join(str(error).split())}") from error
+        content = read_yaml(path)
+    except RobotDescriptionError as error:
+        raise DataError(f"{path}: {EXPECTED}, got: {str(error).removeprefix(f'{path}: ')}") from error
     memory = content.get("memory") if isinstance(content, dict) else None
     memory = memory if isinstance(memory, dict) else {}
     missing = [name for name in ("vector", "covariance", "tare") if name not in memory]
     if missing:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(f'memory.{name}' for name in missing)}")
     try:
-        restored = PayloadMemory(
-            checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
-            checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
-            checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
-            _arm_of(memory.get("arm")),
-        )
-        _check_size(restored)
-        return restored
+        vector, tare = (checks.exactly(memory[name], (PARAMETERS,), f"memory.{name}") for name in ("vector", "tare"))
+        covariance = checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance")
+        for name, values in (("vector", vector), ("tare", tare)):
+            if np.abs(values).max() > LARGEST:
+                raise ArgumentError(f"memory.{name}: expected at most {LARGEST:g}, got {np.abs(values).max():g}")
+        std = np.sqrt(np.diag(covariance))
+        if not SMALLEST_STD <= std.min() <= std.max() <= LARGEST:
+            raise ArgumentError(
+                f"memory.covariance: expected deviations from {SMALLEST_STD:g} to {LARGEST:g}, got {std.min():g} to "
+                f"{std.max():g}"
+            )
+        return PayloadMemory(vector, covariance, tare, _arm_of(memory.get("arm")))
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
-
-
-def _check_size(memory: PayloadMemory) -> None:
-    """Refuse numbers that no payload and no estimator has: the filter would not get rid of them."""
-    for name in ("vector", "tare"):
-        largest = np.abs(getattr(memory, name)).max()
-        if largest > LARGEST_ENTRY:
-            raise ArgumentError(f"memory.{name}: expected at most {LARGEST_ENTRY:g} in SI units, got {largest:g}")
-    variances = np.linalg.eigvalsh(memory.covariance)
-    low, high = VARIANCES
-    if not (variances[0] >= low and variances[-1] <= high):
-        raise ArgumentError(
-            f"memory.covariance: expected eigenvalues in [{low:g}, {high:g}], got {variances[0]:g} to {variances[-1]:g}"
-        )
 
 
 def _encoded(array: FloatArray) -> str:
