@@ -55,7 +55,9 @@ def messages() -> list[bytearray]:
 
 
 def publish(node: Node, count: int, subscribers: int) -> tuple[int, NDArray[np.int64]]:
-    """Send samples for `count` ms to so many subscribers; returns the first stamp and when each was handed to DDS, ns (0: was not sent).
+    """Send samples for `count` ms to so many subscribers.
+
+    Returns the first stamp, and when each sample was handed to DDS, ns (0: was not sent).
 
     Stamps lie on the exact grid of 1 ms, as those of a control loop. Like a control loop it leaves out the cycles
     for which it was too late: after a pause of the machine it does not send them all at once.
