@@ -8,6 +8,7 @@ argument, what was expected and what came.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,17 @@ def number(value: Any, name: str, *, minimum: float = -math.inf, maximum: float 
     if not minimum <= float(array) <= maximum:
         raise ArgumentError(f"{name}: expected a number in [{minimum:g}, {maximum:g}], got {float(array):g}")
     return float(array)
+
+
+def path(value: str | Path, name: str) -> Path:
+    """`value` as a path, in which a leading `~` or `~user` is that user's home."""
+    try:
+        text = str(Path(value).expanduser())
+    except RuntimeError as error:  # there is no such user
+        raise ArgumentError(f"{name}: expected a path, or ~ of a user that exists, got {str(value)!r:.80}") from error
+    if "\0" in text:
+        raise ArgumentError(f"{name}: expected a path, got one with a zero byte: {text!r:.80}")
+    return Path(text)
 
 
 def rigid_transform(value: ArrayLike, name: str, *, tolerance: float = 1e-4) -> FloatArray:

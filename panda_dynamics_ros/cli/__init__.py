@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import re
 import sys
@@ -56,6 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     The exit code: 0, or 2 after an error in one line on standard error, 130 after Ctrl-C, 141 where the reader
     of standard output went away.
     """
+    for stream in (sys.stdout, sys.stderr):  # names of files may be no text
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     arguments = [f" {word}" if NEGATIVE.fullmatch(word) else word for word in (sys.argv[1:] if argv is None else argv)]
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -74,10 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             # What is buffered would fail again when the interpreter closes.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
-        except OSError as error:
-            if error.filename is None:
-                raise
-            return _fail(f"{error.filename}: {error.strerror}")
+        except OSError as error:  # a disk that is full has no file name
+            return _fail(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
         return code
 
 

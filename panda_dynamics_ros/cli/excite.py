@@ -13,6 +13,7 @@ import yaml
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.options import add_robot_option
 from panda_dynamics_ros.errors import ArgumentError
@@ -73,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
+    checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
     robot = load_robot(args.robot)
     recorded = None
     if args.compare is not None:

@@ -8,7 +8,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -77,7 +76,7 @@ def _numbers(words: Sequence[str], name: str) -> FloatArray:
         text = sys.stdin.read()
     elif len(words) == 1 and not all(map(_is_number, _cells(text))):
         try:
-            text = Path(text).expanduser().read_text(encoding="utf-8")
+            text = checks.path(text, name).read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise DataFileNotFoundError(f"{name}: expected numbers, - or an existing file, got {text!r}") from error
         except UnicodeDecodeError as error:

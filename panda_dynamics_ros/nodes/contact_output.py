@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
@@ -16,10 +17,11 @@ from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.estimation.contact.detector import PAYLOAD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
-from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.robot import InertialParameters
 
+ABSURD = 100.0  # kg, m, kg m^2: no payload has as much
 LOG_DELAY = 0.5  # s: by then a payload is detected
 
 
@@ -60,8 +62,8 @@ class PayloadInput:
         try:
             payload = self._checked(message)
         except PandaDynamicsError as error:
-            self.problem = str(error)
-            self._node.get_logger().warning(f"payload left out: {error}", throttle_duration_sec=5.0)
+            self.problem = shortened(str(error))
+            self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
             return
         if not self._received:
             self._received = True
@@ -73,6 +75,9 @@ class PayloadInput:
         frame = message.header.frame_id
         if frame and self._input.joint_names and frame != self._input.flange_frame:
             raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
+        largest = np.abs(conversions.numbers_of_inertia(message)).max()
+        if not largest <= ABSURD:  # first, since what follows would overflow
+            raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
         payload = conversions.body_from_message(message)
         if not payload.is_physical():
             raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")

@@ -181,11 +181,16 @@ def inertia_numbers(body: InertialParameters) -> FloatArray:
     return np.array([body.mass, *body.com.tolist(), xx, xy, xz, yy, yz, zz])
 
 
+def numbers_of_inertia(message: InertiaStamped) -> FloatArray:
+    """The `inertia_numbers` (10,) in an InertiaStamped."""
+    i = message.inertia
+    return np.array([i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz])
+
+
 def body_from_message(message: InertiaStamped) -> InertialParameters:
     """The body of an InertiaStamped."""
-    i = message.inertia
-    inertia = np.array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]])
-    return InertialParameters(i.m, np.array([i.com.x, i.com.y, i.com.z]), inertia)
+    m, x, y, z, xx, xy, xz, yy, yz, zz = numbers_of_inertia(message).tolist()
+    return InertialParameters(m, np.array([x, y, z]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
 def status_message(

@@ -6,10 +6,12 @@ It is the one call by which this package changes a real robot: the controller co
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from rclpy.client import Client
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -17,7 +19,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.payload_file import franka_load
 from panda_dynamics_ros.nodes.interface import fixed
 
-ANSWER_PATIENCE = 5.0  # s
+DISCOVERY_PATIENCE, ANSWER_PATIENCE = 0.5, 1.0  # s
 LARGEST_MASS_STD = 0.1  # kg: the controller compensates 1 N of weight more or less by itself
 SAME = 1e-3  # kg, m: what was sent, in single precision
 FRANKA_MAX_LOAD = 3.0  # kg, Panda and FR3 data sheets
@@ -25,8 +27,8 @@ FRANKA_MAX_LOAD = 3.0  # kg, Panda and FR3 data sheets
 
 def unfit_for_load(estimate: PayloadEstimate) -> str:
     """What an estimate lacks to be sent to a robot, in words; empty where nothing."""
-    if problem := getattr(estimate, "problem", ""):
-        return f"the estimate is not plausible ({problem})"
+    if estimate.problem:
+        return f"the estimate is not plausible ({estimate.problem})"
     if not estimate.is_carried:
         return f"no payload is found ({estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg)"
     if estimate.mass > FRANKA_MAX_LOAD:
@@ -46,7 +48,11 @@ def unfit_for_load(estimate: PayloadEstimate) -> str:
 
 
 class FrankaLoadClient:
-    """Calls set_load, waits for the answer, and reads back what the robot then reports."""
+    """Calls set_load, waits for the answer, and reads back what the robot then reports.
+
+    It waits in a node and an executor of its own. Samples that come meanwhile are queued, 200 of them; the robot
+    answers within some milliseconds.
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -59,27 +65,26 @@ class FrankaLoadClient:
             "franka_robot_state_broadcaster/robot_state",
             "Franka's state, from which ~/apply_load reads back the load.",
         )
-        self._client: Client | None = None
 
-    async def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
+    def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
         """Send the estimate; whether the robot took it, and in words."""
         load = franka_load(estimate)
         try:
             from franka_msgs.srv import SetLoad
         except ImportError:
             return False, f"franka_msgs is not installed here: install franka_ros2, or set the load by hand with {load}"
-        if self._client is None:
-            self._client = self._node.create_client(SetLoad, self._service)
-        if not self._client.service_is_ready():
-            return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
-        answer = await self._within(self._client.call_async(SetLoad.Request(**load)), ANSWER_PATIENCE)
-        if answer is None:
-            return False, f"{self._client.srv_name} did not answer within {ANSWER_PATIENCE:g} s: {load}"
-        if not answer.success:
-            return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
-        return True, f"the robot took the load {load}; {await self._read_back(estimate)}"
+        with self._helper() as (helper, wait):
+            client = helper.create_client(SetLoad, self._service)
+            if not client.wait_for_service(DISCOVERY_PATIENCE):
+                return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
+            answer = wait(client.call_async(SetLoad.Request(**load)))
+            if answer is None:
+                return False, f"{client.srv_name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
+            if not answer.success:
+                return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
+            return True, f"the robot took the load {load}; {self._read_back(estimate, helper, wait)}"
 
-    async def _read_back(self, estimate: PayloadEstimate) -> str:
+    def _read_back(self, estimate: PayloadEstimate, helper: Node, wait: Callable[[Future], Any]) -> str:
         """What the robot's own state says of its load, in words."""
         try:
             from franka_msgs.msg import FrankaRobotState
@@ -91,23 +96,28 @@ class FrankaLoadClient:
             if not received.done():
                 received.set_result(message.inertia_load.inertia)
 
-        subscription = self._node.create_subscription(FrankaRobotState, self._state_topic, take, 1)
-        try:
-            inertia = await self._within(received, ANSWER_PATIENCE)
-        finally:
-            self._node.destroy_subscription(subscription)
+        topic = helper.create_subscription(FrankaRobotState, self._state_topic, take, 1).topic_name
+        inertia = wait(received)
         if inertia is None:
-            return f"not read back: nothing came on {subscription.topic_name}"
-        same = np.allclose(
-            [inertia.m, inertia.com.x, inertia.com.y, inertia.com.z], [estimate.mass, *estimate.com], atol=1e-3
-        )
-        words = f"{inertia.m:.3f} kg at ({inertia.com.x:.4f}, {inertia.com.y:.4f}, {inertia.com.z:.4f}) m"
-        return f"it reports {words}" if same else f"BUT IT REPORTS {words}"
+            return f"not read back: nothing came on {topic}"
+        mass, com = inertia.m, [inertia.com.x, inertia.com.y, inertia.com.z]
+        words = f"{mass:.3f} kg at {np.round(com, 4).tolist()} m"
+        same = np.allclose([mass, *com], [estimate.mass, *estimate.com], rtol=0.0, atol=SAME)
+        return f"it reports {words}" if same else f"but it reports {words}"
 
-    async def _within(self, future: Future, patience: float) -> Any:
-        """The result of a future; None if it does not come in time."""
-        timer = self._node.create_timer(patience, lambda: None if future.done() else future.set_result(None))
+    @contextmanager
+    def _helper(self) -> Iterator[tuple[Node, Callable[[Future], Any]]]:
+        """A node in the same namespace, and what waits for a future of it: its result, or None if it comes too late."""
+        helper = Node(f"{self._node.get_name()}_load", namespace=self._node.get_namespace(), context=self._node.context)
+        executor = SingleThreadedExecutor(context=self._node.context)
+        executor.add_node(helper)
+
+        def wait(future: Future) -> Any:
+            executor.spin_until_future_complete(future, ANSWER_PATIENCE)
+            return future.result() if future.done() else None
+
         try:
-            return await future
+            yield helper, wait
         finally:
-            self._node.destroy_timer(timer)
+            executor.shutdown()
+            helper.destroy_node()

@@ -215,8 +215,10 @@ class PayloadEstimatorNode(Node):
     def _answer(self, service: str, response: Any, success: bool, words: str) -> Any:
         """Fill in a service's response, and log it."""
         response.success, response.message = success, words
-        log = self.get_logger().info if success else self.get_logger().warning
-        log(f"{service}: {words}")
+        if success:  # rclpy wants a line of code for each severity
+            self.get_logger().info(f"{service}: {words}")
+        else:
+            self.get_logger().warning(f"{service}: {words}")
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -239,14 +241,14 @@ class PayloadEstimatorNode(Node):
                 self.get_logger().info(f"last estimate: {_words(self._estimator.estimate)}")
         super().destroy_node()
 
-    async def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if missing := unfit_for_load(self._estimator.estimate):
             words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
             return self._answer("apply_load", response, False, words)
-        return self._answer("apply_load", response, *await self._load_client.apply(self._estimator.estimate))
+        return self._answer("apply_load", response, *self._load_client.apply(self._estimator.estimate))
 
-    async def _on_force_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        done, words = await self._load_client.apply(self._estimator.estimate)
+    def _on_force_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        done, words = self._load_client.apply(self._estimator.estimate)
         if missing := unfit_for_load(self._estimator.estimate):
             words += f", although {missing}"
         return self._answer("force_apply_load", response, done, words)

@@ -20,6 +20,7 @@ from rclpy.task import Future
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 
+NEGATIVE_TIME = "must not be negative"
 CANNOT_START = 2
 """Exit code of a node that cannot start as it was asked to; launch does not start it anew. (Python's own is 1.)"""
 
@@ -70,7 +71,19 @@ def spin(executor: Executor, stopped: Callable[[], bool]) -> None:
     """
     with contextlib.suppress(ExternalShutdownException):
         while rclpy.ok() and not stopped():
-            executor.spin_until_future_complete(Future(), timeout_sec=0.1)
+            with _negative_clock_ignored():
+                executor.spin_until_future_complete(Future(), timeout_sec=0.1)
+
+
+@contextlib.contextmanager
+def _negative_clock_ignored() -> Iterator[None]:
+    """rclpy's own callback of /clock raises where somebody publishes a negative time."""
+    try:
+        yield
+    except ValueError as error:
+        if NEGATIVE_TIME not in str(error):
+            raise
+        print(f"ignored on /clock: {error}", file=sys.stderr, flush=True)
 
 
 def run_node(

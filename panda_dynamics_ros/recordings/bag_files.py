@@ -16,6 +16,7 @@ import yaml
 
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import mcap_file, rosbag2, sqlite_file
+from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_EXPANSION, LARGEST_METADATA, MEBIBYTE
 from panda_dynamics_ros.recordings.rosbag2 import BagFile
 
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
@@ -55,10 +56,12 @@ def open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
 def _listed_files(metadata: Path) -> list[str]:
     """The file names in a metadata.yaml, in the order of recording; none where it is absent or unfinished."""
     try:
+        if metadata.stat().st_size > LARGEST_METADATA:
+            return []
         content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
         paths = content["rosbag2_bagfile_information"]["relative_file_paths"]
         return [PurePosixPath(name).name for name in paths]  # the first versions put the folder before the name
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError):
+    except (OSError, yaml.YAMLError, TypeError, KeyError, ValueError, RecursionError):
         return []
 
 
@@ -101,6 +104,9 @@ def _open_compressed(path: Path) -> BagFile:
     try:
         with path.open("rb") as source, unpacked.open("wb") as target:
             _decompress(source, target)
+        with unpacked.open("rb") as stream:
+            if stream.read(4) == ZSTD_MAGIC:
+                raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
         file = _open_file(unpacked)
     except BaseException as error:  # also where the disk is full, or on Ctrl-C
         shutil.rmtree(folder, ignore_errors=True)
@@ -112,13 +118,23 @@ def _open_compressed(path: Path) -> BagFile:
 
 
 def _decompress(source: BinaryIO, target: BinaryIO) -> None:
-    """All that can be decompressed: where the source is cut, so will be the target."""
+    """All that can be decompressed: where the source is cut, so will be the target.
+
+    Raises
+    ------
+    DataError: the content unpacks to more than any recording does.
+    """
     zstd = rosbag2.zstd()
     decompressor = zstd.ZstdDecompressor()
     with suppress(zstd.ZstdError):
         while block := source.read(1 << 20):
-            while block:
-                target.write(decompressor.decompress(block))
-                block = decompressor.unused_data if decompressor.eof else b""
+            while block or not decompressor.needs_input:
+                target.write(decompressor.decompress(block, max_length=MEBIBYTE))
+                if target.tell() > max(FREE_EXPANSION, LARGEST_EXPANSION * source.tell()):
+                    raise DataError(
+                        f"{target.name}: expected a recording, got {source.tell()} bytes that unpack to more than "
+                        f"{target.tell() // MEBIBYTE} MiB"
+                    )
+                block = b""
                 if decompressor.eof:  # the end of a frame; there may be another
-                    decompressor = zstd.ZstdDecompressor()
+                    block, decompressor = decompressor.unused_data, zstd.ZstdDecompressor()

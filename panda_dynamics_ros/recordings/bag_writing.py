@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.mcap_file import write_checksums
 from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.samples.stamps import BILLION
@@ -115,7 +117,7 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     """A writer of `rosbags` into the folder `path`, and the storage file that it makes."""
     if storage not in STORAGES:
         raise ArgumentError(f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}")
-    path = Path(path).expanduser()
+    path = checks.path(path, "path")
     if storage == "sqlite3" and set(str(path)) & set("?#%"):
         raise ArgumentError(
             f"path: expected none of ?, #, % for sqlite3 (rosbags takes it for a URI), got {str(path)!r}"
@@ -127,8 +129,11 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin[storage.upper()])
     if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
         writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
+    file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
-        yield writer, path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
+        yield writer, file
+    if storage == "mcap":
+        write_checksums(file)
 
 
 def _remove_recording(path: Path, overwrite: bool) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_EXPANSION, LONGEST_LINE
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 WRONG_LENGTH = "wrong number of cells"
@@ -63,9 +64,19 @@ class CsvStream(Iterator[JointStateSample]):
         """The rows that are not blank."""
         try:
             with _open_text(self.path) as stream:
-                yield from (row for row in csv.reader(stream) if row)
+                yield from (row for row in csv.reader(self._lines(stream)) if row)
         except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
             raise DataError(f"{self.path}: expected a CSV file, got: {error}") from error
+
+    def _lines(self, stream: TextIO) -> Iterator[str]:
+        unpacked, most = 0, max(FREE_EXPANSION, LARGEST_EXPANSION * self.path.stat().st_size)
+        while line := stream.readline(LONGEST_LINE + 1):
+            unpacked += len(line)
+            if unpacked > most:
+                raise DataError(f"{self.path}: expected a CSV file, got one that unpacks to more than {most} bytes")
+            if len(line) > LONGEST_LINE:
+                raise DataError(f"{self.path}: expected lines of at most {LONGEST_LINE} characters, got a longer one")
+            yield line
 
     def _find_columns(self) -> list[int]:
         """Where t, q1 .., dq1 .., tau1 .. are; as many joints as there are columns q1, q2, ..."""

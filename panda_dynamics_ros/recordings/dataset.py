@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.csv_file import CsvStream
 from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
@@ -24,6 +26,7 @@ from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
+NOT_SECONDS = "stamp not in seconds"
 EXAMPLE = Path(__file__).with_name("example.csv.gz")
 """A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
 
@@ -60,7 +63,7 @@ def load_dataset(
     DataError: the file cannot be read or has no usable sample; the message states the counts.
     ArgumentError: several arms fit.
     """
-    path = Path(path).expanduser()
+    path = checks.path(path, "path")
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
     stream: JointStateStream | CsvStream
@@ -110,6 +113,8 @@ class _Collection:
             fields = self._mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
             if not math.isfinite(sample.stamp):
                 raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
+            if abs(sample.stamp) >= LATEST_STAMP:
+                raise SampleError(f"stamp: expected s, below 2^31, got {sample.stamp:g}: ns, us or ms?", NOT_SECONDS)
         except SampleError as error:
             self._rejected[error.reason] += 1
             self._example = self._example or f"; for example {error}"

@@ -11,14 +11,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bag_files import ZSTD_MAGIC, open_recording
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, BagFile
 from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
 
 UNDECODED = "cannot be decoded"
+LISTED = 20  # topics in a message
 
 
 class RecordingWarning(UserWarning):
@@ -131,7 +134,7 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
     MissingDependencyError: rosbags is not installed.
     """
     rosbag2.typestore()
-    path = Path(path).expanduser()
+    path = checks.path(path, "path")
     files, notes = open_recording(path)
     return JointStateStream(path, _choose(path, files, topic), files, notes)
 
@@ -144,7 +147,7 @@ def joint_state_topics(path: str | Path) -> dict[str, int]:
     As `read_joint_states`, but a recording without such a topic gives an empty result.
     """
     rosbag2.typestore()
-    return _joint_state_topics(open_recording(Path(path).expanduser())[0])
+    return _joint_state_topics(open_recording(checks.path(path, "path"))[0])
 
 
 def _joint_state_topics(files: list[BagFile]) -> dict[str, int]:
@@ -161,9 +164,12 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     counts = _joint_state_topics(files)
     damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
     if not counts:
-        others = ", ".join(sorted({f"{x.name} ({x.type})" for file in files for x in file.topics})) or "no topics"
+        found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
+        others = ", ".join(found[:LISTED]) + (f", ... ({len(found)} topics)" if len(found) > LISTED else "")
+        others = others or "no topics"
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {others}{damage}")
-    listed = ", ".join(f"{name} ({count} messages)" for name, count in counts.items())
+    listed = ", ".join(f"{name:.80} ({count} messages)" for name, count in islice(counts.items(), LISTED))
+    listed += f", ... ({len(counts)} topics)" if len(counts) > LISTED else ""
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
     if not any(counts.values()) or (topic is not None and not counts[topic]):
@@ -189,10 +195,18 @@ def _nanoseconds(message: Any) -> int:
     return int(stamp.sec) * BILLION + int(stamp.nanosec)
 
 
+def _unpacked(data: bytes) -> bytes:
+    decompressor = rosbag2.zstd().ZstdDecompressor()
+    unpacked = bytes(decompressor.decompress(data, max_length=LARGEST_JOINT_STATE))
+    if not decompressor.eof:
+        raise ValueError(f"a message that is cut off, or unpacks to more than {LARGEST_JOINT_STATE} bytes")
+    return unpacked
+
+
 def _decode(data: bytes) -> Any:
     try:
         if data.startswith(ZSTD_MAGIC):  # compression by message; CDR begins with a zero byte
-            data = rosbag2.zstd().decompress(data)
+            data = _unpacked(data)
         return rosbag2.typestore().deserialize_cdr(data, JOINT_STATE)
     except rosbag2.decoding_errors() as error:
         raise DataError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error

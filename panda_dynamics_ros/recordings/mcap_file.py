@@ -1,71 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rosbag2 file in MCAP format (https://mcap.dev/spec): read through its index, or record by record where it has none.
+"""A rosbag2 file in MCAP format (https://mcap.dev/spec), read record by record.
 
-A recorder that was killed leaves neither index nor footer, and often half a chunk. `McapScan` then reads from the
-file's beginning up to the last whole message, also out of that chunk.
+A recorder that was killed leaves neither index nor footer, and often half a chunk: everything is then read up to the
+last whole message, also out of that chunk. A chunk whose checksum (CRC-32) does not match is left out;
+`write_checksums` adds the checksums to a file whose writer leaves them out.
 """
 
 from __future__ import annotations
 
 import struct
+import zlib
 from collections import Counter
-from collections.abc import Generator, Iterator
-from io import BytesIO
+from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from panda_dynamics_ros.recordings import rosbag2
+from panda_dynamics_ros.recordings.limits import LARGEST_RECORD, LARGEST_TOPIC_COUNT
 from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"\x89MCAP0\r\n"
-SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END, FOOTER = 0x03, 0x04, 0x05, 0x06, 0x0F, 0x02
+FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, STATISTICS, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0B, 0x0F
 _HEAD = struct.Struct("<BQ")  # opcode, length of the content
 _MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
-
-
-class McapFile:
-    """One .mcap file: a `BagFile`."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.damage = ""
-        self._indexed = True
-        self.topics = self._topics()
-
-    def _topics(self) -> list[Topic]:
-        try:
-            with self._reader() as reader:
-                return [Topic(x.topic, x.msgtype, x.msgcount) for x in reader.connections]
-        except Exception:  # whatever rosbags runs into in a file that is cut: ReaderError, TypeError, struct.error, ...
-            self._indexed = False
-        scan = McapScan(self.path)
-        counts = Counter(channel for channel, _, _ in scan.messages())
-        self.damage = scan.damage
-        return [Topic(*channel, counts[channel]) for channel in dict.fromkeys(scan.channels.values())]
-
-    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
-        """(receive time in ns, serialised message) of a topic: by time, or in the order of writing without index."""
-        if not self._indexed:
-            scan = McapScan(self.path)
-            yield from ((time, data) for channel, time, data in scan.messages() if channel.topic == topic)
-            self.damage = scan.damage
-            return
-        with self._reader() as reader:
-            connections = [x for x in reader.connections if x.topic == topic]
-            messages = reader.messages(connections) if connections else iter(())
-            while True:
-                try:
-                    message = next(messages, None)
-                except Exception as error:  # a chunk that is damaged; see above
-                    self.damage = f"cut off or damaged: {' '.join(str(error).split()) or type(error).__name__}"
-                    return
-                if message is None:
-                    return
-                yield message[1], message[2]
-
-    def _reader(self) -> Any:
-        return rosbag2.module("rosbags.rosbag2").Reader(self.path)
+_CRC_IN_CHUNK = _HEAD.size + 24
+_FOOTER = struct.Struct("<BQQQI8s")  # head, start of the summary, of its offsets, CRC of the summary, magic
+_COUNTS_IN_STATISTICS = 42
+DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 
 
 class Channel(NamedTuple):
@@ -75,49 +38,160 @@ class Channel(NamedTuple):
     type: str
 
 
-class McapScan:
-    """Messages of a file from its beginning; `channels` fills as they are met, `damage` says why it ended early."""
+class McapFile:
+    """One .mcap file: a `BagFile`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.channels: dict[int, Channel] = {}
         self.damage = ""
+        self.topics = self._topics_of_summary() or self._topics_of_scan()
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """(receive time in ns, serialised message) of a topic, in the order of writing; by time within a chunk."""
+        scan = _Scan(self.path)
+        for channel, time, data in scan.messages():
+            if channel.topic == topic:
+                yield time, data
+        self.damage = scan.damage
+
+    def _topics_of_summary(self) -> list[Topic]:
+        """From the file's summary; none where it is missing or damaged."""
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(-_FOOTER.size, 2)
+                end = stream.tell()
+                footer = stream.read()
+                opcode, _, start, _, checksum, magic = _FOOTER.unpack(footer)
+                if opcode != FOOTER or magic != MAGIC or not 0 < start <= end or end - start > LARGEST_RECORD:
+                    return []
+                stream.seek(start)
+                summary = stream.read(end - start)
+        except (OSError, struct.error):
+            return []
+        if checksum and zlib.crc32(summary + footer[:-12]) != checksum:
+            return []
+        names, counts = _Names(), dict[int, int]()
+        try:
+            for opcode, content in _records(summary):
+                names.add(opcode, content)
+                if opcode == STATISTICS:
+                    counts = dict(struct.iter_unpack("<HQ", content[_COUNTS_IN_STATISTICS + 4 :]))
+        except DAMAGE:
+            return []
+        return [Topic(*channel, counts.get(number, 0)) for number, channel in names.channels.items()] if counts else []
+
+    def _topics_of_scan(self) -> list[Topic]:
+        scan = _Scan(self.path)
+        counts = Counter(channel for channel, _, _ in scan.messages())
+        self.damage = scan.damage
+        return [Topic(*channel, counts[channel]) for channel in dict.fromkeys(scan.names.channels.values())]
+
+
+class _Names:
+    """Schemas and channels as they are met."""
+
+    def __init__(self) -> None:
+        self.channels: dict[int, Channel] = {}
         self._schemas: dict[int, str] = {}
 
+    def add(self, opcode: int, content: bytes) -> None:
+        if opcode == SCHEMA:
+            (number,) = struct.unpack_from("<H", content)
+            self._schemas[number] = _string(content, 2)[0]
+        elif opcode == CHANNEL:
+            number, schema = struct.unpack_from("<HH", content)
+            self.channels[number] = Channel(_string(content, 4)[0], self._schemas.get(schema, ""))
+            if len(self.channels) > LARGEST_TOPIC_COUNT:
+                raise ValueError(f"more than {LARGEST_TOPIC_COUNT} channels")
+
+
+class _Scan:
+    """Messages of a file from its beginning. `damage` says what was left out, and why reading ended early."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.names = _Names()
+        self.damage = ""
+
     def messages(self) -> Iterator[tuple[Channel, int, bytes]]:
-        """(channel, log time in ns, serialised message), in the order of writing."""
+        """(channel, log time in ns, serialised message)."""
+        size = self.path.stat().st_size
         with self.path.open("rb") as stream:
             stream.seek(len(MAGIC))
             try:
-                finished = yield from self._read(stream, self.path.stat().st_size)
-                if not finished:
-                    raise EOFError("it ends without its index, as where the recorder was killed")
-            except (EOFError, ValueError, LookupError, struct.error) as error:
-                self.damage = f"cut off or damaged: {error}"
+                while stream.tell() < size:
+                    place = stream.tell()
+                    opcode, length = _HEAD.unpack(stream.read(_HEAD.size))
+                    if opcode in (DATA_END, FOOTER):
+                        return
+                    if opcode in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
+                        yield from self._content(opcode, _read(stream, length, place), length, place)
+                    else:
+                        stream.seek(length, 1)
+                raise EOFError("it ends without its index, as where the recorder was killed")
+            except DAMAGE as error:
+                self._note(f"cut off or damaged: {error}")
 
-    def _read(self, stream: BinaryIO, size: int) -> Generator[tuple[Channel, int, bytes], None, bool]:
-        """The messages among `size` bytes of records; returns whether the data section's end was met."""
-        while stream.tell() < size:
+    def _content(self, opcode: int, content: bytes, length: int, place: int) -> Iterator[tuple[Channel, int, bytes]]:
+        whole = len(content) == length
+        if opcode == CHUNK:
+            records, checksum = _chunk_records(content)
+            if whole and checksum and zlib.crc32(records) != checksum:
+                self._note(f"damaged: the chunk at byte {place} does not match its checksum and is left out")
+                return
+            messages = (message for inner, data in _records(records) for message in self._record(inner, data))
+            yield from sorted(messages, key=itemgetter(1)) if whole else messages
+        elif whole:
+            yield from self._record(opcode, content)
+        if not whole:
+            raise EOFError(f"a record of {length} bytes at byte {place} ends after {len(content)}")
+
+    def _record(self, opcode: int, content: bytes) -> Iterator[tuple[Channel, int, bytes]]:
+        if opcode == MESSAGE:
+            number, _, log_time, _ = _MESSAGE.unpack_from(content)
+            yield self.names.channels[number], log_time, content[_MESSAGE.size :]
+        else:
+            self.names.add(opcode, content)
+
+    def _note(self, damage: str) -> None:
+        self.damage = self.damage or damage
+
+
+def write_checksums(path: Path) -> None:
+    """Fill in the checksum of each chunk of a whole file."""
+    with path.open("r+b") as stream:
+        stream.seek(len(MAGIC))
+        while True:
             place = stream.tell()
             opcode, length = _HEAD.unpack(stream.read(_HEAD.size))
-            content = stream.read(min(length, size - stream.tell()))  # a damaged length may be astronomic
+            if opcode in (DATA_END, FOOTER):
+                return
             if opcode == CHUNK:
-                chunk = _chunk_records(content)
-                yield from self._read(BytesIO(chunk), len(chunk))
-            if len(content) < length:
-                raise EOFError(f"a record of {length} bytes at byte {place} ends after {len(content)}")
-            if opcode == MESSAGE:
-                number, _, log_time, _ = _MESSAGE.unpack_from(content)
-                yield self.channels[number], log_time, content[_MESSAGE.size :]
-            elif opcode == SCHEMA:
-                (number,) = struct.unpack_from("<H", content)
-                self._schemas[number] = _string(content, 2)[0]
-            elif opcode == CHANNEL:
-                number, schema = struct.unpack_from("<HH", content)
-                self.channels[number] = Channel(_string(content, 4)[0], self._schemas.get(schema, ""))
-            elif opcode in (DATA_END, FOOTER):
-                return True
-        return False
+                records, _ = _chunk_records(stream.read(length))
+                stream.seek(place + _CRC_IN_CHUNK)
+                stream.write(struct.pack("<I", zlib.crc32(records)))
+            stream.seek(place + _HEAD.size + length)
+
+
+def _read(stream: BinaryIO, length: int, place: int) -> bytes:
+    """The content of a record, as much as there is."""
+    if length > LARGEST_RECORD:
+        raise ValueError(f"a record of {length} bytes at byte {place}, of at most {LARGEST_RECORD}")
+    return stream.read(length)
+
+
+def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """(opcode, content) of the records in a chunk or a summary."""
+    place, size = 0, len(content)
+    while place < size:
+        opcode, length = _HEAD.unpack_from(content, place)
+        place += _HEAD.size
+        if place + length > size:
+            raise EOFError(f"a record of {length} bytes has only {size - place}")
+        if opcode == CHUNK:
+            raise ValueError("a chunk within a chunk")
+        yield opcode, content[place : place + length]
+        place += length
 
 
 def _string(content: bytes, offset: int) -> tuple[str, int]:
@@ -127,12 +201,15 @@ def _string(content: bytes, offset: int) -> tuple[str, int]:
     return content[offset + 4 : end].decode(), end
 
 
-def _chunk_records(content: bytes) -> bytes:
-    """The records of a chunk, as many as its bytes give."""
+def _chunk_records(content: bytes) -> tuple[bytes, int]:
+    """The records of a chunk, as many as its bytes give, and their checksum (0: none)."""
+    _, _, size, checksum = _CHUNK.unpack_from(content)
+    if size > LARGEST_RECORD:
+        raise ValueError(f"a chunk that unpacks to {size} bytes, of at most {LARGEST_RECORD}")
     compression, end = _string(content, _CHUNK.size)
     compressed = content[end + 8 :]
     if not compression:
-        return compressed
+        return compressed, checksum
     # The incremental decompressors give what there is; those for whole frames refuse a cut one.
     decompressor: Any
     if compression == "zstd":
@@ -142,6 +219,9 @@ def _chunk_records(content: bytes) -> bytes:
     else:
         raise ValueError(f"a chunk with unknown compression {compression!r}")
     try:
-        return bytes(decompressor.decompress(compressed))
+        records = bytes(decompressor.decompress(compressed, max_length=size + 1))
     except (rosbag2.zstd().ZstdError, RuntimeError) as error:
         raise ValueError(f"a chunk that does not decompress: {error}") from error
+    if len(records) > size:
+        raise ValueError(f"a chunk that unpacks to more than the {size} bytes that it states")
+    return records, checksum

@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 
 from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_TOPIC_COUNT
 from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"SQLite format 3\0"
@@ -58,7 +59,10 @@ class SqliteFile:
     def _topics(self) -> list[Topic]:
         with closing(self._connect()) as connection:
             try:
-                rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchall()
+                self._check_tables(connection)
+                rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(
+                    LARGEST_TOPIC_COUNT
+                )
                 counts = self._counts(connection)
             except sqlite3.OperationalError as error:
                 if self.damage:
@@ -67,7 +71,17 @@ class SqliteFile:
             except sqlite3.DatabaseError as error:
                 self.damage = self.damage or f"damaged: {error}"
                 return []
-        return [Topic(name, kind, counts[number]) for number, name, kind in rows]
+        return [Topic(name, kind, counts[number]) for number, name, kind in rows if {type(name), type(kind)} == {str}]
+
+    def _check_tables(self, connection: sqlite3.Connection) -> None:
+        """Refuse views, virtual tables and generated columns: they can compute without end when they are read."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' AND name = ?"
+        for name in ("topics", "messages"):
+            found = connection.execute(query, (name,)).fetchone()
+            if found is None:
+                raise sqlite3.OperationalError(f"no such table: {name}")
+            if any(hidden for *_, hidden in connection.execute(f"PRAGMA table_xinfo({name})")):
+                raise sqlite3.OperationalError(f"generated columns in table {name}")
 
     def _counts(self, connection: sqlite3.Connection) -> Counter[int]:
         """Number of messages by topic id. NOT INDEXED: in the order of writing, up to the damage."""
@@ -86,10 +100,14 @@ class SqliteFile:
         order = "NOT INDEXED {}" if self.damage else "{} ORDER BY timestamp, id"
         condition = "WHERE topic_id IN (SELECT id FROM topics WHERE name = ?)"
         with closing(self._connect()) as connection:
+            columns = f"timestamp, CASE WHEN length(data) <= {LARGEST_JOINT_STATE} THEN data END"
             try:
-                yield from connection.execute(
-                    f"SELECT timestamp, data FROM messages {order.format(condition)}", (topic,)
-                )
+                for time, data in connection.execute(
+                    f"SELECT {columns} FROM messages {order.format(condition)}", (topic,)
+                ):
+                    # What is no message is passed on as an empty one, which is counted as one that cannot be decoded.
+                    sound = isinstance(time, int) and isinstance(data, bytes)
+                    yield (time, data) if sound else (0, b"")
             except sqlite3.DatabaseError as error:
                 self.damage = self.damage or f"damaged: {error}"
 
@@ -100,6 +118,7 @@ class SqliteFile:
         immutable = 0 if log.is_file() and log.stat().st_size else 1
         uri = f"{self._readable.resolve().as_uri()}?mode=ro&immutable={immutable}"
         connection = sqlite3.connect(uri, uri=True)
+        connection.text_factory = lambda text: text.decode(errors="replace")
         # Without this SQLite refuses a file that is shorter than its header says, whatever can still be read.
         connection.execute("PRAGMA writable_schema = ON")
         return connection

@@ -15,7 +15,7 @@ from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS
 from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED
+from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED, plain_text
 from panda_dynamics_ros.robot.limits import JointLimits
 
 MOTION = ("position", "velocity", "acceleration")
@@ -46,7 +46,8 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
             axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=4, frameon=False)
         if joint == n - 1:
             axes.set_xlabel("time (s)")
-    figure.suptitle(f"Torque that is not predicted: {Path(validation.source).name}", fontsize=11)
+    name = plain_text(Path(validation.source).name)
+    figure.suptitle(f"Torque that is not predicted: {name}", fontsize=11, parse_math=False)
     figure.savefig(path, dpi=110)
     return path
 
@@ -66,7 +67,8 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
         axes.set_xlabel(unit)
         axes.locator_params(axis="x", nbins=5)  # labels of small steps, such as -0.0075, are wide
         axes.grid(alpha=0.25)
-    figure.suptitle(f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals", fontsize=11)
+    title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
+    figure.suptitle(plain_text(title), fontsize=11, parse_math=False)
     figure.savefig(path, dpi=110)
     return path
 

@@ -87,9 +87,14 @@ def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
             f" {label}", (time, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color="#444444", rotation=90,
             ha="left", va="bottom",
         )  # fmt: skip
-    mass_axes.set_title(title, loc="left", fontsize=11)
+    mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
     figure.savefig(path, dpi=130)
     return path
+
+
+def plain_text(text: str) -> str:
+    """A text that any font can show: names of files may have bytes that are no text."""
+    return text.encode(errors="replace").decode()
 
 
 def _plot_mass(axes: Axes, history: PayloadHistory) -> None:

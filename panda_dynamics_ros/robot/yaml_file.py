@@ -3,20 +3,44 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.urdf_file import read_urdf
 from panda_dynamics_ros.robot.yaml_content import robot_from_content
 
 LIBRARY = Path(__file__).parent / "arms"
+LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
 YAML, URDF = (".yaml", ".yml"), (".urdf",)
 
 Robot = TypeVar("Robot", bound=RobotDescription)
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML whose aliases stand for a bounded number of values: a few lines of them can stand for billions."""
+
+    def get_single_node(self) -> Any:
+        node = super().get_single_node()
+        if node is not None and _value_count(node, {}) > MOST_VALUES:
+            raise yaml.YAMLError(f"aliases that stand for more than {MOST_VALUES} values")
+        return node
+
+
+def _value_count(node: yaml.Node, known: dict[int, float]) -> float:
+    """Number of values in a node with its aliases written out; infinite where it contains itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        children = node.value if isinstance(node, yaml.CollectionNode) else ()
+        if isinstance(node, yaml.MappingNode):
+            children = [each for pair in children for each in pair]
+        known[id(node)] = 1.0 + sum(_value_count(child, known) for child in children)
+    return known[id(node)]
 
 
 def library_names() -> tuple[str, ...]:
@@ -52,7 +76,7 @@ def find_description(
             f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
             f"{suffixes[-1]} file, got {source!r}"
         )
-    path = Path(source).expanduser()
+    path = checks.path(source, argument)
     if not path.is_file():
         raise DataFileNotFoundError(f"{argument}: expected an existing file, got {name!r}")
     return path
@@ -66,9 +90,15 @@ def read_yaml(path: Path) -> Any:
     RobotDescriptionError: the file cannot be read; the message names it.
     """
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split())}") from error
+        if path.stat().st_size > LARGEST_YAML:
+            raise RobotDescriptionError(f"{path}: expected at most {LARGEST_YAML} bytes, got {path.stat().st_size}")
+        return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)
+    except RecursionError as error:
+        raise RobotDescriptionError(f"{path}: expected YAML, got one that is nested too deeply") from error
+    except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
+        if isinstance(error, RobotDescriptionError):
+            raise
+        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split()):.200}") from error
     except OSError as error:
         raise RobotDescriptionError(f"{path}: expected a readable file, got {error.strerror}") from error
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -33,7 +34,7 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     """
     if not isinstance(robot, RobotDescription):
         raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
-    target = Path(path).expanduser()
+    target = checks.path(path, "path")
     if target.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"path: expected a name that ends in .yaml, got {str(path)!r}")
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())

@@ -45,7 +45,7 @@ def test_what_was_learnt_about_the_arm_is_saved(estimator: PayloadEstimator, sav
     arm, loaded = estimator.memory.arm, load_estimate(saved).arm
     assert arm is not None
     assert loaded is not None
-    for name in ("mean", "covariance", "noise_ratio"):
+    for name in ("mean", "covariance", "noise_ratio", "scale"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(arm, name))
 
 
@@ -119,11 +119,11 @@ def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
             lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()),
             "memory.covariance: expected positive eigenvalues, got -1",
         ),
-        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
+        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio, scale"),
         (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
         (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
         (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),
-        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 100 numbers"),
+        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 0 numbers"),
     ],
 )
 def test_what_is_no_saved_payload_is_refused(change: Any, words: str, saved: Path) -> None:
@@ -146,3 +146,33 @@ def test_what_is_no_yaml_is_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="got no such file"):
         load_estimate(tmp_path / "nowhere.yaml")
+
+
+def tampered(content: dict[str, Any], name: str, value: float) -> None:
+    if name == "covariance":
+        content["memory"][name] = (value * np.eye(10)).tolist()
+    else:
+        content["memory"][name][0] = value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("vector", 1e308), ("tare", -1e308), ("covariance", 1e-300), ("covariance", 1e300)]
+)
+def test_numbers_that_no_estimator_has_are_refused(
+    name: str, value: float, estimator: PayloadEstimator, tmp_path: Path
+) -> None:
+    path = save_estimate(estimator.estimate, estimator.memory, tmp_path / "payload.yaml")
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    tampered(content, name, value)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(PandaDynamicsError, match=f"memory.{name}: expected"):
+        load_estimate(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 20_000, "a: 2024-13-45", "x" * 2_000_000, "\xff"], ids=["nested", "date", "long", "no text"]
+)
+def test_yaml_that_is_made_to_harm_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "payload.yaml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(PandaDynamicsError, match="expected a saved payload"):
+        load_estimate(tmp_path / "payload.yaml")

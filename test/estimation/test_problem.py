@@ -140,3 +140,28 @@ def test_real_arms(log, robot, end_effector, words):
         assert problems - {""}
     else:
         assert problems == {""}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_an_arm_that_is_guided_by_hand_picks_nothing_up(panda, number):
+    data = pdr.load_dataset(public_log(f"panda_hand_guided/hand_guided_100hz_{number}.csv"), panda)
+    estimator = pdr.PayloadEstimator(panda)
+    estimates = [estimator.update(*sample) for sample in zip(data.stamp, data.q, data.dq, data.tau, strict=True)]
+    assert {estimate.event.kind for estimate in estimates if estimate.event} <= {"contact"}
+    assert max(estimate.mass - 3.0 * estimate.std[0] for estimate in estimates) < 0.15
+
+
+@pytest.mark.parametrize("recording", ["a", "b"])
+def test_an_fr3_with_a_hand(recording):
+    """Truth: 0.71 to 0.76 kg at z = 0.02 to 0.03 m; the flange points down within 25 degrees."""
+    for end_effector, least, most in (("none", 0.71, 0.76), ("hand", 0.0, 0.0)):
+        fr3 = pdr.load_robot("fr3", end_effector=end_effector)
+        data = pdr.load_dataset(public_log(f"fr3_hand_teleop/teleop_1khz_{recording}.csv"), fr3)
+        estimator = pdr.PayloadEstimator(fr3)
+        for sample in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
+            estimate = estimator.update(*sample)
+            assert estimate.event is None
+        assert least - 2.0 * estimate.std[0] < estimate.mass < most + 2.0 * estimate.std[0]
+        assert estimate.is_carried == (end_effector == "none")
+        if estimate.is_carried and estimate.identifiable[3]:
+            assert 0.02 - 2.0 * estimate.com_std[2] < estimate.com[2] < 0.03 + 2.0 * estimate.com_std[2]

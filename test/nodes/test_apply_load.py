@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an estimate needs before it is sent to a robot: each lack is named, and any one of them is enough."""
+"""What an estimate needs before it is sent to a robot, and what the robot's answer becomes.
+
+franka_msgs is on no registry and cannot be built from the wheels, which have neither headers nor generators' templates.
+So the service is a real one over DDS, of a type that is there: `SetLoad` here is std_srvs/SetBool with other words.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from std_srvs.srv import SetBool
 
+from nodes.probe import Probe
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.franka_load import unfit_for_load
+from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, unfit_for_load
 
 BODY = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
 COVARIANCE = np.diag([0.02**2, *[0.003**2] * 3, *[0.005**2] * 6])
@@ -44,3 +56,81 @@ def test_a_converged_estimate_is_fit() -> None:
 )
 def test_what_is_missing_is_named(change: dict[str, Any], words: str) -> None:
     assert words in unfit_for_load(replace(FIT, **change))
+
+
+class SetLoad(SetBool):
+    """Franka's service in the clothes of another: the load is kept, the answer is `success` alone."""
+
+    sent: list[dict[str, Any]] = []  # noqa: RUF012
+
+    class Request(SetBool.Request):
+        def __init__(self, **load: Any) -> None:
+            super().__init__(data=True)
+            SetLoad.sent.append(load)
+
+    class Response(SetBool.Response):
+        error = "motion is running"
+
+
+@pytest.fixture
+def robot(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
+    """Starts a robot that takes loads or refuses them."""
+    messages, services = ModuleType("franka_msgs"), ModuleType("franka_msgs.srv")
+    services.SetLoad = SetLoad  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "franka_msgs", messages)
+    monkeypatch.setitem(sys.modules, "franka_msgs.srv", services)
+    monkeypatch.setattr(SetBool.Response, "error", "motion is running", raising=False)
+    SetLoad.sent.clear()
+    node, executor = rclpy.create_node("robot"), SingleThreadedExecutor()
+    executor.add_node(node)
+    finished = threading.Event()
+
+    def spin() -> None:
+        while not finished.is_set():
+            executor.spin_once(timeout_sec=0.05)
+
+    thread = threading.Thread(target=spin)
+
+    def start(takes: bool) -> None:
+        def answer(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+            response.success = takes and request.data
+            return response
+
+        node.create_service(SetBool, "service_server/set_load", answer)
+        thread.start()
+
+    yield start
+    finished.set()
+    if thread.is_alive():
+        thread.join()
+    node.destroy_node()
+
+
+@pytest.fixture
+def client(probe: Probe) -> Iterator[FrankaLoadClient]:
+    node = rclpy.create_node("estimator")
+    yield FrankaLoadClient(node)
+    node.destroy_node()
+
+
+def test_a_load_that_the_robot_takes(robot: Callable[[bool], None], client: FrankaLoadClient) -> None:
+    robot(True)
+    done, words = client.apply(FIT)
+    assert done, words
+    assert words.startswith("the robot took the load {'mass': 1.0")
+    assert "not read back" in words
+    (load,) = SetLoad.sent
+    assert load["center_of_mass"] == pytest.approx(BODY.com)
+
+
+def test_a_load_that_the_robot_refuses(robot: Callable[[bool], None], client: FrankaLoadClient) -> None:
+    robot(False)
+    done, words = client.apply(FIT)
+    assert not done
+    assert words.startswith("the robot refused the load: motion is running")
+
+
+def test_no_robot(robot: Callable[[bool], None], client: FrankaLoadClient) -> None:
+    done, words = client.apply(FIT)
+    assert not done
+    assert words.startswith("nobody offers the service service_server/set_load")

@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import JointStateSample, JointStateStream, read_joint_states, write_joint_states
 
 START = 1.7e9
@@ -128,7 +129,7 @@ def test_a_recording_is_read_while_it_is_played(bag: Path, probe: Probe, monkeyp
 
 def test_a_topic_that_was_not_recorded_is_named(bag: Path, fresh: Nodes) -> None:
     fresh.start("bag_player", bag=bag, topic="/elsewhere")
-    assert fresh.wait("bag_player") == 1
+    assert fresh.wait("bag_player") == CANNOT_START
     last = fresh.log("bag_player").splitlines()[-1]
     assert last.startswith("error: ")
     assert "/elsewhere" in last

@@ -19,6 +19,7 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script, nanoseconds_of
 from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
 
 READ_ONLY = {"robot", "arm_prefix", "joint_names", "F_T_EE", "base_frame", "flange_frame"}
@@ -162,7 +163,7 @@ def test_qos_overrides_take_effect(probe: Probe, fresh: Nodes) -> None:
     assert subscription.qos_profile.reliability == ReliabilityPolicy.RELIABLE
     assert set(fresh.stop().values()) == {0}
     fresh.start("payload_estimator", **{f"qos_overrides.{topics[1]}.publisher.reliability": "sometimes"})
-    assert fresh.wait("payload_estimator") == 1
+    assert fresh.wait("payload_estimator") == CANNOT_START
     last = fresh.log("payload_estimator").splitlines()[-1]
     assert last.startswith("error: ")
     assert "sometimes" in last

@@ -15,6 +15,7 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.nodes.runner import CANNOT_START
 
 LEARNT, MORE = 3000, 1000
 
@@ -102,7 +103,7 @@ def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:
     """Not a start from nothing, which could pass for an empty gripper."""
     bench.path.write_text("memory: {vector: [1.0]}")
     bench.nodes.start("payload_estimator", **bench.parameters)
-    assert bench.nodes.wait("payload_estimator") == 1
+    assert bench.nodes.wait("payload_estimator") == CANNOT_START
     last = bench.nodes.log("payload_estimator").splitlines()[-1]
     assert last.startswith(f"error: {bench.path}: expected a saved payload")
     assert "without memory.covariance, memory.tare" in last

@@ -13,6 +13,7 @@ from bag_files import samples
 
 from nodes.probe import Probe
 from nodes.processes import PATIENCE, Nodes
+from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
 
 NAMES = {
@@ -93,7 +94,7 @@ def test_a_node_that_cannot_start_says_why_in_one_line(
 ) -> None:
     before = len(fresh.log(module))
     fresh.start(module, **parameters)
-    assert fresh.wait(module) == 1
+    assert fresh.wait(module) == CANNOT_START
     (line,) = fresh.log(module)[before:].splitlines()
     assert line.startswith("error: ")
     assert words in line

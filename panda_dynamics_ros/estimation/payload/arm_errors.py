@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm's model may have wrong, as a regression A phi with standard normal phi beside the payload's Y theta.
 
-Every column is a torque that the model would have to add, times how far arms of one type differ (one sigma):
+Every column is a torque that the model would have to add, times how far an arm may differ from its model (one sigma):
 
     links      an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
                directions that move the torques most (principal components over the arm's range of motion)
@@ -44,6 +44,8 @@ TERMS = ("offset", "friction", "viscous", "rotor_inertia", "gain")
 """Of each joint, in the order of its columns."""
 OWN, EXTRA = len(TERMS), 3
 """Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
+USUAL_SHARED, USUAL_OWN = 0.4, (0.25, 0.3, 0.25, 0.25, 0.6)
+"""Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
 NEGLIGIBLE = 0.1
@@ -156,6 +158,12 @@ class ArmErrorRegression:
     def size(self) -> int:
         """Length of phi."""
         return self.shared + OWN * len(self.A)
+
+    @property
+    def usual(self) -> FloatArray:
+        """(size,), how far arms of one type usually differ, in units of one sigma of the columns."""
+        shared = np.full(self.shared, USUAL_SHARED)
+        return np.concatenate((shared, np.tile(USUAL_OWN, len(self.A))))
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""

@@ -35,8 +35,9 @@ _MASS_TOLERANCE = 0.15
 # By how much evidence a payload must exceed a contact: 4 at first, when little more than the sign of its torque shows,
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.
 _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1
-# A contact changes while it lasts, and ends; for so many s after it a payload needs more evidence.
-_CONTACT_DURATION, _LEAD_AFTER_CONTACT = 0.5, 10.0
+# A contact changes while it lasts, and ends, and a person who guides the arm touches it again: for so many s a payload
+# needs more evidence.
+_CONTACT_DURATION, _LEAD_AFTER_CONTACT = 2.0, 10.0
 # A contact must exceed a payload by this, and needs this much by itself: no output waits for it.
 _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
 # s: a change this long ago has passed the filters completely.

@@ -173,16 +173,18 @@ class ArmMemory:
 
     Attributes
     ----------
-    mean: (m,), of the errors of the arm's model. covariance: (10 + m, 10 + m), of the payload and of them.
+    mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of the residual model's.
+    scale: (m,), how much the arm differs from its model (`familiarity`).
     """
 
     mean: FloatArray
     covariance: FloatArray
     noise_ratio: FloatArray
+    scale: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("mean", "covariance", "noise_ratio"):
+        for name in ("mean", "covariance", "noise_ratio", "scale"):
             object.__setattr__(self, name, checks.read_only(getattr(self, name)))
 
 

@@ -90,9 +90,9 @@ class PayloadEstimator:
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        payload = self._filter.state.mean[:PARAMETERS]
+        payload, _ = self._filter.payload
         self._tare += payload
-        payload[:] = 0.0
+        self._filter.shift(payload)
         self._detector.restart()
         self._detection_pending = False
         self._estimate = self._published(self._estimate.status)
@@ -259,7 +259,7 @@ class PayloadEstimator:
 
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
-        self._filter.state = detection.state
+        self._filter.adopt(detection.state)
         if detection.kind == "contact":
             self._regression.complete_step(detection.jump, detection.age)
         else:
@@ -278,8 +278,7 @@ class PayloadEstimator:
         return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        state = self._filter.state
-        mean, covariance = state.mean[:PARAMETERS], state.covariance[:PARAMETERS, :PARAMETERS]
+        mean, covariance = self._filter.payload
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
             problem=self._intake.problem or self._plausibility.problem,

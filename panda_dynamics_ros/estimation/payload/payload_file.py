@@ -13,14 +13,17 @@ import yaml
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.yaml_file import read_yaml
 
 EXPECTED = "expected a saved payload (of the service ~/save)"
+LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
+VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ARM = ("mean", "covariance", "noise_ratio")
+_ARM = ("mean", "covariance", "noise_ratio", "scale")
 
 
 def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:
@@ -45,7 +48,7 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
     ------
     OSError: the file cannot be written.
     """
-    target = Path(path).expanduser()
+    target = checks.path(path, "path")
     target.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "frame": "flange",
@@ -78,27 +81,43 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     DataFileNotFoundError: there is no such file.
     DataError: it is not a saved payload; the message says what is wrong with it.
     """
-    path = Path(path).expanduser()
+    path = checks.path(path, "path")
+    if not path.exists():
+        raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"{path}: {EXPECTED}, got: {' '.join(str(error).split())}") from error
+        content = read_yaml(path)
+    except RobotDescriptionError as error:
+        raise DataError(f"{path}: {EXPECTED}, got: {str(error).removeprefix(f'{path}: ')}") from error
     memory = content.get("memory") if isinstance(content, dict) else None
     memory = memory if isinstance(memory, dict) else {}
     missing = [name for name in ("vector", "covariance", "tare") if name not in memory]
     if missing:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(f'memory.{name}' for name in missing)}")
     try:
-        return PayloadMemory(
+        restored = PayloadMemory(
             checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
             checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
             checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
             _arm_of(memory.get("arm")),
         )
+        _check_size(restored)
+        return restored
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _check_size(memory: PayloadMemory) -> None:
+    """Refuse numbers that no payload and no estimator has: the filter would not get rid of them."""
+    for name in ("vector", "tare"):
+        largest = np.abs(getattr(memory, name)).max()
+        if largest > LARGEST_ENTRY:
+            raise ArgumentError(f"memory.{name}: expected at most {LARGEST_ENTRY:g} in SI units, got {largest:g}")
+    variances = np.linalg.eigvalsh(memory.covariance)
+    low, high = VARIANCES
+    if not (variances[0] >= low and variances[-1] <= high):
+        raise ArgumentError(
+            f"memory.covariance: expected eigenvalues in [{low:g}, {high:g}], got {variances[0]:g} to {variances[-1]:g}"
+        )
 
 
 def _encoded(array: FloatArray) -> str:
@@ -119,7 +138,7 @@ def _arm_of(content: object) -> ArmMemory | None:
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {content[name]!r:.40}") from error
         found[name] = checks.real_array(found[name], f"memory.arm.{name}")
-    size = PARAMETERS + len(found["mean"])
+    size = len(found["mean"])
     if found["covariance"].size != size**2:
         raise ArgumentError(f"memory.arm.covariance: expected {size**2} numbers, got {found['covariance'].size}")
     found["covariance"] = checks.covariance(found["covariance"].reshape(size, size), size, "memory.arm.covariance")

@@ -12,6 +12,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors
 from panda_dynamics_ros.estimation.payload.estimate import STAMP_RESOLUTION, ArmMemory, PayloadMemory
+from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
@@ -19,9 +20,9 @@ from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-USUAL = 2.0
-"""Chi-square by which a payload may fit the disturbance by chance: nine of ten stay below it with the coloured residual
-alone. That is less than for four free parameters, since the filter has already fitted the payload."""
+USUAL = 4.0
+"""Chi-square by which a payload may fit the disturbance by chance: its mean for four free parameters. The filter has
+fitted the payload before, so that with the coloured residual alone nine of ten values are below two."""
 LEARNING_PERIOD = 0.02
 """s: the arm's errors stay the same, so that they can be corrected at a lower rate than the payload."""
 
@@ -48,6 +49,7 @@ class PayloadFilter:
         self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole)
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
+        self._familiarity = Familiarity(options.arm_error_ratio * self._arm.usual)
         self.reset()
 
     @property
@@ -58,6 +60,7 @@ class PayloadFilter:
     def reset(self, vector: FloatArray | None = None, covariance: FloatArray | None = None) -> None:
         """Start again: with a payload of this mean (10,) and covariance (10, 10), or an unknown one; nothing learnt."""
         self._noise.restart()
+        self._familiarity.restart()
         mean = np.zeros(PARAMETERS) if vector is None else vector
         P = self.prior_covariance if covariance is None else covariance
         self.state = GaussianState.prior(mean, P, self._noise.std, self.errors)
@@ -113,6 +116,7 @@ class PayloadFilter:
         keep, keep_errors = (math.exp(-motion_time / memory) for memory in (o.memory_s, o.arm_memory_s))
         forget(state, keep, self.prior_covariance, self.errors, keep_errors)
         self._widen(d)
+        self._familiarity.update(state)
         self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
 
     def _widen(self, disturbance: FloatArray) -> None:
@@ -131,8 +135,21 @@ class PayloadFilter:
     @property
     def arm_errors(self) -> ArmErrors:
         """What the model of the arm has wrong, as learnt so far."""
-        errors = slice(self._disturbance.stop, None)
-        return self._arm.errors(self.state.mean[errors], np.diagonal(self.state.covariance)[errors])
+        return self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+
+    @property
+    def payload(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (10,) and covariance (10, 10) of the payload."""
+        return self._familiarity.payload(self.state)
+
+    def adopt(self, state: GaussianState) -> None:
+        """Go on from a state that a change has led to."""
+        self.state = state
+        self._familiarity.update(state, learns=False)
+
+    def shift(self, payload: FloatArray) -> None:
+        """Take `payload` (10,) off the payload's mean."""
+        self.state.mean[:PARAMETERS] -= payload
 
     @property
     def noise_ratio(self) -> FloatArray:
@@ -143,9 +160,8 @@ class PayloadFilter:
         """What `checked` and `recall` need to go on from here."""
         known, state = self._payload_and_errors, self.state
         joint = state.covariance[np.ix_(known, known)]
-        joint = 0.5 * (joint + joint.T)
-        arm = ArmMemory(state.mean[known[PARAMETERS:]], joint, self._noise.ratio)
-        return PayloadMemory(state.mean[:PARAMETERS], joint[:PARAMETERS, :PARAMETERS], tare, arm)
+        arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), self._noise.ratio, self._familiarity.scale)
+        return PayloadMemory(*self.payload, tare, arm)
 
     def checked(self, arm: ArmMemory) -> ArmMemory:
         """The memory of an arm, if it is one of an arm like this.
@@ -155,17 +171,19 @@ class PayloadFilter:
         ArgumentError: it is not.
         """
         return ArmMemory(
-            checks.exactly(arm.mean, (self.errors,), "arm.mean"),
+            checks.exactly(arm.mean, (PARAMETERS + self.errors,), "arm.mean"),
             checks.covariance(arm.covariance, PARAMETERS + self.errors, "arm.covariance"),
             checks.exactly(arm.noise_ratio, (self._n,), "arm.noise_ratio"),
+            checks.exactly(arm.scale, self._familiarity.scale.shape, "arm.scale"),
         )
 
     def recall(self, arm: ArmMemory) -> None:
-        """Go on from what was learnt about the arm; the payload's mean stays, and must have the same covariance."""
+        """Go on from what was learnt about the arm and the payload."""
         known = self._payload_and_errors
-        self._noise.ratio = arm.noise_ratio.copy()
-        self.state.mean[self._disturbance.stop :] = arm.mean
+        self._noise.ratio, self._familiarity.scale = arm.noise_ratio.copy(), arm.scale.copy()
+        self.state.mean[known] = arm.mean
         self.state.covariance[np.ix_(known, known)] = arm.covariance
+        self._familiarity.update(self.state, learns=False)
 
     @property
     def _payload_and_errors(self) -> np.ndarray:

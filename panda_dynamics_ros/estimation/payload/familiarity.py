@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much an arm differs from its model, error by error: scales of the errors' prior, learnt from them.
+
+The filter runs with a wide prior of the errors, phi ~ N(0, 1). A prior N(0, s^2) of an error instead is one more
+measurement of it, of zero with variance D = s^2 / (1 - s^2). So one filter has the estimate for any scales:
+
+    K = P_theta,phi (P_phi + D)^-1,    theta <- theta - K phi,    P_theta <- P_theta - K P_phi,theta.
+
+The scales follow by expectation maximisation, s^2 = (s_0^2 + E[phi]^2 + var phi) / 2, where s_0 is how far arms of one
+type differ (automatic relevance determination: MacKay 1994; Neal 1996). An arm like its model keeps small scales and
+narrow intervals. One that is unlike shows it, error by error, and those scales grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+WIDEST = 0.99
+"""Largest scale: there the errors are as the filter has them."""
+
+
+class Familiarity:
+    """Scales of one arm's errors, and the payload's estimate given them.
+
+    Parameters
+    ----------
+    usual: (m,), scale s_0 of each error.
+
+    Attributes
+    ----------
+    scale: (m,), s. mean, variance: (m,), of the errors given the scales.
+    """
+
+    def __init__(self, usual: FloatArray) -> None:
+        self._usual = usual
+        self.restart()
+
+    def restart(self) -> None:
+        """Return to an arm like others of its type."""
+        size = len(self._usual)
+        self.scale = np.minimum(self._usual, WIDEST)
+        self.mean, self.variance = np.zeros(size), self.scale**2
+        self._K, self._square = np.zeros((PARAMETERS, size)), np.zeros((PARAMETERS, PARAMETERS))
+
+    def update(self, state: GaussianState, learns: bool = True) -> None:
+        """Follow a state of the filter; with `learns` the scales follow, too."""
+        size = len(self.scale)
+        P = state.covariance[-size:, -size:]
+        total = P + np.diag(self.scale**2 / (1.0 - self.scale**2))
+        gains = np.linalg.solve(total, np.hstack((state.covariance[-size:, :PARAMETERS], P))).T
+        self._K, G = gains[:PARAMETERS], gains[PARAMETERS:]
+        self._square = self._K @ total @ self._K.T
+        self.mean = state.mean[-size:] - G @ state.mean[-size:]
+        self.variance = np.maximum(np.diagonal(P) - np.sum(G * P, axis=1), 0.0)
+        if learns:
+            self.scale = np.minimum(np.sqrt(0.5 * (self._usual**2 + self.mean**2 + self.variance)), WIDEST)
+
+    def payload(self, state: GaussianState) -> tuple[FloatArray, FloatArray]:
+        """Mean (10,) and covariance (10, 10) of the payload in a state, with the gain K of the last `update`."""
+        size, theta = len(self.scale), slice(0, PARAMETERS)
+        shared = self._K @ state.covariance[-size:, theta]
+        # Joseph's form, which holds for a gain that is not quite the state's own.
+        covariance = state.covariance[theta, theta] - shared - shared.T + self._square
+        return state.mean[theta] - self._K @ state.mean[-size:], 0.5 * (covariance + covariance.T)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Odd names, full disks and missing users: a result, or one line and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from motion import sinusoids, torques
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = "import sys; from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def write_log(path: Path, robot: pdr.RobotModel) -> Path:
+    """Two seconds at 100 Hz."""
+    motion = sinusoids(2.0, 100.0)
+    names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
+    table = np.column_stack((motion.stamp, motion.q, motion.dq, torques(robot, motion)))
+    with path.open("w") as stream:
+        np.savetxt(stream, table, delimiter=",", header=",".join(names), comments="", fmt="%.9g")
+    return path
+
+
+@pytest.mark.parametrize("name", ["cost $x$ $", "[/b] [red]", "~", "line\nbreak", os.fsdecode(b"not \xff text")])
+def test_a_recording_of_any_name_is_replayed(
+    name: str, panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir(parents=True)  # a slash in it is a folder
+    log = write_log(folder / f"{folder.name}.csv", panda)
+    assert main(["replay", str(log), "--output", str(folder / "out")]) == 0
+    printed = capsys.readouterr()
+    assert "payload mass" in printed.out
+    assert (folder / "out" / "payload.png").stat().st_size > 10_000
+    assert len(pdr.load_dataset(folder / "out" / "results").stamp) == 200
+
+
+def test_a_name_that_is_no_text_is_printed(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    """By a process of its own: pytest's own streams take any bytes."""
+    log = write_log(tmp_path / os.fsdecode(b"\xff.csv"), panda)
+    command = [sys.executable, "-c", COMMAND, "replay", str(log), "--output", str(tmp_path / "out")]
+    done = subprocess.run([*command, "--bag-format", "none"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["replay", "~nobody-of-this-name/x.csv"], ["replay", "a\0b.csv"]])
+def test_a_path_that_cannot_be_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_full_disk_is_one_line(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    """No file may grow beyond 30 kB: as a disk that fills while results are written."""
+    log = write_log(tmp_path / "log.csv", panda)
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, {resource.RLIM_INFINITY})); "
+    command = [sys.executable, "-c", limit + COMMAND, "replay", str(log), "--output", str(tmp_path / "out"), "--json"]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("height", ["nan", "5", "inf"])
+def test_a_table_height_that_cannot_be_is_named(height: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["excite", "--table-height", height]) == 2
+    assert "--table-height: expected" in capsys.readouterr().err
+
+
+def test_stamps_in_nanoseconds_are_named(
+    panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write_log(tmp_path / "log.csv", panda)
+    header, *rows = log.read_text().splitlines()
+    scaled = (",".join([f"{1.7e18 + 1e7 * k:.0f}", *row.split(",")[1:]]) for k, row in enumerate(rows))
+    log.write_text("\n".join([header, *scaled]))
+    assert main(["replay", str(log), "--json"]) == 2
+    error = capsys.readouterr().err
+    assert "stamp: expected s, below 2^31" in error
+    assert json.dumps(error).count("\\n") == 1

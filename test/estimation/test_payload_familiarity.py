@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import numpy as np
+
+from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
+from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+ERRORS = 4
+PRIOR = np.diag(np.array([1.5, *[0.15] * 3, *[0.02] * 6]) ** 2)
+
+
+def posterior(scale: np.ndarray, H: np.ndarray, y: np.ndarray) -> GaussianState:
+    """Of y = H (theta, phi) + e, with N(0, scale^2) as prior of phi: all at once."""
+    prior = np.zeros((PARAMETERS + ERRORS, PARAMETERS + ERRORS))
+    prior[:PARAMETERS, :PARAMETERS] = PRIOR
+    prior[PARAMETERS:, PARAMETERS:] = np.diag(scale**2)
+    P = np.linalg.inv(np.linalg.inv(prior) + H.T @ H)
+    return GaussianState(P @ H.T @ y, P)
+
+
+def test_a_narrow_prior_afterwards_is_a_narrow_prior_before() -> None:
+    """The oracle knows nothing of the wide prior."""
+    rng, scale = np.random.default_rng(1), np.array([0.1, 0.3, 0.5, 0.9])
+    H, y = rng.normal(size=(12, PARAMETERS + ERRORS)), rng.normal(size=12)
+    found = Familiarity(scale)
+    found.update(posterior(np.ones(ERRORS), H, y), learns=False)
+    expected = posterior(scale, H, y)
+    mean, covariance = found.payload(posterior(np.ones(ERRORS), H, y))
+    # Inverses of matrices with a condition of about 1e5.
+    np.testing.assert_allclose(mean, expected.mean[:PARAMETERS], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(covariance, expected.covariance[:PARAMETERS, :PARAMETERS], rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.mean, expected.mean[PARAMETERS:], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.variance, np.diag(expected.covariance)[PARAMETERS:], rtol=1e-8)
+
+
+def test_scales_grow_where_the_arm_is_unlike_its_model() -> None:
+    """One error is known to be large, one to be small, and of two nothing is known."""
+    state = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, np.zeros(0), ERRORS)
+    state.mean[-ERRORS:-2] = [0.9, 0.0]
+    state.covariance[[-4, -3], [-4, -3]] = 1e-4
+    found = Familiarity(np.full(ERRORS, 0.2))
+    for _ in range(100):
+        found.update(state)
+    # s^2 = (s_0^2 + 0.81) / 2, (s_0^2 + 0) / 2; what is not known keeps its usual scale.
+    np.testing.assert_allclose(found.scale, [0.65, 0.14, 0.2, 0.2], atol=0.01)
+    np.testing.assert_allclose(found.mean, [0.9, 0.0, 0.0, 0.0], atol=1e-3)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages, parameters and files that are made to harm, or just absurd: a node stays alive and names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped
+from motion import PAYLOAD
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from nodes.payload_stream import LATCHED
+from nodes.probe import Probe, values_of
+from nodes.processes import Nodes
+from nodes.robot_stream import Script, feed, greet, joint_state
+from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.runner import CANNOT_START
+
+ABSURD = {"inertia": 1e308, "mass": 1e308, "CoM": 1e200}
+
+
+def absurd(name: str) -> InertiaStamped:
+    message = conversions.inertia_message(Time(), "panda_link8", PAYLOAD)
+    if name == "inertia":
+        message.inertia.ixx = ABSURD[name]
+    elif name == "mass":
+        message.inertia.m = ABSURD[name]
+    else:
+        message.inertia.com.x = ABSURD[name]
+    return message
+
+
+def test_absurd_payloads_are_refused_and_named(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:
+    """And do no harm to the torques."""
+    fresh.start("dynamics")
+    payloads = probe.publisher(InertiaStamped, f"{fresh.namespace}/payload_estimator/payload", qos=LATCHED)
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
+    external = probe.listen(JointState, f"{fresh.namespace}/panda_dynamics/external_torques")
+    script = Script(panda, 0.5)
+    greet(probe, publisher, script.message(0), lambda: external)
+    for name in ABSURD:
+        payloads.publish(absurd(name))
+        contact = f"{fresh.namespace[1:]}/panda_dynamics: contact"
+        values = values_of(probe.diagnostic(contact, lambda got: "expected at most 100" in got["payload_problem"]))
+        assert values["payload_kg"] == "0.000"
+    messages = [script.message(k) for k in range(300)]
+    feed(probe, publisher, messages, lambda sample: external[-1].header.stamp == sample.header.stamp)
+    assert np.isfinite([message.effort for message in external]).all()
+    assert np.abs(external[-1].effort).max() < 0.5
+
+
+def test_names_of_megabytes_are_cut_short(probe: Probe, fresh: Nodes) -> None:
+    """In log and diagnostics; and a problem does not stay for good."""
+    fresh.start("payload_estimator")
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
+    zero = np.zeros(7)
+    message = joint_state(0, zero, zero, zero, ["x" * 3000 + f"_{k}" for k in range(7)])
+    timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
+    name = f"{fresh.namespace[1:]}/payload_estimator: input"
+    status = probe.diagnostic(name, lambda got: got["rejected"] != "0")
+    probe.node.destroy_timer(timer)
+    assert len(status.message) < 500
+    assert len(values_of(status)["latest_problem"]) < 400
+    assert max(len(line) for line in fresh.log("payload_estimator").splitlines()) < 600
+
+
+def test_a_negative_clock_ends_no_node(probe: Probe, fresh: Nodes) -> None:
+    modules = ("dynamics", "payload_estimator")
+    for module in modules:
+        fresh.start(module, use_sim_time=True)
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states", subscribers=2)
+    clock = probe.publisher(Clock, "/clock", subscribers=2)
+    message = joint_state(0, np.full(7, 0.1), np.zeros(7), np.ones(7))
+    for k in range(40):
+        clock.publish(Clock(clock=Time(sec=-5 if k < 20 else 5 + k)))
+        publisher.publish(message)
+        probe.spin(0.05)
+    assert sorted(fresh.running()) == sorted(modules)
+
+
+def test_a_save_path_without_a_home_is_a_warning(probe: Probe, fresh: Nodes) -> None:
+    fresh.start("payload_estimator", save_path="~nosuchuser/payload.yaml")
+    answer = probe.call(Trigger, f"{fresh.namespace}/payload_estimator/save")
+    assert not answer.success
+    assert answer.message.startswith("not saved to ~nosuchuser/payload.yaml: ")
+    assert "save: not saved to ~nosuchuser" in fresh.log("payload_estimator")
+    assert fresh.running() == ["payload_estimator"]
+
+
+@pytest.mark.parametrize("text", ["memory: [", "memory: {vector: [1e308]}"])
+def test_a_tampered_file_to_restore_is_a_refusal(text: str, fresh: Nodes, tmp_path: Path) -> None:
+    (tmp_path / "payload.yaml").write_text(text, encoding="utf-8")
+    fresh.start("payload_estimator", restore=True, save_path=tmp_path / "payload.yaml")
+    assert fresh.wait("payload_estimator") == CANNOT_START
+    assert "expected a saved payload" in fresh.log("payload_estimator")

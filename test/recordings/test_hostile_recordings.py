@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that claim astronomic sizes, or hold what no recorder writes, cost a message and not the machine.
+
+Each is read with a gigabyte of memory and ten seconds of processor time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bag_files import samples, storage_file
+from limited import LimitedReaders
+
+from panda_dynamics_ros.recordings import read_joint_states, rosbag2, write_joint_states
+from panda_dynamics_ros.recordings.mcap_file import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
+
+
+@pytest.fixture(scope="module")
+def readers() -> Iterator[LimitedReaders]:
+    with LimitedReaders() as readers:
+        yield readers
+
+
+def record(opcode: int, content: bytes, length: int | None = None) -> bytes:
+    return struct.pack("<BQ", opcode, len(content) if length is None else length) + content
+
+
+def string(text: str) -> bytes:
+    return struct.pack("<I", len(text)) + text.encode()
+
+
+def chunk(content: bytes, compression: str = "", stated: int | None = None) -> bytes:
+    head = struct.pack("<QQQI", 0, 0, len(content) if stated is None else stated, 0) + string(compression)
+    packed = rosbag2.zstd().compress(content) if compression else content
+    return record(CHUNK, head + struct.pack("<Q", len(packed)) + packed)
+
+
+def joint_state_channel() -> bytes:
+    schema = struct.pack("<H", 1) + string("sensor_msgs/msg/JointState") + string("ros2msg") + string("")
+    channel = struct.pack("<HH", 1, 1) + string("/joint_states") + string("cdr") + struct.pack("<I", 0)
+    return record(SCHEMA, schema) + record(CHANNEL, channel)
+
+
+def zeros(size: int) -> bytes:
+    """So many zero bytes, packed by zstd, without ever having them all."""
+    zstd = rosbag2.zstd()
+    compressor, block = zstd.ZstdCompressor(), bytes(1 << 24)
+    packed = [compressor.compress(block) for _ in range(size // len(block))]
+    return b"".join(packed) + bytes(compressor.flush())
+
+
+def mcap(tmp_path: Path, *records: bytes) -> Path:
+    path = tmp_path / "hostile.mcap"
+    path.write_bytes(MAGIC + b"".join(records))
+    return path
+
+
+def bomb_in_a_chunk(tmp_path: Path) -> Path:
+    packed = zeros(3 << 30)
+    head = struct.pack("<QQQI", 0, 0, 3 << 30, 0) + string("zstd") + struct.pack("<Q", len(packed))
+    return mcap(tmp_path, joint_state_channel(), record(CHUNK, head + packed))
+
+
+def bomb_in_a_chunk_that_states_little(tmp_path: Path) -> Path:
+    packed = zeros(1 << 30)
+    head = struct.pack("<QQQI", 0, 0, 1000, 0) + string("zstd") + struct.pack("<Q", len(packed))
+    return mcap(tmp_path, joint_state_channel(), record(CHUNK, head + packed))
+
+
+def bomb_in_a_message(tmp_path: Path) -> Path:
+    message = struct.pack("<HIQQ", 1, 0, 0, 0) + zeros(2 << 30)
+    return mcap(tmp_path, joint_state_channel(), record(MESSAGE, message))
+
+
+def bomb_as_a_file(tmp_path: Path) -> Path:
+    path = tmp_path / "hostile.mcap.zstd"
+    path.write_bytes(zeros(3 << 30))
+    return path
+
+
+def file_packed_twice(tmp_path: Path) -> Path:
+    path = tmp_path / "hostile.mcap.zstd"
+    path.write_bytes(rosbag2.zstd().compress(zeros(1 << 26)))
+    return path
+
+
+def gzip_bomb(tmp_path: Path) -> Path:
+    """One line of gigabytes."""
+    path, packer = tmp_path / "hostile.csv.gz", zlib.compressobj(9, wbits=31)
+    block = b"1" * (1 << 24)
+    path.write_bytes(b"".join([packer.compress(block) for _ in range(64)]) + packer.flush())
+    return path
+
+
+def nested_chunks(tmp_path: Path) -> Path:
+    content = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
+    for _ in range(1500):
+        content = chunk(content)
+    return mcap(tmp_path, joint_state_channel(), content)
+
+
+def endless_record(tmp_path: Path) -> Path:
+    return mcap(tmp_path, joint_state_channel(), record(MESSAGE, b"", length=1 << 62))
+
+
+def many_channels(tmp_path: Path) -> Path:
+    channels = (
+        record(CHANNEL, struct.pack("<HH", k % 65536, 1) + string(f"/t{k}") + string("cdr") + struct.pack("<I", 0))
+        for k in range(60_000)
+    )
+    return mcap(tmp_path, joint_state_channel(), *channels)
+
+
+def database(tmp_path: Path, *statements: str) -> Path:
+    path = tmp_path / "hostile.db3"
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+TOPICS = (
+    "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT)",
+    "INSERT INTO topics VALUES(1, '/joint_states', 'sensor_msgs/msg/JointState')",
+)
+MESSAGES = "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)"
+
+
+def data_of_other_types(tmp_path: Path) -> Path:
+    rows = "(1, 1, 0, NULL), (2, 1, 0, 17), (3, 1, 'now', x'00'), (4, NULL, NULL, 'text'), (5, 1, 1.5, x'')"
+    return database(tmp_path, *TOPICS, MESSAGES, f"INSERT INTO messages VALUES {rows}")
+
+
+def blob_names(tmp_path: Path) -> Path:
+    return database(tmp_path, *TOPICS, MESSAGES, "INSERT INTO topics VALUES(2, x'ff00', x'01'), (3, NULL, NULL)")
+
+
+def large_blob(tmp_path: Path) -> Path:
+    return database(tmp_path, *TOPICS, MESSAGES, "INSERT INTO messages VALUES(1, 1, 0, zeroblob(300000000))")
+
+
+def endless_view(tmp_path: Path) -> Path:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, 1 AS topic_id, "
+    return database(tmp_path, *TOPICS, f"CREATE VIEW messages AS {endless} x AS timestamp, x'00' AS data FROM n")
+
+
+def computed_column(tmp_path: Path) -> Path:
+    columns = "id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB AS (zeroblob(900000000))"
+    return database(tmp_path, *TOPICS, f"CREATE TABLE messages({columns})", "INSERT INTO messages VALUES(1, 1, 0)")
+
+
+def many_columns(tmp_path: Path) -> Path:
+    path = tmp_path / "hostile.csv"
+    names = ["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 10_001))]
+    path.write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
+    return path
+
+
+def nanoseconds(tmp_path: Path) -> Path:
+    path = tmp_path / "nanoseconds.csv"
+    names = ["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8))]
+    table = np.column_stack((1.7e18 + 1e6 * np.arange(50), np.ones((50, 21))))
+    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    return path
+
+
+def alias_bomb(tmp_path: Path) -> Path:
+    """The metadata of a recording that has nothing else."""
+    folder = tmp_path / "bag"
+    folder.mkdir()
+    lines = ["a0: &a0 [x, x]", *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 30))]
+    lines.append("rosbag2_bagfile_information: {relative_file_paths: *a29}")
+    (folder / "metadata.yaml").write_text("\n".join(lines))
+    return folder
+
+
+def deep_metadata(tmp_path: Path) -> Path:
+    (tmp_path / "metadata.yaml").write_text("[" * 50_000)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (bomb_in_a_chunk, "a chunk that unpacks to 3221225472 bytes"),
+        (bomb_in_a_chunk_that_states_little, "a chunk that unpacks to more than the 1000 bytes"),
+        (bomb_in_a_message, "cannot be decoded"),
+        (bomb_as_a_file, "bytes that unpack to more than"),
+        (file_packed_twice, "compressed twice"),
+        (gzip_bomb, "expected lines of at most 65536 characters"),
+        (nested_chunks, "a chunk within a chunk"),
+        (endless_record, "a record of 4611686018427387904 bytes"),
+        (many_channels, "more than 10000 channels"),
+        (data_of_other_types, "cannot be decoded"),
+        (blob_names, "expected joint states, got /joint_states (0 messages)"),
+        (large_blob, "cannot be decoded"),
+        (endless_view, "no such table: messages"),
+        (computed_column, "generated columns in table messages"),
+        (many_columns, "expected lines of at most 65536 characters"),
+        (nanoseconds, "expected s, below 2^31"),
+        (alias_bomb, "without .db3 or .mcap files"),
+        (deep_metadata, "without .db3 or .mcap files"),
+    ],
+)
+def test_a_hostile_file_is_refused_in_one_line(
+    make: Callable[[Path], Path], words: str, readers: LimitedReaders, tmp_path: Path
+) -> None:
+    text = readers.outcome("dataset", make(tmp_path))
+    assert text.startswith("refused: ")
+    assert words in text, text
+    assert len(text) < 1000
+
+
+def test_a_flipped_bit_in_a_chunk_is_noticed(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Every bit of the chunks of a recording that this package writes is covered by a checksum."""
+    original = storage_file(write_joint_states(tmp_path / "bag", samples(200)).parent).read_bytes()
+    written = [each.position.tolist() for each in read_joint_states(tmp_path / "bag")]
+    start = original.index(bytes([CHUNK]), len(MAGIC))
+    for place in rng.integers(start + 40, len(original) // 2, 40):
+        content = bytearray(original)
+        content[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "flipped.mcap").write_bytes(content)
+        with pytest.warns(UserWarning):
+            stream = read_joint_states(tmp_path / "flipped.mcap")
+            read = [each.position.tolist() for each in stream]
+        assert all(each in written for each in read)
