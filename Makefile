@@ -13,12 +13,13 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
+.PHONY: help demo test lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
 	@echo "make lint              ruff and mypy"
+	@echo "make fuzz              mutated files of seven kinds for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
@@ -56,6 +57,9 @@ else
 	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
 	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
 endif
+
+fuzz: $(VENV)/.test
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),500) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) $(BIN)/python -m pytest test/fuzz
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

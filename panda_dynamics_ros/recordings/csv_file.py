@@ -84,7 +84,11 @@ class CsvStream(Iterator[JointStateSample]):
         wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
         missing = [name for name in wanted if name not in self._header]
         if missing:
-            shown = ", ".join(self._header[:6]) + (", ..." if len(self._header) > 6 else "") or "an empty file"
+            shown = (
+                ", ".join(" ".join(name.split())[:40] for name in self._header[:6])
+                + (", ..." if len(self._header) > 6 else "")
+                or "an empty file"
+            )
             raise DataError(f"{self.path}: {EXPECTED}, got {shown} without {', '.join(missing)}")
         return [self._header.index(name) for name in wanted]
 
