@@ -33,17 +33,19 @@ class EstimateFile:
             node, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
         )
         self._path = path or f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
-        autosave = "Period of saving to save_path by itself, s, and at the end; 0: only when ~/save is called."
+        autosave = (
+            "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
+        )
         self._period = fixed(node, "autosave_period_s", 0.0, autosave, 0.0, 3600.0)
         if self._period > 0.0:
             node.create_timer(self._period, self._autosave)
-        if fixed(node, "restore", False, "Go on from what save_path holds, where there is such a file."):
+        if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
             self._restore(self._path)
         self._resume_path = fixed(
             node,
             "resume_path",
             "",
-            "Where the estimate is kept for a start after a failure; empty: nowhere.",
+            "File in which the estimate is kept for a restart after a failure; empty: none.",
         )
         if self._resume_path:
             self._resume()
