@@ -32,6 +32,7 @@ COMMANDS = {
     "inertia": "the table of inertial parameters, also mapped to another frame",
     "export": "stand-alone C or Python source of an arm's dynamics",
     "pose": "convert between pose formats; the arm's pose at a joint position",
+    "warm-up": "compile what the nodes need, at installation",
 }
 # One or several numbers that begin with a minus: argparse takes -1e-3 and -1,2 for options.
 NEGATIVE = re.compile(r"-(\.?\d|inf|nan)[\d.eE,;+\s\-infa]*")
