@@ -85,7 +85,7 @@ def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda: RobotM
 
 
 def test_a_push_that_lasts_is_no_mass(panda: RobotModel) -> None:
-    """20 N m on four joints for 0.4 s, noticed as a contact: neither while it lasts nor after it is anything carried."""
+    """20 N m on four joints for 0.4 s are a contact: neither while it lasts nor after it is anything carried."""
     motion = sinusoids(4.0, rate=500.0)
     tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)
     tau[pushed, :4] += 20.0
@@ -95,4 +95,4 @@ def test_a_push_that_lasts_is_no_mass(panda: RobotModel) -> None:
         events += [estimate.event.kind] if estimate.event else []
         masses.append(estimate.mass)
     assert set(events) == {"contact"}
-    assert max(masses) < 0.1
+    assert max(masses) < 0.2  # 20 N m are 2 to 4 kg
