@@ -126,8 +126,10 @@ class _Scan:
                         return
                     if opcode in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
                         yield from self._content(opcode, _read(stream, length, place), length, place)
-                    else:
+                    elif length <= size - stream.tell():
                         stream.seek(length, 1)
+                    else:
+                        raise EOFError(f"a record of {length} bytes at byte {place} goes beyond the file's end")
                 raise EOFError("it ends without its index, as where the recorder was killed")
             except DAMAGE as error:
                 self._note(f"cut off or damaged: {error}")

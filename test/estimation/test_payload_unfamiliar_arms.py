@@ -85,7 +85,7 @@ def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda: RobotM
 
 
 def test_a_push_that_lasts_is_no_mass(panda: RobotModel) -> None:
-    """20 N m on four joints for 0.4 s are a contact: neither while it lasts nor after it is anything carried."""
+    """20 N m on four joints for 0.4 s, noticed as a contact: nothing is carried while it lasts, nor afterwards."""
     motion = sinusoids(4.0, rate=500.0)
     tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)
     tau[pushed, :4] += 20.0

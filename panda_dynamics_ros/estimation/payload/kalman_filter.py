@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kalman filter for y = Y theta + d + A phi + e: payload, coloured disturbance, and errors of the arm's model.
 
-theta (10,) is the payload. phi is what the arm's model has wrong for good, such as offsets, friction and masses
+theta (10,) is the payload. phi are lasting errors of the arm's model, such as offsets, friction and masses
 (`arm_errors`), with a standard normal prior. What is left is not white: it keeps its value for some tenths of a second
 of motion. The filter estimates it as one Ornstein-Uhlenbeck process per joint (standard deviation sigma, correlation
 time tau_c):
