@@ -113,7 +113,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     ]
     write_joint_states(folder / "written", samples)
     shutil.copy(next((folder / "written").glob("*.mcap")), folder / "my_recording.mcap")
-    urdf = runpy.run_path(str(ROOT / "test" / "robot" / "urdf_texts.py"))["panda"]().splitlines()
+    urdf = runpy.run_path(str(ROOT / "test" / "urdf_texts.py"))["panda"]().splitlines()
     unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers
     (folder / "my_arm.urdf").write_text("\n".join(unbranched), encoding="utf-8")
     return Workshop(folder)
