@@ -13,7 +13,6 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-import runpy
 import shlex
 import shutil
 import signal
@@ -24,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import urdf_texts
 from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
@@ -115,7 +115,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     ]
     write_joint_states(folder / "written", samples)
     shutil.copy(next((folder / "written").glob("*.mcap")), folder / "my_recording.mcap")
-    urdf = runpy.run_path(str(ROOT / "test" / "robot" / "urdf_texts.py"))["panda"]().splitlines()
+    urdf = urdf_texts.panda().splitlines()
     unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers
     (folder / "my_arm.urdf").write_text("\n".join(unbranched), encoding="utf-8")
     return Workshop(folder)
