@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rclpy.node import Node
 
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.nodes.interface import fixed
@@ -65,7 +65,7 @@ class EstimateFile:
         """Why the estimate could not be written; empty where it could."""
         try:
             save_estimate(self._estimator.estimate, self._estimator.memory, path)
-        except (OSError, RuntimeError) as error:  # RuntimeError: a home of a user that does not exist
+        except (OSError, ArgumentError) as error:
             return f"not saved to {path}: {error}"
         return ""
 
@@ -85,7 +85,7 @@ class EstimateFile:
         if Path(self._resume_path).exists():
             try:
                 self._restore(self._resume_path)
-            except DataError as error:
+            except PandaDynamicsError as error:
                 self._node.get_logger().warning(f"nothing is restored: {error}")
 
     def _restore(self, path: str) -> None:
@@ -95,8 +95,6 @@ class EstimateFile:
         except DataFileNotFoundError as error:
             self._node.get_logger().warning(f"nothing is restored: {error}")
             return
-        except RuntimeError as error:  # a home of a user that does not exist
-            raise DataError(f"save_path: expected the path of a file, got {path}: {error}") from error
         self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
         mass = self._estimator.estimate.mass
         self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")

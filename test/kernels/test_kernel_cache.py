@@ -16,7 +16,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import newton_euler
 from panda_dynamics_ros.kernels import vectors
-from panda_dynamics_ros.kernels.compiled import kernel_source
+from panda_dynamics_ros.kernels.cache import kernel_source
 
 CALLEE = """
 from panda_dynamics_ros.kernels.compiled import compiled

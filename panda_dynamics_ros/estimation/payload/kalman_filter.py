@@ -27,6 +27,10 @@ LARGE = 10.0
 """Standard deviations: a larger innovation counts as one of a variance that makes it this large."""
 
 
+CONTACT = 5.0
+"""Standard deviations: no error of the model is that large, see `predict`."""
+
+
 @dataclass
 class GaussianState:
     """The filter's estimate of x = (theta, d, phi): mean (N,) and covariance (N, N), N = 10 + n + size of phi."""
@@ -86,15 +90,20 @@ class FilterStep:
 
 @compiled
 def predict(mean, covariance, motion_time, sigma, correlation_time):
-    """Propagate the disturbance through `motion_time` seconds of motion, in place."""
+    """Propagate the disturbance through `motion_time` seconds of motion, in place.
+
+    One beyond `CONTACT` standard deviations is somebody's push, which may last as well as end: its standard deviation
+    is its own size, so that neither the payload nor the arm's errors have to explain it.
+    """
     for i in range(sigma.shape[0]):
         a = math.exp(-motion_time / correlation_time[i])
         k = PARAMETERS + i
+        size = abs(mean[k]) if abs(mean[k]) > CONTACT * sigma[i] else sigma[i]
         mean[k] *= a
         for c in range(mean.shape[0]):
             covariance[k, c] *= a
             covariance[c, k] *= a
-        covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
+        covariance[k, k] += size**2 * (1.0 - a * a)
 
 
 @compiled

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics warm-up`: compile at installation what the nodes would compile at their first start."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from importlib.util import find_spec
+
+from panda_dynamics_ros.warm_up import NODES, warm_up
+
+DESCRIPTION = """\
+Compile what the nodes need and keep it in the cache, so that their first start is as fast as any other: for an image
+(Dockerfile) or after an installation. The cache is in the package's folder if that can be written to, else in the
+user's; NUMBA_CACHE_DIR names another."""
+EXAMPLES = """\
+examples:
+  panda-dynamics warm-up                   all nodes
+  panda-dynamics warm-up dynamics          one of them
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("nodes", nargs="*", metavar="NODE", help=f"some of {', '.join(NODES)} (all)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile; returns the exit code."""
+    start = time.monotonic()
+    nodes = args.nodes or [node for node in NODES if node != "simulated_panda" or find_spec("mujoco") is not None]
+    warm_up(*nodes, report=lambda line: print(f"{line} ..", file=sys.stderr, flush=True))
+    print(f"ready: {', '.join(nodes)} ({time.monotonic() - start:.0f} s)")
+    return 0

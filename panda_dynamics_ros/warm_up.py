@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles what a node needs, or loads what was compiled before, while no sample is waiting."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
+from panda_dynamics_ros.kernels.cache import compilation
+from panda_dynamics_ros.model import load_robot
+
+
+def _dynamics() -> None:
+    robot = load_robot("panda")
+    monitor = ArmMonitor(robot)
+    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    push = 100.0 * robot.residual.std  # a contact, too: naming its link is code of its own
+    for k in range(200):
+        monitor.update_dynamics(0.001 * k, middle, 0.0 * middle, push if k > 150 else 0.0 * middle)
+
+
+def _payload_estimator() -> None:
+    robot = load_robot("panda")
+    monitor = ArmMonitor(robot)
+    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    for k in range(150):
+        monitor.update_payload(0.01 * k, middle, 0.0 * middle, 0.0 * middle)
+    monitor.payload_estimator.tare()
+
+
+def _suite() -> None:
+    _dynamics()
+    _payload_estimator()
+
+
+def _simulated_panda() -> None:
+    from panda_dynamics_ros.simulation import SimulatedPanda  # MuJoCo is optional
+
+    SimulatedPanda(load_robot("panda")).step()
+
+
+NODES: dict[str, Callable[[], None]] = {
+    "dynamics": _dynamics,
+    "payload_estimator": _payload_estimator,
+    "suite": _suite,
+    "simulated_panda": _simulated_panda,
+}
+"""What each node runs before it is ready."""
+
+
+def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
+    """Run what these nodes run, so that their kernels are in memory, and in the cache on disk.
+
+    One process of a user compiles at a time, also for those that call this meanwhile, which sleep and then load.
+
+    Parameters
+    ----------
+    nodes: some of `NODES`.
+    report: gets a line where it takes long, and where the cache cannot be used.
+
+    Raises
+    ------
+    ArgumentError: there is no such node.
+    MissingDependencyError: MuJoCo is not installed, which `simulated_panda` needs.
+    """
+    for node in nodes:
+        if node not in NODES:
+            raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {node!r}")
+    with compilation.reporting_to(report, *nodes):
+        done: set[str] = set()
+        while wanted := [node for node in (*nodes, *compilation.wishes_of_others()) if node not in done]:
+            node = wanted[0]
+            with contextlib.suppress(MissingDependencyError if node not in nodes else ()):
+                NODES.get(node, lambda: None)()
+            done.add(node)
