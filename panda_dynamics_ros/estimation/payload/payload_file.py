@@ -106,6 +106,20 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         raise DataError(f"{path}: {error}") from error
 
 
+def _check_size(memory: PayloadMemory) -> None:
+    """Refuse numbers that no payload and no estimator has: the filter would keep them."""
+    for name in ("vector", "tare"):
+        largest = np.abs(getattr(memory, name)).max()
+        if largest > LARGEST_ENTRY:
+            raise ArgumentError(f"memory.{name}: expected at most {LARGEST_ENTRY:g} in SI units, got {largest:g}")
+    variances = np.linalg.eigvalsh(memory.covariance)
+    low, high = VARIANCES
+    if not (variances[0] >= low and variances[-1] <= high):
+        raise ArgumentError(
+            f"memory.covariance: expected eigenvalues in [{low:g}, {high:g}], got {variances[0]:g} to {variances[-1]:g}"
+        )
+
+
 def _encoded(array: FloatArray) -> str:
     """An array as text: a thousand numbers in one line, to the bit, in a fraction of a millisecond."""
     return base64.b64encode(array.astype("<f8").tobytes()).decode("ascii")
