@@ -72,6 +72,6 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
         done: set[str] = set()
         while wanted := [node for node in (*nodes, *compilation.wishes_of_others()) if node not in done]:
             node = wanted[0]
-            with contextlib.suppress(MissingDependencyError if node not in nodes else ()):
+            with contextlib.suppress(*(() if node in nodes else (MissingDependencyError,))):
                 NODES.get(node, lambda: None)()
             done.add(node)

@@ -31,6 +31,8 @@ class _Callee(CPUDispatcher):
 class _Kernel(CPUDispatcher):
     """A kernel as Python calls it, with its cache on disk."""
 
+    _cache: Any
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function, targetoptions=OPTIONS | {"no_cfunc_wrapper": True})
         options = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
