@@ -16,18 +16,18 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 .PHONY: help demo test lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
 
 help:
-	@echo "make demo            a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
-	@echo "make test            ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
-	@echo "make lint            ruff and mypy"
-	@echo "make fuzz            an hour of mutated files (FUZZ_SECONDS for each of the seven kinds, FUZZ_SEED)"
-	@echo "make docs            the documentation as HTML, in docs/_build"
-	@echo "make bench           speed beside Pinocchio from Python: batches, single states, the whole estimator"
-	@echo "make bench-payload   accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
-	@echo "make bench-unfamiliar   payloads on arms that the model does not fit (BENCH_ARGS=--quick for minutes)"
-	@echo "make bench-contact   contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
-	@echo "make bench-1khz      both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
-	@echo "make bench-faults    both nodes under faulty input for minutes, and what the diagnostics say"
-	@echo "make clean           remove virtual environments and build products"
+	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
+	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
+	@echo "make lint              ruff and mypy"
+	@echo "make fuzz              mutated files of seven kinds for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
+	@echo "make docs              the documentation as HTML, in docs/_build"
+	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
+	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-contact     contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-1khz        both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
+	@echo "make bench-faults      both nodes under faulty input for minutes, and what the diagnostics say"
+	@echo "make clean             remove virtual environments and build products"
 
 $(VENV)/.run: setup.py Makefile
 	$(PYTHON) -m venv $(VENV)

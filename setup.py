@@ -49,6 +49,7 @@ setup(
     ],
     extras_require={
         "bags": ["rosbags>=0.11"],
+        "datasets": ["h5py>=3", "pyarrow>=14"],
         "docs": ["sphinx>=8.1", "myst-parser>=4", "furo", "sympy>=1.12"],
         "identification": ["clarabel>=0.9"],
         "simulation": ["mujoco>=3.2"],
@@ -64,6 +65,8 @@ setup(
             "sympy",
             "clarabel>=0.9",
             "viser>=1.1,<2",
+            "h5py>=3",
+            "pyarrow>=14",
         ],
         "colcon": ["colcon-ros", "colcon-package-information"],
         "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML"],

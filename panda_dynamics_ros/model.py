@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from numpy.typing import ArrayLike
+
 from panda_dynamics_ros import dynamics
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription, attach, read_end_effector, read_robot
 
 
@@ -40,23 +43,37 @@ def load_robot(
     end_effector: str | Path = "none",
     base: str | None = None,
     tip: str | None = None,
+    friction: str = "published",
+    mounting: ArrayLike = (0.0, 0.0, 0.0),
+    gravity: ArrayLike | None = None,
+    strict: bool = False,
 ) -> RobotModel:
     """An arm of the library, or of a user's file.
 
     Parameters
     ----------
     source: "panda" (Gaz et al. 2019), "panda_ledezma" (Diaz Ledezma and Haddadin, document 000), "fr3", or the path of
-        a .yaml or .urdf file.
+        a .yaml, .urdf or MJCF (.xml) file.
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
         link, and `ee` its tool frame.
-    base, tip: links between which the chain of a .urdf file is taken; by default its root, and the end link with
-        most joints to it. See `robot.urdf_file.read_urdf` for what URDF does and does not say.
+    base, tip: links between which the chain of a .urdf or .xml file is taken; by default its root, and the end link
+        with most joints to it, or the flange of a hand with fingers. See `robot.urdf_file.read_urdf` for what URDF does
+        and does not say.
+    friction: "published", of the library or the file, or "none", of simulated arms without friction.
+    mounting: (3,), roll, pitch and yaw of the base in rad, for an arm on a wall, a ceiling or a tilted table.
+    gravity: (3,), m/s^2, in the frame that `mounting` turns the base in; by default the description's.
+    strict: whether a link of a .urdf or .xml file that cannot exist is an error; by default the nearest that can is
+        taken, with a warning.
 
     Raises
     ------
     ArgumentError: neither a library name nor a path, and the message lists the names; or `base` or `tip` do not
-        fit, and the message lists the links.
+        fit, and the message lists the links; or another argument is not as above.
     DataFileNotFoundError: the file does not exist.
     RobotDescriptionError: the file is malformed, or a link is not physical.
     """
-    return attach(read_robot(source, RobotModel, base, tip), read_end_effector(end_effector))
+    if friction not in ("published", "none"):
+        raise ArgumentError(f"friction: expected published or none, got {friction!r}")
+    robot = read_robot(source, RobotModel, base, tip, strict=strict).mounted(mounting, gravity)
+    robot = robot.without_friction() if friction == "none" else robot
+    return attach(robot, read_end_effector(end_effector))

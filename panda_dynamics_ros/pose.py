@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversions between Franka's pose formats (Franka Emika, "Pose format", document 001).
+"""Conversions between Franka's pose formats (Roboception, "Franka Emika Pose Format", document 001).
 
 This is the module `panda_dynamics_ros.pose`. The pose of a robot's frame at joint positions q is the method
 `RobotModel.pose(q, frame)`.
@@ -84,6 +84,10 @@ def from_column_major(a: ArrayLike) -> FloatArray:
 def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     """The unit quaternion (x, y, z, w), w >= 0, of a rotation matrix.
 
+    The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
+    entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
+    diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
+
     Parameters
     ----------
     R: (..., 3, 3).
@@ -95,10 +99,6 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     Raises
     ------
     ArgumentError: `R` is not a rotation matrix.
-
-    The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
-    entry is parallel to q and at least as long as |q|. The formula of document 001 takes the roots of the
-    diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
     """
     R = checks.rotation_matrix(R, "R")
     if R.ndim == 2:

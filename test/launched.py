@@ -15,6 +15,8 @@ from pathlib import Path
 
 from ros_domain import own_domain
 
+ROOT = Path(__file__).resolve().parents[1]
+NODES = ("dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player")
 START, STOP = 240.0, 30.0  # s; the first start on a machine compiles the kernels: on a busy one minutes
 
 
@@ -39,6 +41,25 @@ class Launched:
 
     def finished_cleanly(self) -> set[str]:
         return set(re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", self.text))
+
+
+def installed_package(prefix: Path) -> Path:
+    """Executables, launch files, parameters and markers where colcon puts them; the code is where it is."""
+    share, libraries = prefix / "share" / "panda_dynamics_ros", prefix / "lib" / "panda_dynamics_ros"
+    marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / "panda_dynamics_ros"
+    for folder in (share, libraries, marker.parent):
+        folder.mkdir(parents=True)
+    marker.touch()
+    for name in ("launch", "config", "package.xml"):
+        (share / name).symlink_to(ROOT / name)
+    for node in NODES:
+        script = libraries / node
+        script.write_text(
+            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+            f"from panda_dynamics_ros.nodes.{node} import main\nsys.exit(main())\n"
+        )
+        script.chmod(0o755)
+    return prefix
 
 
 def installed(prefix: Path, name: str) -> Path:

@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "robot": CHECKED,
     "kernels": {"robot", *CHECKED},
     "dynamics": {"robot", "kernels", *CHECKED},
-    "model": {"robot", "dynamics"},
+    "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},

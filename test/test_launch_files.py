@@ -7,7 +7,6 @@ import ast
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from bag_files import samples
-from launched import START, installed, launched
+from launched import START, installed, installed_package, launched
 
 from panda_dynamics_ros.recordings import write_joint_states
 
@@ -27,7 +26,6 @@ SHARED = [
     "params_file", "use_sim_time", "one_process", "respawn", "rviz", "launch_prefix", "log_level",
 ]  # fmt: skip
 ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"]}
-NODES = ("dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player")
 
 
 def tree_of(name: str) -> ast.Module:
@@ -92,24 +90,9 @@ def test_parameter_files_reach_nodes_in_every_namespace() -> None:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """The package as colcon installs it: executables, launch files, parameters, markers; code is where it is."""
+    """The package as colcon installs it."""
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    prefix = tmp_path / "install"
-    share, libraries = prefix / "share" / "panda_dynamics_ros", prefix / "lib" / "panda_dynamics_ros"
-    marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / "panda_dynamics_ros"
-    for folder in (share, libraries, marker.parent):
-        folder.mkdir(parents=True)
-    marker.touch()
-    for name in ("launch", "config", "package.xml"):
-        (share / name).symlink_to(ROOT / name)
-    for node in NODES:
-        script = libraries / node
-        script.write_text(
-            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-            f"from panda_dynamics_ros.nodes.{node} import main\nsys.exit(main())\n"
-        )
-        script.chmod(0o755)
-    return prefix
+    return installed_package(tmp_path / "install")
 
 
 @pytest.mark.ros

@@ -25,7 +25,6 @@ from panda_dynamics_ros import InertialParameters, load_robot
 PERIOD = 1_000_000  # ns
 TOO_LATE = 5 * PERIOD
 CYCLE = 10_000  # samples, after which the motion repeats without a seam
-LISTENERS = 2  # the nodes
 STAMP = struct.Struct("<iI")
 STAMP_AT = 4  # after the header of the little-endian CDR encoding
 SETTLE = 2.0  # s, from the last node's discovery to the first sample
@@ -55,15 +54,17 @@ def messages() -> list[bytearray]:
     return made
 
 
-def publish(node: Node, count: int) -> tuple[int, NDArray[np.int64]]:
-    """Send samples for `count` ms; returns the first stamp and when each was handed to DDS, ns (0: was not sent).
+def publish(node: Node, count: int, subscribers: int) -> tuple[int, NDArray[np.int64]]:
+    """Send samples for `count` ms to so many subscribers.
+
+    Returns the first stamp, and when each sample was handed to DDS, ns (0: was not sent).
 
     Stamps lie on the exact grid of 1 ms, as those of a control loop. Like a control loop it leaves out the cycles
     for which it was too late: after a pause of the machine it does not send them all at once.
     """
     cycle, sent = messages(), np.zeros(count, dtype=np.int64)
     publisher = node.create_publisher(JointState, "joint_states", 50)
-    while publisher.get_subscription_count() < LISTENERS:
+    while publisher.get_subscription_count() < subscribers:
         time.sleep(0.05)
     time.sleep(SETTLE)
     print("sending", flush=True)
@@ -85,9 +86,9 @@ def publish(node: Node, count: int) -> tuple[int, NDArray[np.int64]]:
 
 def main() -> None:
     """Publish, then write when."""
-    seconds, file = float(sys.argv[1]), Path(sys.argv[2])
+    seconds, file, subscribers = float(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    first, sent = publish(rclpy.create_node("one_khz_publisher"), round(seconds * 1000))
+    first, sent = publish(rclpy.create_node("one_khz_publisher"), round(seconds * 1000), subscribers)
     np.savez(file, first=first, sent=sent)
     rclpy.try_shutdown()
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from panda_dynamics_ros.simulation.sensors import SensorLevels, Sensors
 
 from benchmarks.payload.samples import Samples
 from benchmarks.unfamiliar.arms import Arm, Motion, published
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
+from panda_dynamics_ros.simulation.realism import SensorLevels, Sensors
 
 STEP = 1e-3  # s
 LEAD, CARRIED, REST = 6.0, 24.0, 10.0  # s before the pick, with the payload, after it was put down

@@ -27,6 +27,7 @@ COMMANDS = {
     "identify": "a model of your own arm, fitted to recordings",
     "excite": "an exciting trajectory for identification, within the arm's limits",
     "simulate": "a recording of a simulated Panda on an exciting motion",
+    "convert": "a log of another program as a rosbag2",
     "base-parameters": "the minimum inertial parameters, with their closed forms",
     "inertia": "the table of inertial parameters, also mapped to another frame",
     "export": "stand-alone C or Python source of an arm's dynamics",
@@ -79,8 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             # What is buffered would fail again when the interpreter closes.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
-        except OSError as error:  # a disk that is full has no file name
-            return _fail(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
+        except OSError as error:
+            if error.errno is None:  # not of the operating system
+                raise
+            where = "" if error.filename is None else f"{error.filename}: "  # a full disk comes without a name
+            return _fail(f"{where}{error.strerror}")
         return code
 
 

@@ -8,7 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from panda_dynamics_ros.cli.options import add_robot
+from panda_dynamics_ros.cli.options import add_robot, load_arm
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.dynamics import BaseParameters
@@ -44,9 +44,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the base parameters of a robot."""
-    from panda_dynamics_ros.model import load_robot
 
-    robot = load_robot(args.robot)
+    robot = load_arm(args)
     base = robot.base_parameters(tolerance=args.tolerance)
     if args.json:
         print(json.dumps(for_a_program(robot, base)))

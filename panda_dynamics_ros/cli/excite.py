@@ -15,11 +15,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_robot_option
+from panda_dynamics_ros.cli.options import add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.motion.motion_file import write_motion
 from panda_dynamics_ros.motion.search import FoundMotion, periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
     checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
-    robot = load_robot(args.robot)
+    robot = load_arm(args)
     recorded = None
     if args.compare is not None:
         rows = prepare(load_dataset(args.compare, robot))

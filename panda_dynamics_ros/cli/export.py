@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panda_dynamics_ros.cli.options import add_robot
+from panda_dynamics_ros.cli.options import add_robot, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -53,11 +53,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the source, print the counts."""
     from panda_dynamics_ros.codegen import generate
-    from panda_dynamics_ros.model import load_robot
 
     if args.output is not None and args.output.is_dir():
         raise ArgumentError(f"--output: expected a file, got the folder {str(args.output)!r}")
-    robot = load_robot(args.robot)
+    robot = load_arm(args)
     code = generate(robot, args.language, args.functions, args.name)
     if args.output is not None:
         args.output.parent.mkdir(parents=True, exist_ok=True)

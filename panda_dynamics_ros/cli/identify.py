@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
@@ -36,7 +38,8 @@ examples:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
-    parser.add_argument("--robot", default="panda", help="the arm to start from (default: panda)")
+    add_robot_option(parser)
+    add_columns_option(parser)
     parser.add_argument(
         "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
     )
@@ -51,6 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
     parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links with their inertia, as URDF")
+    parser.add_argument("--force", action="store_true", help="write a result that is implausible, too")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
@@ -58,9 +62,11 @@ def run(args: argparse.Namespace) -> int:
     """Identify, validate, report, write the files."""
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
-    prior = load_robot(args.robot)
-    recordings = [load_dataset(path, prior) for path in args.data]
-    others = [load_dataset(path, prior) for path in args.validate]
+    if not args.force:  # problems are then the error that ends the command
+        warnings.simplefilter("ignore", ImplausibleRecordingWarning)
+    prior = load_arm(args)
+    recordings = [load_dataset(path, prior, columns=args.columns) for path in args.data]
+    others = [load_dataset(path, prior, columns=args.columns) for path in args.validate]
     fit = (
         identify_gravity(recordings, prior)
         if args.gravity_only
@@ -69,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     models = {prior.name: prior, "identified": fit.robot}
     validations = [("Validation", validate(data, models)) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
-    files = [fit.save(args.output)]
+    files = [fit.save(args.output, force=args.force)]
     if args.urdf is not None:
         args.urdf.parent.mkdir(parents=True, exist_ok=True)
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
@@ -99,6 +105,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "tilt": floats(fit.tilt),
         "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
+        "problems": list(fit.problems),
         "base_parameters": [
             {"name": name, "value": float(value), "std": float(std)}
             for name, value, std in zip(fit.base_names, fit.base_values, fit.base_std, strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_end_effector_option, add_robot
+from panda_dynamics_ros.cli.options import add_robot, load_arm
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
@@ -36,7 +36,6 @@ UPPER = np.triu_indices(3)
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_robot(parser)
-    add_end_effector_option(parser)
     parser.add_argument("--q", nargs="+", type=float, metavar="Q", help="joint position in rad (default: all zero)")
     parser.add_argument("--frame", choices=("joint", "base"), help="print one of the two only")
     parser.add_argument("--json", action="store_true", help="print for a program, in full precision")
@@ -44,9 +43,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the inertial parameters of a robot."""
-    from panda_dynamics_ros.model import load_robot
 
-    robot = load_robot(args.robot, end_effector=args.end_effector)
+    robot = load_arm(args)
     q = checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q")
     frames = (args.frame,) if args.frame else ("joint", "base")
     content = for_a_program(robot, q, frames)

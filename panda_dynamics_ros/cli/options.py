@@ -11,27 +11,62 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from panda_dynamics_ros.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
     from panda_dynamics_ros.robot import RobotDescription
 
-ROBOTS = "panda, panda_ledezma, fr3, or a YAML or URDF file (default: panda)"
+ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 DEFAULT_PORT = 8080
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add the argument ROBOT."""
+    """Add the argument ROBOT, and the options of its description."""
     parser.add_argument("robot", nargs="?", default="panda", metavar="ROBOT", help=ROBOTS)
+    _add_description_options(parser)
 
 
 def add_robot_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--robot`."""
+    """Add the option `--robot`, and those of its description."""
     parser.add_argument("--robot", default="panda", help=ROBOTS)
+    _add_description_options(parser)
 
 
-def add_end_effector_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--end-effector`."""
+def _add_description_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("description of the arm")
     help_text = "what is mounted on the flange, apart from payloads: none, hand, or a YAML file (default: none)"
-    parser.add_argument("--end-effector", default="none", metavar="NAME", help=help_text)
+    group.add_argument("--end-effector", default="none", metavar="NAME", help=help_text)
+    group.add_argument(
+        "--base", metavar="LINK", help="of a URDF or MJCF file: where the chain begins (default: its root)"
+    )
+    group.add_argument(
+        "--tip", metavar="LINK", help="of such a file: where it ends (default: the flange or the last link)"
+    )
+    group.add_argument(
+        "--friction", choices=("published", "none"), default="published", help="none: of a simulator without friction"
+    )
+    group.add_argument(
+        "--mounting", type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=("R", "P", "Y"),
+        help="roll, pitch and yaw of the base, rad (default: upright)",
+    )  # fmt: skip
+    group.add_argument("--gravity", type=float, nargs=3, metavar=("X", "Y", "Z"), help="m/s^2 (default: 0 0 -9.81)")
+    group.add_argument("--strict", action="store_true", help="refuse links of such a file that cannot exist")
+
+
+def load_arm(args: argparse.Namespace) -> RobotModel:
+    """The robot of the options above; the errors are those of `load_robot`."""
+    from panda_dynamics_ros.model import load_robot
+
+    names = ("end_effector", "base", "tip", "friction", "mounting", "gravity", "strict")
+    return load_robot(args.robot, **{name: getattr(args, name) for name in names})
+
+
+def add_columns_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--columns`."""
+    help_text = (
+        'columns of a table (CSV, npz, HDF5, Parquet) with other names, for example "t=time:ms q=pos_# dq=vel_# '
+        'tau=torque_#"; # is the number of the joint, units are s, ms, us, ns and rad, deg'
+    )
+    parser.add_argument("--columns", metavar="MAP", help=help_text)
 
 
 def add_payload_com_option(parser: argparse.ArgumentParser) -> None:

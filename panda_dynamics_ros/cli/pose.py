@@ -13,7 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_robot_option
+from panda_dynamics_ros.cli.options import add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError
 
 DESCRIPTION = "Converts a pose between Franka's formats, or prints where a frame of the arm is."
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
-        title, T = _arm_pose(args.robot, _numbers(args.q, "--q"), args.frame)
+        q, robot = _numbers(args.q, "--q"), load_arm(args)
+        title, T = f"T_base_{args.frame} of {robot.name}", robot.pose(q, args.frame)
     else:
         title, T = "T", READERS[args.source](_numbers(args.values, "VALUES"))
     entries: dict[str, FloatArray] = {}
@@ -100,13 +101,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _arm_pose(source: str, q: FloatArray, frame: str) -> tuple[str, FloatArray]:
-    from panda_dynamics_ros.model import load_robot
-
-    robot = load_robot(source)
-    return f"T_base_{frame} of {robot.name}", robot.pose(q, frame)
 
 
 def _counted(values: FloatArray, counts: Sequence[int], what: str) -> FloatArray:

@@ -13,9 +13,10 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
-    add_end_effector_option,
+    add_columns_option,
     add_robot_option,
     add_view_options,
+    load_arm,
     opened_view,
     show_until_interrupted,
 )
@@ -28,7 +29,7 @@ from panda_dynamics_ros.estimation import (
     SmoothedHistory,
     smooth_payloads,
 )
-from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.replay import Replay, replay
@@ -66,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "12 s and puts the payload down at 18 s",
     )  # fmt: skip
     add_robot_option(parser)
-    add_end_effector_option(parser)
+    add_columns_option(parser)
     _add_payload_options(parser)
     parser.add_argument(
         "--output",
@@ -119,8 +120,8 @@ def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     options = _payload_options(args)
     args.bag = _recording(args)
-    robot = load_robot(args.robot, end_effector=args.end_effector)
-    data = load_dataset(args.bag, robot)
+    robot = load_arm(args)
+    data = load_dataset(args.bag, robot, columns=args.columns)
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:

@@ -125,9 +125,9 @@ def held_out_residual(
     return [fold.b - fold.A @ x for fold, x in zip(folds, solutions, strict=True)]
 
 
-def torque_rms(residuals: list[FloatArray]) -> FloatArray:
-    """RMS (n,) over the rows of all folds."""
-    return np.sqrt((np.concatenate(residuals) ** 2).mean(axis=0))
+def torque_rms(residuals: list[FloatArray], n: int) -> FloatArray:
+    """RMS (n,) over the rows of all folds; nan where there are none."""
+    return np.sqrt((np.concatenate(residuals) ** 2).mean(axis=0)) if residuals else np.full(n, np.nan)
 
 
 def choose_prior_scale(

@@ -22,6 +22,8 @@ LEAST_MOTION = 0.05  # rad
 _SATURATED = 0.99  # share of the effort limit
 _OFTEN = 0.01  # share of the samples
 _FOREIGN = 0.5  # share of the torque that stays unexplained
+_FAR_OUT = 6.0  # times the largest position limit: no arm turns its joints that often
+_WRONG_UNIT = 5.0  # times: noise and lag make the ratio of derivatives and velocities 0.8 to 1.2
 
 
 def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
@@ -29,8 +31,8 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
 
     Raises
     ------
-    DataError: the number of joints is not the robot's, the recording is too short, nothing moves, or a joint's
-        torque is constant.
+    DataError: the number of joints is not the robot's, the recording is too short, nothing moves, units are wrong,
+        or a joint's torque is constant.
     """
     check_joints(recordings, robot)
     total = sum(data.duration_s for data in recordings)
@@ -46,6 +48,8 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
             f"{sources}: expected motion, got joints that move by {np.ptp(q, axis=0).max():.3f} rad at most; no "
             "inertia and no friction can be identified; record an exciting motion (panda-dynamics excite)"
         )
+    for data in recordings:
+        _check_units(data, robot)
     constant = [int(j) + 1 for j in np.flatnonzero(np.ptp(tau, axis=0) == 0.0)]
     if constant:
         raise DataError(
@@ -60,6 +64,20 @@ def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> N
             "do not count, and friction and base parameters of these joints are the less certain for it; move slower"
         )
         warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+
+
+def _check_units(data: JointDataset, robot: RobotModel) -> None:
+    """Refuse positions in degrees, and stamps or velocities in other units than the positions."""
+    largest = float(np.abs(data.q).max())
+    if largest > _FAR_OUT * float(np.abs([robot.limits.lower, robot.limits.upper]).max()):
+        raise DataError(f"{data.source}: expected positions in rad, got up to {largest:.0f}; are they in degrees?")
+    derivative = np.gradient(data.q, data.stamp, axis=0)
+    ratio = float((data.dq * derivative).sum() / max((data.dq**2).sum(), 1e-12))
+    if not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
+        raise DataError(
+            f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
+            "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
+        )
 
 
 def check_joints(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
@@ -96,16 +114,17 @@ def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None
 
     Raises
     ------
-    DataError: the best fit leaves more than half of a joint's torque unexplained, and more than five times the
-        residual of the prior.
+    DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's torque
+        and five times the prior's residual.
     """
     error = np.sqrt(((model.b - model.A @ x) ** 2).mean(axis=0))
     size = np.sqrt((samples.tau**2).mean(axis=0))
+    explained = 1.0 - np.linalg.norm(error) / np.linalg.norm(size)
     foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)
-    if foreign.any():
-        joints = [int(j) + 1 for j in np.flatnonzero(foreign)]
+    if foreign.any() or explained < _FOREIGN:
+        joints = [int(j) + 1 for j in np.flatnonzero(foreign if foreign.any() else error > _FOREIGN * size)]
         raise DataError(
-            f"data: expected torques of {model.prior.name}, got {error[foreign].max():.2f} N m RMS that no such arm "
-            f"explains at joints {joints}; none of its base parameters can be identified; is it another arm, another "
-            "order of the joints or other units, or does it carry something?"
+            f"data: expected torques of {model.prior.name}, got {error.max():.2f} N m RMS that no such arm explains at "
+            f"joints {joints}; none of its base parameters can be identified; is it another arm, another order of the "
+            "joints or other units, or does it carry something?"
         )

@@ -36,6 +36,7 @@ from panda_dynamics_ros.identification.identifiability import (
     not_identified,
     too_slow_for,
 )
+from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, problems_of
 from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import (
@@ -85,6 +86,8 @@ def identify(
     Warns
     -----
     IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
+    ImplausibleRecordingWarning: the arm seems loaded, or to be another one, or the result predicts held-out blocks
+        worse than the prior; the message names the likely cause. The result says so, too, and is saved by force only.
 
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
@@ -109,6 +112,10 @@ def identify(
     # Where the links had to be made possible, so have those of the fits that are tested.
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
     held_out = held_out_residual(model, folds, weight, chosen, solve)
+    cross_validated, prior_alone = torque_rms(held_out, prior.n), torque_rms([fold.b for fold in folds], prior.n)
+    problems = problems_of(recordings, model, samples, _weight(prior.residual, samples), cross_validated, prior_alone)
+    for problem in problems:
+        warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
     covariance = error_covariance(cost, model, samples, residual, weight, share, std)
     found = identified_robot(prior, x, with_slow_part(residual))
     return Identification.of(
@@ -117,10 +124,11 @@ def identify(
         covariance,
         torque_rms=_rms(samples.tau - _torques(found, samples)),
         prior_torque_rms=_rms(model.b),
-        cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
+        cross_validated_rms=cross_validated,
         cross_validated_time=residual.correlation_time if held_out else np.full(prior.n, np.nan),
         condition_number=condition_number(base_gram(equations, base)),
         not_identified=unidentifiable,
+        problems=problems,
         prior_scale=chosen,
         samples=len(samples),
         outliers=samples.outliers,

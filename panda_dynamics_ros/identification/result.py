@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS, friction_of, friction_slice, tilted
 from panda_dynamics_ros.identification.feasible import links_of
 from panda_dynamics_ros.identification.preprocessing import prepare
@@ -40,6 +40,7 @@ class Identification:
     cross_validated_time: (n,), s, correlation time of their residual, by the variance of its means over 1 s.
     condition_number: of the stacked base regressor.
     not_identified: names of the parameters that the motion does not determine; they keep the prior's values.
+    problems: sentences on why the recording does not look like one of the unloaded arm; empty for a plausible one.
     prior_scale: factors on the prior's standard deviations, by group of parameters, as cross-validation chose.
     samples, outliers: rows that were fitted, and recorded samples that were replaced.
     """
@@ -57,6 +58,7 @@ class Identification:
     cross_validated_time: FloatArray
     condition_number: float
     not_identified: tuple[str, ...]
+    problems: tuple[str, ...]
     prior_scale: PriorScale
     samples: int
     outliers: int
@@ -94,13 +96,20 @@ class Identification:
         gravity = self.robot.gravity
         return np.arctan2(gravity[:2], np.linalg.norm(gravity))
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the identified arm to a .yaml file for `load_robot`, and return the path.
+
+        Parameters
+        ----------
+        force: write an arm with `problems`, too.
 
         Raises
         ------
         ArgumentError: `path` does not end in .yaml, or cannot be written.
+        DataError: there are `problems`, and no `force`.
         """
+        if self.problems and not force:
+            raise DataError(f"{'; '.join(self.problems)}; nothing is written without force (--force)")
         rms = ", ".join(f"{value:.3f}" for value in self.torque_rms)
         held_out = ", ".join(f"{value:.3f}" for value in self.cross_validated_rms)
         return write_robot(

@@ -27,6 +27,7 @@ from panda_dynamics_ros.identification.identifiability import (
     joints_of,
     not_identified,
 )
+from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, problems_of
 from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale, prior_std, quadratic
@@ -80,6 +81,10 @@ def identify_gravity(
     if folds:
         chosen = choose_prior_scale(model, folds, weight, chosen, stribeck=False)
     held_out = held_out_residual(model, folds, weight, chosen)
+    cross_validated, prior_alone = torque_rms(held_out, prior.n), torque_rms([fold.b for fold in folds], prior.n)
+    problems = problems_of(recordings, model, poses, weight, cross_validated, prior_alone)
+    for problem in problems:
+        warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
     cost = quadratic(equations, weight, prior_std(prior, chosen))
     x = feasible_minimum(prior, cost)
     found = identified_robot(prior, x, prior.residual)
@@ -88,12 +93,13 @@ def identify_gravity(
         found,
         prior,
         cost.covariance(),
-        torque_rms=torque_rms([model.b - model.A @ x]),
-        prior_torque_rms=torque_rms([model.b]),
-        cross_validated_rms=torque_rms(held_out) if held_out else np.full(prior.n, np.nan),
+        torque_rms=torque_rms([model.b - model.A @ x], prior.n),
+        prior_torque_rms=torque_rms([model.b], prior.n),
+        cross_validated_rms=cross_validated,
         cross_validated_time=np.full(prior.n, np.nan),  # one row for each pose
         condition_number=condition_number(equations.gram.sum(axis=0)[np.ix_(columns, columns)]),
         not_identified=unidentifiable,
+        problems=problems,
         prior_scale=chosen,
         samples=len(poses),
         outliers=poses.outliers,

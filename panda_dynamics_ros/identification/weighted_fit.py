@@ -19,6 +19,7 @@ columns. H^-1 alone would be right for white errors and their weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class NormalEquations:
 
     @classmethod
     def of(
-        cls, model: LinearModel, rows: FloatArray | slice = slice(None), share: FloatArray | None = None
+        cls, model: LinearModel, rows: NDArray[Any] | slice = slice(None), share: FloatArray | None = None
     ) -> NormalEquations:
         """Of the chosen rows; `share` (N, n) in 0..1 is how much each counts."""
         A, b = model.A[rows], model.b[rows]

@@ -28,8 +28,8 @@ LOG_DELAY = 0.5  # s: by then a payload is detected
 def declare_contact_options(node: Node) -> dict[str, float]:
     """The options of the contact detector that a user may set, fixed at start-up."""
     defaults = ContactOptions()
-    sudden = "Sudden external torques that make a contact, all joints together, in standard deviations."
-    longest = "A contact that lasts longer counts as carried, s."
+    sudden = "Step of the external torques, all joints together, above which a contact begins, in standard deviations."
+    longest = "A contact that lasts longer counts as a carried body, s."
     return {
         "threshold": fixed(node, "contact_threshold", defaults.threshold, sudden, 3.0, 100.0),
         "longest_s": fixed(node, "contact_longest_s", defaults.longest_s, longest, 0.5, 1e6),
@@ -53,7 +53,7 @@ class PayloadInput:
             node,
             "payload_topic",
             "payload_estimator/payload",
-            "Topic of the payload (InertiaStamped, flange frame) that is not to count as external; empty: all counts.",
+            "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known.",
         )
         self._topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
 

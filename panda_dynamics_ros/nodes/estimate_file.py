@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rclpy.node import Node
 
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.nodes.interface import fixed
@@ -33,17 +33,19 @@ class EstimateFile:
             node, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
         )
         self._path = path or f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
-        autosave = "Period of saving to save_path by itself, s, and at the end; 0: only when ~/save is called."
+        autosave = (
+            "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
+        )
         self._period = fixed(node, "autosave_period_s", 0.0, autosave, 0.0, 3600.0)
         if self._period > 0.0:
             node.create_timer(self._period, self._autosave)
-        if fixed(node, "restore", False, "Go on from what save_path holds, where there is such a file."):
+        if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
             self._restore(self._path)
         self._resume_path = fixed(
             node,
             "resume_path",
             "",
-            "Where the estimate is kept for a start after a failure; empty: nowhere.",
+            "File in which the estimate is kept for a restart after a failure; empty: none.",
         )
         if self._resume_path:
             self._resume()
@@ -63,7 +65,7 @@ class EstimateFile:
         """Why the estimate could not be written; empty where it could."""
         try:
             save_estimate(self._estimator.estimate, self._estimator.memory, path)
-        except (OSError, RuntimeError) as error:  # RuntimeError: a home of a user that does not exist
+        except (OSError, ArgumentError) as error:
             return f"not saved to {path}: {error}"
         return ""
 
@@ -83,7 +85,7 @@ class EstimateFile:
         if Path(self._resume_path).exists():
             try:
                 self._restore(self._resume_path)
-            except DataError as error:
+            except PandaDynamicsError as error:
                 self._node.get_logger().warning(f"nothing is restored: {error}")
 
     def _restore(self, path: str) -> None:
@@ -93,8 +95,6 @@ class EstimateFile:
         except DataFileNotFoundError as error:
             self._node.get_logger().warning(f"nothing is restored: {error}")
             return
-        except RuntimeError as error:  # a home of a user that does not exist
-            raise DataError(f"save_path: expected the path of a file, got {path}: {error}") from error
         self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
         mass = self._estimator.estimate.mass
         self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")

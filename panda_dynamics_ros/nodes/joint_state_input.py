@@ -77,7 +77,10 @@ class JointStateInput:
         node = self._node
         source = fixed(node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file.")
         end_effector = fixed(
-            node, "end_effector", "none", "What is mounted for good, and no payload: none, hand, or a YAML file's path."
+            node,
+            "end_effector",
+            "none",
+            "End effector that is part of the arm, not payload: none, hand, or a YAML file.",
         )
         self._arm_prefix = fixed(
             node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
@@ -90,7 +93,7 @@ class JointStateInput:
             "F_T_EE",
             IDENTITY,
             "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); "
-            "identity: end_effector's.",
+            "identity: that of end_effector.",
         )
         self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
         self._flange_frame = fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")

@@ -46,7 +46,7 @@ def argument(name: str, description: str, default: Any = "", choices: list[str] 
 
 SHARED = (
     argument("robot", "The arm: panda, panda_ledezma, fr3 or a file's path; empty: as in params_file, else panda."),
-    argument("end_effector", "What is mounted for good, and no payload: none, hand or the path of a YAML file."),
+    argument("end_effector", "End effector that is part of the arm, not payload: none, hand or a YAML file."),
     argument("namespace", "Namespace of all nodes (one per arm)."),
     argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
     argument(
@@ -54,7 +54,7 @@ SHARED = (
         "Joint states with effort at 1 kHz; /joint_states of franka_ros2 is a 30 Hz republication.",
         "franka/joint_states",
     ),
-    argument("payload_topic", "Topic of a payload that is not to count as external; empty: the estimator's."),
+    argument("payload_topic", "Topic of a known payload, which is not external; empty: that of payload_estimator."),
     argument("base_frame", "Frame of poses, wrenches and markers, and RViz's fixed frame; empty: <prefix>link0."),
     argument("params_file", "Parameters of the nodes, YAML.", share("config", "parameters.yaml")),
     argument("use_sim_time", "Take time from /clock.", choices=SWITCH),

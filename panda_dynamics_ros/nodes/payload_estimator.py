@@ -114,13 +114,13 @@ class PayloadEstimatorNode(Node):
         def option(name: str, default: float, description: str, low: float, high: float) -> float:
             return float(fixed(self, name, default, description, low, high))
 
-        mass = "How heavy payloads are, kg, at one sigma (the Panda carries 3 kg)."
-        com = "How far from the flange their centre of mass is, m, at one sigma."
-        inertia = "Their inertia about the flange, kg m^2, at one sigma."
+        mass = "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg)."
+        com = "Expected distance of a payload's centre of mass from the flange, m, one sigma."
+        inertia = "Expected inertia of payloads about the flange, kg m^2, one sigma."
         bandwidth = "Bandwidth of the estimator's low-pass filters, Hz."
-        memory = "Time in motion after which information has leaked to 1/e, s."
-        most = "The most that is carried, kg: torques that ask for more are no payload's."
-        known = "Mass of whatever is carried, kg, where it has been weighed; 0: unknown."
+        memory = "Time in motion after which the information about the payload has decayed to 1/e, s."
+        most = "Largest mass that is carried, kg; torques of a larger one are reported as a problem."
+        known = "Mass of the payloads, kg, if it is known; 0: unknown."
         return {
             "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
             "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),

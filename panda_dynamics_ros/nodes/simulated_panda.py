@@ -43,7 +43,7 @@ class SimulatedPandaNode(Node):
     def __init__(self) -> None:
         super().__init__("simulated_panda")
         source = fixed(self, "robot", "panda", "Parameter set that the plant deviates from.")
-        end_effector = fixed(self, "end_effector", "none", "What is mounted for good: none, hand, or a path.")
+        end_effector = fixed(self, "end_effector", "none", "End effector of the arm: none, hand, or a YAML file.")
         arm_prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.")
         robot = load_robot(source, end_effector=end_effector)
         seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)

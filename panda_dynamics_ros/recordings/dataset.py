@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.recordings.csv_file import CsvStream
 from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
+from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
@@ -40,6 +40,7 @@ def load_dataset(
     topic: str | None = None,
     joint_names: Sequence[str] | None = None,
     arm_prefix: str = "",
+    columns: str | None = None,
 ) -> JointDataset:
     """The samples of a recording that can be used.
 
@@ -49,12 +50,15 @@ def load_dataset(
 
     Parameters
     ----------
-    path: a rosbag2 recording (.db3, .mcap or its folder), or a CSV (.csv, .csv.gz) with columns t, q1.., dq1..,
-        tau1.. in s, rad, rad/s, N m.
+    path: a rosbag2 recording (.db3, .mcap or its folder), or a table (.csv, .csv.gz, .npz, .h5, .parquet) with
+        columns t, q1.., dq1.., tau1.. in s, rad, rad/s, N m.
     robot: the arm, which gives the number and names of joints. Left out: seven joints of a Panda, FER or FR3, and
         for a CSV as many as it has.
     topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states` and
         `resolve_joint_names`.
+    columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
+        tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
+        panda-python, frankapy or DROID.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
 
     Raises
@@ -66,9 +70,9 @@ def load_dataset(
     path = checks.path(path, "path")
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
-    stream: JointStateStream | CsvStream
-    if path.name.lower().endswith((".csv", ".csv.gz")) and not path.is_dir():
-        stream = CsvStream(path)
+    stream: JointStateStream | TableStream
+    if is_table(path) and not path.is_dir():
+        stream = TableStream(path, columns)
         default = stream.names
     else:
         stream = read_joint_states(path, topic)
@@ -90,7 +94,7 @@ class _Collection:
         self._rejected: Counter[str] = Counter()
         self._example = ""
 
-    def of(self, stream: JointStateStream | CsvStream) -> JointDataset:
+    def of(self, stream: JointStateStream | TableStream) -> JointDataset:
         """The dataset of all samples of a stream."""
         for sample in stream:
             self._add(sample)

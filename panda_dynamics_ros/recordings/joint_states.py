@@ -142,9 +142,7 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
 def joint_state_topics(path: str | Path) -> dict[str, int]:
     """Topics of type sensor_msgs/msg/JointState, with their number of messages; most messages first.
 
-    Raises
-    ------
-    As `read_joint_states`, but a recording without such a topic gives an empty result.
+    It raises the errors of `read_joint_states`, but a recording without such a topic gives an empty result.
     """
     rosbag2.typestore()
     return _joint_state_topics(open_recording(checks.path(path, "path"))[0])

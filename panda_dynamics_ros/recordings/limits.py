@@ -25,5 +25,8 @@ LARGEST_METADATA = MEBIBYTE
 LONGEST_LINE = 1 << 16
 """Characters in a line of a CSV file: some 4,000 columns."""
 
+LARGEST_COLUMN = 128 * MEBIBYTE
+"""Bytes of one array of a table: 40 minutes of seven joints at 1 kHz."""
+
 LATEST_STAMP = 2.0**31
 """s: stamps of messages end there."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
 
 Self = TypeVar("Self", bound="RobotDescription")
 
@@ -38,6 +39,8 @@ class RobotDescription:
     T_flange_ee: (4, 4), the end effector in the flange frame (Franka's F_T_EE).
     friction, limits, residual: see their classes.
     gravity: (3,), m/s^2, in base axes.
+    rotor_inertia: (n,), kg m^2, of the rotors behind the gears, felt at the joints; none by default. Link-side torques,
+        and with them the functions of `dynamics`, do not contain it; an actuator's torque does.
 
     Raises
     ------
@@ -56,10 +59,11 @@ class RobotDescription:
     limits: JointLimits
     residual: ResidualModel
     gravity: FloatArray
+    rotor_inertia: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        for field in ("joint_names", "links", "prismatic"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))
+        for name in ("joint_names", "links", "prismatic"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
@@ -70,12 +74,14 @@ class RobotDescription:
             "limits": self.limits.lower,
             "residual": self.residual.std,
         }
-        for field, values in per_joint.items():
+        for name, values in per_joint.items():
             if len(values) != n:
-                raise RobotDescriptionError(f"{field}: expected {n} entries, one for each joint, got {len(values)}")
-        for field, shape in (("placements", (n, 4, 4)), ("T_joint_flange", (4, 4)), ("T_flange_ee", (4, 4))):
-            T = checks.exactly(checks.rigid_transform(getattr(self, field), field), shape, field)
-            object.__setattr__(self, field, checks.read_only(T))
+                raise RobotDescriptionError(f"{name}: expected {n} entries, one for each joint, got {len(values)}")
+        for name, shape in (("placements", (n, 4, 4)), ("T_joint_flange", (4, 4)), ("T_flange_ee", (4, 4))):
+            T = checks.exactly(checks.rigid_transform(getattr(self, name), name), shape, name)
+            object.__setattr__(self, name, checks.read_only(T))
+        rotors = self.rotor_inertia if np.size(self.rotor_inertia) else np.zeros(n)
+        object.__setattr__(self, "rotor_inertia", checks.read_only(checks.exactly(rotors, (n,), "rotor_inertia")))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
 
     @cached_property
@@ -159,6 +165,27 @@ class RobotDescription:
             raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
         last = self.links[-1] + payload.transformed(self.last_joint_frame(frame))
         return replace(self, links=(*self.links[:-1], last))
+
+    def mounted(self: Self, rpy: ArrayLike = (0.0, 0.0, 0.0), gravity: ArrayLike | None = None) -> Self:
+        """The arm with its base turned, as on a wall or a ceiling, or under another gravity.
+
+        Parameters
+        ----------
+        rpy: (3,), rad, of the base in the frame in which `gravity` is given, about its fixed axes x, y, z as in URDF;
+            (pi, 0, 0) hangs from a ceiling.
+        gravity: (3,), m/s^2; by default the arm's own.
+
+        Raises
+        ------
+        ArgumentError: `rpy` or `gravity` is not a finite (3,) array.
+        """
+        R = rotation_from_rpy(checks.exactly(rpy, (3,), "mounting"))
+        given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")
+        return replace(self, gravity=R.T @ given)
+
+    def without_friction(self: Self) -> Self:
+        """The arm with no friction, as simulators have it."""
+        return replace(self, friction=Friction.of(self.n))
 
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
         """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged.

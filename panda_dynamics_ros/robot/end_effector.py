@@ -27,7 +27,7 @@ Robot = TypeVar("Robot", bound=RobotDescription)
 
 @dataclass(frozen=True, eq=False)
 class EndEffector:
-    """What is mounted on a flange for good.
+    """What is permanently mounted on a flange.
 
     Attributes
     ----------

@@ -16,11 +16,11 @@ from panda_dynamics_ros.errors import ArgumentError
 
 @dataclass(frozen=True, eq=False)
 class Friction:
-    """Friction parameters of n joints; every field has shape (n,).
+    """Friction parameters of n joints; every field has shape (n,)::
 
-    tau_f(dq) = viscous dq + coulomb tanh(dq / transition) + offset
-              + amplitude [ s(slope (dq + shift)) - s(slope shift) ]     s(x) = 1 / (1 + e^-x)
-              + stribeck tanh(dq / transition) e^-(dq / stribeck_velocity)^2
+        tau_f(dq) = viscous dq + coulomb tanh(dq / transition) + offset
+                  + amplitude [ s(slope (dq + shift)) - s(slope shift) ]     s(x) = 1 / (1 + e^-x)
+                  + stribeck tanh(dq / transition) e^-(dq / stribeck_velocity)^2
 
     The first line is the linear model of De Luca (document 003, slide 7, note) with a sign function that is
     continuous; the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1); the third is
@@ -28,10 +28,11 @@ class Friction:
 
     Attributes
     ----------
-    viscous: N m s/rad.      coulomb: N m.      offset: N m.
+    viscous: N m s/rad.
+    coulomb, offset: N m.
     transition: rad/s, width of the Coulomb step.
-    amplitude: N m.      slope: s/rad.      shift: rad/s.
-    stribeck: N m.       stribeck_velocity: rad/s, above which it fades.
+    amplitude, slope, shift: N m, s/rad and rad/s, of the sigmoid.
+    stribeck, stribeck_velocity: N m, and the speed above which it fades, rad/s.
 
     Raises
     ------

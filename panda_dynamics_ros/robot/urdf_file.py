@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -19,7 +20,7 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, six_from_symmetric
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.urdf_tree import Tree
-from panda_dynamics_ros.robot.urdf_xml import INERTIA, UrdfJoint, number, parse_urdf
+from panda_dynamics_ros.robot.urdf_xml import INERTIA, UrdfJoint, UrdfTree, number, parse_urdf
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -28,10 +29,11 @@ Robot = TypeVar("Robot", bound=RobotDescription)
 ACCELERATION = 10.0  # rad/s^2 or m/s^2
 UNSTATED = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}  # rad, rad/s, N m: one turn
 RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5  # std of the torque residual as a share of the effort limit; s
-GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, along -z of the root link
 
 
-def read_urdf(path: Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
+def read_urdf(
+    path: Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
+) -> Robot:
     """The chain of a URDF file from link `base` to link `tip`, as an instance of `model`.
 
     The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the URDF's
@@ -47,21 +49,36 @@ def read_urdf(path: Path, model: type[Robot], base: str | None = None, tip: str 
     Parameters
     ----------
     base: by default the root link.
-    tip: by default the link that is most movable joints away, of those the one that is most joints away.
+    tip: by default the link that is most movable joints away, of those the one that is most joints away; where the
+        fingers of a hand are equally far, the flange that carries the hand (a link named ..link8, ..flange, ..tool0).
+    strict: whether a link that cannot exist is an error. By default the nearest that can is taken, with a warning that
+        names it: published files have inertias that no distribution of mass has, and massless links with inertia.
 
     Raises
     ------
     ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep; the message
         lists the ends.
     RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
-        joint on the chain, or a link of the chain is not physical; the message names the file and the link or
-        joint.
+        joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`); the message
+        names the file and the link or joint.
     """
+    return read_chain(path, parse_urdf, model, base, tip, strict)
+
+
+def read_chain(
+    path: Path,
+    parse: Callable[[Path], UrdfTree],
+    model: type[Robot],
+    base: str | None,
+    tip: str | None,
+    strict: bool,
+) -> Robot:
+    """The chain of the links and joints that `parse` finds in a file; see `read_urdf`."""
     try:
-        tree = Tree(parse_urdf(path))
+        tree = Tree(parse(path))
         start = tree.root if base is None else _known(tree, base, "base")
         end = tree.deepest_tip(start) if tip is None else _known(tree, tip, "tip")
-        return _robot(tree, start, end, model)
+        return _robot(tree, start, end, model, strict)
     except RobotDescriptionError as error:
         raise RobotDescriptionError(f"{path}: {error}") from error
     except ArgumentError as error:
@@ -74,7 +91,7 @@ def _known(tree: Tree, link: str, name: str) -> str:
     return link
 
 
-def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
+def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) -> Robot:
     joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
     for joint in joints:
         _check_kind(joint)
@@ -87,7 +104,7 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
         T_body_child = parts[joint.parent] @ joint.T_parent_child
         placements.append(T_link_frame.T @ T_body_child @ T_link_next)
         parts, T_link_frame = tree.rigid_body(joint.child), T_link_next
-        links.append(_joined(tree, parts, T_link_frame))
+        links.append(_joined(tree, parts, T_link_frame, strict))
     _warn_of_left_out(tree, joints)
     limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
     n = len(joints)
@@ -102,7 +119,8 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
         friction=Friction.of(n, viscous=_dynamics(joints, "damping"), coulomb=_dynamics(joints, "friction")),
         limits=JointLimits(acceleration=np.full(n, ACCELERATION), **limits),
         residual=ResidualModel(RESIDUAL_SHARE * limits["effort"], np.full(n, RESIDUAL_TIME)),
-        gravity=tree.placement(base)[:3, :3].T @ GRAVITY,
+        gravity=tree.placement(base)[:3, :3].T @ tree.urdf.gravity,
+        rotor_inertia=_dynamics(joints, "armature"),
     )
 
 
@@ -129,15 +147,27 @@ def _frame_along(axis: FloatArray) -> FloatArray:
     return T
 
 
-def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) -> InertialParameters:
+def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, strict: bool) -> InertialParameters:
     """One body of the links that move together, in the joint frame."""
-    bodies = []
+    bodies, massless = [], []
     for link, T_link_part in parts.items():
         body = tree.urdf.links[link]
-        if body is not None:
-            require_physical(body, f"link {link}")
-            bodies.append(body.transformed(T_link_frame.T @ T_link_part))
-    return reduce(add, bodies) if bodies else InertialParameters.zero()
+        if body is None:
+            continue
+        if body.mass == 0.0 and not (body.is_physical() or strict):
+            massless.append(link)
+        else:
+            body = require_physical(body, f"link {link}", strict=strict)
+        bodies.append(body.transformed(T_link_frame.T @ T_link_part))
+    whole = reduce(add, bodies) if bodies else InertialParameters.zero()
+    if massless and whole.mass > 0.0:
+        warnings.warn(
+            f"link {', '.join(massless)}: no body has inertia without mass; it is taken for that of the links fixed to "
+            f"it ({whole.mass:g} kg)",
+            stacklevel=2,
+        )
+    # Where no mass is fixed to it, such an inertia is left out.
+    return require_physical(whole, f"link {', '.join(massless)}", strict=False) if massless else whole
 
 
 def _limit(joint: UrdfJoint, key: str) -> float:

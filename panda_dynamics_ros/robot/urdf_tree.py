@@ -12,6 +12,9 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, UrdfTree
 
+FLANGES = ("link8", "flange", "tool0")
+"""How the names of flange links end, of Franka's arms and of others (REP 199)."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -84,11 +87,14 @@ class Tree:
         return T
 
     def deepest_tip(self, base: str) -> str:
-        """The end link with most movable joints from `base`, then with most joints.
+        """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
+
+        Where several ends are as deep, and further joints part their ways than each has from there on, they are
+        fingers: the tip is then the last link before the hand (`_flange`).
 
         Raises
         ------
-        ArgumentError: several end links are as deep; the message lists them.
+        ArgumentError: several end links are as deep, and are no fingers; the message lists them.
         """
         depths = {}
         for link in self.descendants(base):
@@ -97,9 +103,23 @@ class Tree:
                 depths[link] = (sum(joint.kind != "fixed" for joint in path), len(path))
         deepest = [link for link, depth in depths.items() if depth == max(depths.values())]
         if len(deepest) > 1:
+            ways = [[base, *(joint.child for joint in self.path(base, link))] for link in deepest]
+            shared = [links[0] for links in zip(*ways, strict=False) if len(set(links)) == 1]
+            before = sum(joint.kind != "fixed" for joint in self.path(base, shared[-1]))
+            if before > depths[deepest[0]][0] - before:
+                return self._flange(base, shared[-1])
             tips = ", ".join(f"{link} ({joints} joints)" for link, (joints, _) in sorted(depths.items()))
             raise ArgumentError(f"tip: expected a link, since several are as deep; got none, the ends are {tips}")
         return deepest[0]
+
+    def _flange(self, base: str, hand: str) -> str:
+        """The flange between the last movable joint above `hand` and the hand, by its usual names; else the hand."""
+        links = [hand]
+        for joint in reversed(self.path(base, hand)):
+            if joint.kind != "fixed":
+                break
+            links.insert(0, joint.parent)
+        return next((link for link in links if link.endswith(FLANGES)), hand)
 
     def rigid_body(self, link: str) -> dict[str, FloatArray]:
         """T_link_part (4, 4) of `link` and of every link that fixed joints hold to it, below."""

@@ -50,6 +50,7 @@ class UrdfTree:
     name: str
     links: Mapping[str, InertialParameters | None]
     joints: tuple[UrdfJoint, ...]
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)  # m/s^2, along -z of the root link: URDF states none
 
 
 def parse_urdf(path: Path) -> UrdfTree:
@@ -140,19 +141,23 @@ def _child(element: ET.Element, tag: str, owner: str) -> ET.Element:
 
 
 def _origin(element: ET.Element, owner: str) -> FloatArray:
-    """The (4, 4) of an optional origin: xyz in m; rpy in rad about the fixed axes x, y, z: R = Rz Ry Rx."""
+    """The (4, 4) of an optional origin: xyz in m; rpy in rad about the fixed axes x, y, z."""
     origin = element.find("origin")
     attributes: Mapping[str, str] = {} if origin is None else origin.attrib
-    cos, sin = np.cos, np.sin
-    r, p, y = _numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
     T = np.eye(4)
-    T[:3, :3] = [
-        [cos(y) * cos(p), cos(y) * sin(p) * sin(r) - sin(y) * cos(r), cos(y) * sin(p) * cos(r) + sin(y) * sin(r)],
-        [sin(y) * cos(p), sin(y) * sin(p) * sin(r) + cos(y) * cos(r), sin(y) * sin(p) * cos(r) - cos(y) * sin(r)],
-        [-sin(p), cos(p) * sin(r), cos(p) * cos(r)],
-    ]
+    T[:3, :3] = rotation_from_rpy(_numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy"))
     T[:3, 3] = _numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
     return T
+
+
+def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
+    """R = Rz(yaw) Ry(pitch) Rx(roll), (3, 3), of angles (3,) in rad about fixed axes, as URDF has them."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])  # fmt: skip
 
 
 def _numbers(text: str, count: int, owner: str) -> FloatArray:

@@ -19,7 +19,7 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 Robot = TypeVar("Robot", bound=RobotDescription)
 
 REQUIRED = ("name", "joint_names", "inertia_about", "links", "limits", "residual")
-OPTIONAL = ("modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity")
+OPTIONAL = ("modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia")
 LIMITS = ("lower", "upper", "velocity", "acceleration", "effort")
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
 
@@ -47,6 +47,7 @@ def robot_from_content(content: Any, model: type[Robot]) -> Robot:
         limits=JointLimits(**per_joint(top["limits"], n, "limits", LIMITS)),
         residual=ResidualModel(**per_joint(top["residual"], n, "residual", ("std", "correlation_time"))),
         gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
+        rotor_inertia=checks.exactly(top.get("rotor_inertia", np.zeros(n)), (n,), "rotor_inertia"),
     )
 
 

@@ -12,12 +12,13 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.mjcf_file import read_mjcf
 from panda_dynamics_ros.robot.urdf_file import read_urdf
 from panda_dynamics_ros.robot.yaml_content import robot_from_content
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
-YAML, URDF = (".yaml", ".yml"), (".urdf",)
+YAML, URDF, MJCF = (".yaml", ".yml"), (".urdf",), (".xml",)
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -51,7 +52,7 @@ def library_names() -> tuple[str, ...]:
 def find_description(
     source: str | Path,
     library: Path = LIBRARY,
-    suffixes: tuple[str, ...] = (*YAML, *URDF),
+    suffixes: tuple[str, ...] = (*YAML, *URDF, *MJCF),
     argument: str = "robot",
     others: tuple[str, ...] = (),
 ) -> Path:
@@ -103,12 +104,14 @@ def read_yaml(path: Path) -> Any:
         raise RobotDescriptionError(f"{path}: expected a readable file, got {error.strerror}") from error
 
 
-def read_robot(source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
-    """The robot of a library name, YAML or URDF file, as an instance of `model`.
+def read_robot(
+    source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
+) -> Robot:
+    """The robot of a library name, YAML, URDF or MJCF file, as an instance of `model`.
 
     Parameters
     ----------
-    base, tip: links of a URDF file, see `read_urdf`.
+    base, tip, strict: of a URDF or MJCF file, see `read_urdf`; links of a YAML file are never replaced.
 
     Raises
     ------
@@ -119,10 +122,14 @@ def read_robot(source: str | Path, model: type[Robot], base: str | None = None, 
     """
     path = find_description(source)
     if path.suffix in URDF:
-        return read_urdf(path, model, base, tip)
+        return read_urdf(path, model, base, tip, strict=strict)
+    if path.suffix in MJCF:
+        return read_mjcf(path, model, base, tip, strict=strict)
     for name, link in (("base", base), ("tip", tip)):
         if link is not None:
-            raise ArgumentError(f"{name}: expected none, since only a .urdf file has a chain to choose, got {link!r}")
+            raise ArgumentError(
+                f"{name}: expected none, since only a .urdf or .xml file has a chain to choose, got {link!r}"
+            )
     content = read_yaml(path)
     try:
         return robot_from_content(content, model)

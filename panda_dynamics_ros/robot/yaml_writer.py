@@ -65,6 +65,7 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
         "friction": _per_joint(robot.friction),
         "residual": _per_joint(robot.residual),
         "limits": _per_joint(robot.limits),
+        **({"rotor_inertia": robot.rotor_inertia.tolist()} if robot.rotor_inertia.any() else {}),
     }
 
 

@@ -28,9 +28,9 @@ class SensorLevels:
 
     Attributes
     ----------
-    torque_noise: N m per joint, white.      torque_vibration: N m per joint, narrow-banded at 35 Hz.
-    velocity_noise: rad/s, white.            velocity_lag: s, of a first-order filter on dq.
-    position_noise: rad, white.              position_step: rad, of the encoder.
+    torque_noise, torque_vibration: N m per joint, white, and narrow-banded at 35 Hz.
+    velocity_noise, velocity_lag: rad/s, white; s, of a first-order filter on dq.
+    position_noise, position_step: rad, white, and of the encoder.
     joint_offset: rad, std of each joint's constant encoder offset.
 
     Raises

@@ -95,7 +95,8 @@ class ResidualReport:
 
     Attributes
     ----------
-    mean, std, rms: (n,), N m.      correlation_time: (n,), s, until the autocorrelation has fallen to 1/e.
+    mean, std, rms: (n,), N m.
+    correlation_time: (n,), s, until the autocorrelation has fallen to 1/e.
     expected: (n,), N m, `robot.residual.std`, the real arm's RMS.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics on SymPy symbols, by the product of exponentials (document 002).
+"""Kinematics on SymPy symbols, by the product of exponentials (document 002)::
 
     import panda_dynamics_ros as pdr
     from panda_dynamics_ros import symbolic

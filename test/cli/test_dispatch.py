@@ -85,6 +85,12 @@ def test_a_file_that_may_not_be_written_is_named(
     assert capsys.readouterr().err == "panda-dynamics: error: /output: Permission denied\n"
 
 
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run_instead(monkeypatch, OSError(28, "No space left on device"))
+    assert main(IDENTITY) == 2
+    assert capsys.readouterr().err == "panda-dynamics: error: No space left on device\n"
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError("bug"), ValueError("bug"), OSError("bug")])
 def test_an_unknown_error_surfaces(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     run_instead(monkeypatch, error)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from motion import sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques
 
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.cli import main
@@ -52,6 +52,22 @@ def test_urdf_elements_hold_the_links(recording, tmp_path):
     assert [float(c) for c in origin.get("xyz", "").split()] == link.com.tolist()
     assert float(inertia.get("ixy", "nan")) == link.inertia[0, 1]
     assert float(inertia.get("iyz", "nan")) == link.inertia[1, 2]
+
+
+def test_an_implausible_result_is_written_by_force_only(panda, tmp_path, capsys):
+    motion = sinusoids(10.0, 100.0)
+    columns = np.column_stack([motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)])
+    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
+    path, out = tmp_path / "loaded.csv", tmp_path / "mine.yaml"
+    np.savetxt(path, columns, delimiter=",", header=",".join(names), comments="")
+    assert main(["identify", str(path), "--output", str(out)]) != 0
+    error = capsys.readouterr().err
+    assert "the arm carries about" in error
+    assert len(error.strip().splitlines()) == 1
+    assert not out.exists()
+    assert main(["identify", str(path), "--output", str(out), "--force", "--json"]) == 0
+    assert "carries about" in json.loads(capsys.readouterr().out)["problems"][0]
+    assert out.is_file()
 
 
 def test_a_person_sees_the_figures(recording, tmp_path, capsys):

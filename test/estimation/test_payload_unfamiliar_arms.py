@@ -82,3 +82,17 @@ def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda: RobotM
         estimate = estimator.update(stamp[k], q[k], dq[k], tau[k])
     assert estimate.identifiable[0]
     assert not estimate.identifiable[3]
+
+
+def test_a_push_that_lasts_is_no_mass(panda: RobotModel) -> None:
+    """20 N m on four joints for 0.4 s, noticed as a contact: nothing is carried while it lasts, nor afterwards."""
+    motion = sinusoids(4.0, rate=500.0)
+    tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)
+    tau[pushed, :4] += 20.0
+    estimator, masses, events = PayloadEstimator(panda), [], []
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        events += [estimate.event.kind] if estimate.event else []
+        masses.append(estimate.mass)
+    assert set(events) == {"contact"}
+    assert max(masses) < 0.1

@@ -28,7 +28,7 @@ from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 
-HAND = {"end_effector": "hand"}
+HAND: dict[str, Any] = {"end_effector": "hand"}
 KNOWN: dict[str, Any] = {"known_mass": 1.01, "max_mass": 2.0, "shape": "box 0.1 0.06 0.2"}
 PARAMETERS = {"known_mass_kg": KNOWN["known_mass"], "max_mass_kg": KNOWN["max_mass"], "shape": KNOWN["shape"]}
 START = 1_700_000_000_123_456_789  # ns: more digits than a double has

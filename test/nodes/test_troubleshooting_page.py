@@ -105,7 +105,8 @@ def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode,
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
         estimator.samples._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
-    assert [estimator._diagnostic().message] == quotes()[9]
+    (quote,) = quotes()[9]
+    assert estimator._diagnostic().message.startswith(quote)
 
 
 def test_a_matrix_the_wrong_way_round_ends_the_node(nodes: Nodes) -> None:

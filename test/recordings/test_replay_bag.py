@@ -138,7 +138,7 @@ def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, res
     assert SPHERE in types
     assert (CUBE in types) is bool(estimate.identifiable[MOMENTS].all())
     words = [marker.text for marker in payload[-1].markers if marker.text]
-    assert words == [f"{estimate.mass:.2f} ± {1.96 * estimate.std[0]:.2f} kg"]
+    assert words == [f"{estimate.mass:.2f} +/- {1.96 * estimate.std[0]:.2f} kg"]
 
 
 def test_what_is_no_longer_shown_is_deleted() -> None:

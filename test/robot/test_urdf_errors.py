@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import urdf_texts
 from urdf_texts import joint, link, robot
@@ -16,7 +18,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, Robo
 GOOD = robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"))
 
 
-def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescriptionError, **options: str) -> str:
+def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescriptionError, **options: Any) -> str:
     """The message of the error, which begins with the path and has one line, without that path."""
     path = folder / "arm.urdf"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -35,6 +37,36 @@ def test_the_good_file_is_good(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "nearest"),
+    [
+        # Sigma = tr(I)/2 1 - I is diag(-0.049, 0.05, 0.05); with 0 for the first, I' = tr(Sigma') 1 - Sigma'.
+        ('ixx="0.001"', 'ixx="0.1"', [0.1, 0.05, 0.05]),
+        ('<mass value="1.0"/>', '<mass value="0"/>', [0.0, 0.0, 0.0]),
+    ],
+)
+def test_the_nearest_body_that_can_exist_is_taken(tmp_path: Path, old: str, new: str, nearest: list[float]) -> None:
+    text = GOOD.replace(old, new)
+    (tmp_path / "arm.urdf").write_text(text)
+    with pytest.warns(UserWarning, match=r"^link b: no distribution of mass has this body; its (second|inertia)"):
+        body = pdr.load_robot(tmp_path / "arm.urdf").links[0]
+    assert np.diag(body.inertia) == pytest.approx(nearest, abs=1e-12)
+    assert body.is_physical(tolerance=1e-12)
+    with pytest.raises(RobotDescriptionError, match="link b: expected a body that some distribution of mass has"):
+        pdr.load_robot(tmp_path / "arm.urdf", strict=True)
+
+
+def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path: Path) -> None:
+    c = link("c", 0.0, six=(0.1, 0, 0, 0.1, 0, 0.1)) + joint("fixed", "b", "c")
+    (tmp_path / "arm.urdf").write_text(GOOD.replace("</robot>", f"{c}</robot>"))
+    with pytest.warns(UserWarning, match=r"^link c: no body has inertia without mass.*fixed to it \(1 kg\)"):
+        body = pdr.load_robot(tmp_path / "arm.urdf").links[0]
+    assert body.mass == 1.0
+    assert np.diag(body.inertia) == pytest.approx([0.101] * 3, abs=1e-12)
+    with pytest.raises(RobotDescriptionError, match="link c: expected a body that some distribution of mass has"):
+        pdr.load_robot(tmp_path / "arm.urdf", strict=True)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('<mass value="1.0"/>', "", "link b: expected the element mass in inertial, got none"),
@@ -43,8 +75,6 @@ def test_the_good_file_is_good(tmp_path: Path) -> None:
         ('<mass value="1.0"/>', '<mass value=""/>', "link b: mass: value: expected a number, got ''"),
         ('<mass value="1.0"/>', "<mass/>", "link b: mass: expected the attribute value, got none"),
         ('<mass value="1.0"/>', '<mass value="-1.0"/>', "link b: expected a body that some distribution of mass has"),
-        ('<mass value="1.0"/>', '<mass value="0"/>', "link b: expected a body that some distribution of mass has"),
-        ('ixx="0.001"', 'ixx="0.1"', "link b: expected a body that some distribution of mass has, got mass 1 kg"),
         ('ixx="0.001"', "", "link b: inertia: expected the attribute ixx, got ixy, ixz"),
         ('ixy="0.0"', 'ixy="inf"', "link b: inertia: ixy: expected finite numbers, got inf"),
         ('name="b"', 'name="a"', "link a: expected one link of this name, got two"),
@@ -120,9 +150,19 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_several_tips_are_listed(tmp_path: Path) -> None:
-    message = refused(urdf_texts.panda(), tmp_path, ArgumentError)
-    assert message == (
-        "tip: expected a link, since several are as deep; got none, the ends are left (8 joints), right (8 joints)"
+    """Two arms of two joints on a torso of one are no fingers."""
+    arms = [
+        element
+        for side in ("left", "right")
+        for element in (
+            *(link(f"{side}{i}", 1.0) for i in (1, 2)),
+            joint("revolute", "torso", f"{side}1"),
+            joint("revolute", f"{side}1", f"{side}2"),
+        )
+    ]
+    text = robot(link("a"), link("torso", 1.0), joint("revolute", "a", "torso"), *arms)
+    assert refused(text, tmp_path, ArgumentError) == (
+        "tip: expected a link, since several are as deep; got none, the ends are left2 (3 joints), right2 (3 joints)"
     )
 
 
@@ -137,7 +177,7 @@ def test_several_tips_are_listed(tmp_path: Path) -> None:
         ({"base": "link3", "tip": "link3"}, "tip: expected a movable joint between link3 and link3, got none"),
     ],
 )
-def test_a_base_or_tip_that_does_not_fit(tmp_path: Path, options: dict[str, str], message: str) -> None:
+def test_a_base_or_tip_that_does_not_fit(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     assert refused(urdf_texts.panda(), tmp_path, ArgumentError, **options).startswith(message)
 
 
@@ -153,10 +193,10 @@ def test_what_is_off_the_chain_does_not_matter(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="left out: left, right"):
         assert pdr.load_robot(tmp_path / "arm.urdf", tip="hand").n == 7
     with pytest.raises(RobotDescriptionError, match="link left: expected a body"):
-        pdr.load_robot(tmp_path / "arm.urdf", tip="left")
+        pdr.load_robot(tmp_path / "arm.urdf", tip="left", strict=True)
 
 
 def test_yaml_has_no_chain_to_choose() -> None:
-    for name in ("base", "tip"):
-        with pytest.raises(ArgumentError, match=f"{name}: expected none, since only a .urdf file has a chain"):
-            pdr.load_robot("panda", **{name: "link8"})
+    for options in ({"base": "link8"}, {"tip": "link8"}):
+        with pytest.raises(ArgumentError, match=r": expected none, since only a \.urdf or \.xml file has a chain"):
+            pdr.load_robot("panda", **options)  # type: ignore[arg-type]

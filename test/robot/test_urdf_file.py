@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from oracles import assert_agrees
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.errors import ArgumentError
 
 Array = NDArray[np.float64]
 RELATIVE = 1e-9
@@ -137,6 +138,12 @@ def test_fixed_hand_is_that_of_the_library(tmp_path: Path) -> None:
         assert np.abs(whole.vector - library.links[-1].vector).max() < 1e-15  # rounding of 1 kg within 0.2 m
 
 
+def test_a_hand_with_fingers_has_the_flange_for_its_tip(tmp_path: Path) -> None:
+    robot, named = (load(urdf_texts.panda(), tmp_path, tip=tip) for tip in (None, "link8"))
+    assert np.array_equal(robot.table, named.table)
+    assert np.array_equal(robot.T_joint_flange, pdr.load_robot("panda").T_joint_flange)
+
+
 def _turn_about_z(angle: float) -> Array:
     T = np.eye(4)
     T[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
@@ -189,6 +196,38 @@ def test_dynamics_are_friction(tmp_path: Path) -> None:
     )
     robot = load(text, tmp_path)
     assert robot.friction_torques([2.0]) == pytest.approx([0.3 * 2.0 + 0.7], abs=1e-12)  # tanh(200) is 1
+
+
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (np.pi, 0.0, 0.0), (0.0, np.pi / 2, 0.3), (0.2, -0.3, 0.1)])
+@pytest.mark.parametrize("gravity", [None, (0.3, -0.2, -9.7)])
+def test_mounting_is_that_of_a_turned_base_in_the_file(
+    tmp_path: Path, rpy: tuple[float, float, float], gravity: tuple[float, float, float] | None
+) -> None:
+    """Upright, from a ceiling, on a wall, on a tilted table: Pinocchio reads the turn from a joint of the file."""
+    arm = urdf_texts.six_revolute()
+    text = arm.replace(
+        "</robot>", urdf_texts.link("world") + urdf_texts.joint("fixed", "world", "base", rpy=rpy) + "</robot>"
+    )
+    (tmp_path / "arm.urdf").write_text(arm)
+    robot = pdr.load_robot(tmp_path / "arm.urdf", mounting=rpy, gravity=gravity)
+    oracle = PinocchioChain(text, robot, "base", "l6")
+    if gravity is not None:
+        oracle.model.gravity.linear[:] = gravity
+    q, dq, ddq = random_states(robot, np.random.default_rng(2), SAMPLES)
+    torques = np.array([oracle.inverse_dynamics(*rows) for rows in zip(q, dq, ddq, strict=True)])
+    assert_agrees(robot.inverse_dynamics(q, dq, ddq), torques, RELATIVE)
+    assert_agrees(robot.pose(q), np.array([oracle.pose(row) for row in q]), RELATIVE, axes=2)
+
+
+def test_a_mounting_and_friction_that_are_none(tmp_path: Path, panda: pdr.RobotModel) -> None:
+    with pytest.raises(ArgumentError, match=r"mounting: expected shape \(3,\), got \(2,\)"):
+        pdr.load_robot("panda", mounting=(0.0, 1.0))
+    with pytest.raises(ArgumentError, match="gravity: expected finite"):
+        pdr.load_robot("panda", gravity=(0.0, 0.0, np.nan))
+    with pytest.raises(ArgumentError, match="friction: expected published or none, got 'some'"):
+        pdr.load_robot("panda", friction="some")
+    assert not pdr.load_robot("panda", friction="none").friction_torques(np.ones(7)).any()
+    assert panda.friction_torques(np.ones(7)).all()
 
 
 def test_a_urdf_arm_carries_an_end_effector(tmp_path: Path) -> None:

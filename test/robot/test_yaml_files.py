@@ -257,7 +257,7 @@ def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         pdr.load_robot(name)
     assert str(caught.value) == (
-        f"robot: expected one of fr3, panda, panda_ledezma or a path to a .yaml, .yml or .urdf file, got {name!r}"
+        f"robot: expected one of fr3, panda, panda_ledezma or a path to a .yaml, .yml, .urdf or .xml file, got {name!r}"
     )
 
 

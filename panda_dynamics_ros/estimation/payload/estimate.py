@@ -54,6 +54,8 @@ class ChangeEvent:
 class PayloadEstimate:
     """The payload in the flange frame: a physically consistent body and its uncertainty.
 
+    Standard deviations are one sigma; margins are half the width of the 95 % interval (1.96 sigma).
+
     Attributes
     ----------
     stamp: s, the sample that it belongs to.
@@ -64,8 +66,6 @@ class PayloadEstimate:
     event: a change detected at this very sample, or None.
     problem: one sentence with cause and remedy where the samples contradict the arm or what the user declared; empty
         where all is well.
-
-    Standard deviations are one sigma; margins are half the width of the 95 % interval (1.96 sigma).
     """
 
     stamp: float

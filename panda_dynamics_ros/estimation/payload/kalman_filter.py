@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kalman filter for y = Y theta + d + A phi + e: payload, coloured disturbance, and errors of the arm's model.
 
-theta (10,) is the payload. phi is what the arm's model has wrong for good, such as offsets, friction and masses
+theta (10,) is the payload. phi are lasting errors of the arm's model, such as offsets, friction and masses
 (`arm_errors`), with a standard normal prior. What is left is not white: it keeps its value for some tenths of a second
 of motion. The filter estimates it as one Ornstein-Uhlenbeck process per joint (standard deviation sigma, correlation
 time tau_c):
@@ -25,6 +25,10 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LARGE = 10.0
 """Standard deviations: a larger innovation counts as one of a variance that makes it this large."""
+
+
+CONTACT = 5.0
+"""Standard deviations: no error of the model is that large, see `predict`."""
 
 
 @dataclass
@@ -86,15 +90,20 @@ class FilterStep:
 
 @compiled
 def predict(mean, covariance, motion_time, sigma, correlation_time):
-    """Propagate the disturbance through `motion_time` seconds of motion, in place."""
+    """Propagate the disturbance through `motion_time` seconds of motion, in place.
+
+    One beyond `CONTACT` standard deviations is somebody's push, which may last as well as end: its standard deviation
+    is its own size, so that neither the payload nor the arm's errors have to explain it.
+    """
     for i in range(sigma.shape[0]):
         a = math.exp(-motion_time / correlation_time[i])
         k = PARAMETERS + i
+        size = abs(mean[k]) if abs(mean[k]) > CONTACT * sigma[i] else sigma[i]
         mean[k] *= a
         for c in range(mean.shape[0]):
             covariance[k, c] *= a
             covariance[c, k] *= a
-        covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
+        covariance[k, k] += size**2 * (1.0 - a * a)
 
 
 @compiled

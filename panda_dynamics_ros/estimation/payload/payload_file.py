@@ -107,7 +107,7 @@ def load_estimate(path: str | Path) -> PayloadMemory:
 
 
 def _check_size(memory: PayloadMemory) -> None:
-    """Refuse numbers that no payload and no estimator has: the filter would not get rid of them."""
+    """Refuse numbers that no payload and no estimator has: the filter would keep them."""
     for name in ("vector", "tare"):
         largest = np.abs(getattr(memory, name)).max()
         if largest > LARGEST_ENTRY:

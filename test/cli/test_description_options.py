@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the arm's description, which all commands about an arm have."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import urdf_texts
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.cli.options import add_robot_option, load_arm
+
+
+def arm(*words: str) -> pdr.RobotModel:
+    parser = argparse.ArgumentParser()
+    add_robot_option(parser)
+    return load_arm(parser.parse_args(words))
+
+
+def test_without_options_the_arm_is_that_of_the_library(panda: pdr.RobotModel) -> None:
+    assert np.array_equal(arm().table, panda.table)
+    assert np.array_equal(arm().friction.table, panda.friction.table)
+
+
+def test_each_option_is_that_of_load_robot(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(urdf_texts.with_slide_and_fixed_joints())
+    turned = ("--mounting", "0.1", "-0.2", "0.3", "--gravity", "0", "-0.5", "-9.7")
+    robot = arm("--robot", str(file), "--base", "carriage", "--tip", "fork", "--friction", "none", *turned)
+    wanted = pdr.load_robot(file, base="carriage", tip="fork", mounting=(0.1, -0.2, 0.3), gravity=(0.0, -0.5, -9.7))
+    assert np.array_equal(robot.table, wanted.table)
+    assert not robot.friction.table[:, :3].any()
+    assert arm("--end-effector", "hand").name == "panda+hand"
+
+
+def test_a_command_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(urdf_texts.with_slide_and_fixed_joints())
+    assert main(["inertia", str(file), "--base", "carriage", "--tip", "wrist", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["joint"]) == 3

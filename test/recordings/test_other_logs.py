@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of other programs, in their own columns and units: each gives the same samples."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
+from panda_dynamics_ros.recordings.columns import ColumnMap
+from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
+
+COUNT = 40
+rng = np.random.default_rng(7)
+Q, DQ, TAU = rng.uniform(-1.0, 1.0, (3, COUNT, 7))
+MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
+
+
+def table(path: Path, names: list[str], values: np.ndarray, separator: str = ",", encoding: str = "utf-8") -> Path:
+    rows = [separator.join(f"{value:.17g}" for value in row) for row in values]
+    path.write_text("\n".join([separator.join(names), *rows, ""]), encoding=encoding)
+    return path
+
+
+def own_names() -> list[str]:
+    return ["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8))]
+
+
+def libfranka(folder: Path) -> Path:
+    """The header of `franka::logToCSV`: names with and without a blank before them, 0-based, time in ms."""
+    blocks = {"state.q": Q, "state.q_d": 0 * Q, "state.dq": DQ, "state.dq_d": 0 * Q, "state.tau_J": TAU}
+    blocks |= {"state.tau_ext_hat_filtered": 0 * Q, "cmd.q_d": 0 * Q, "cmd.tau_J_d": 0 * Q}
+    names = ["time", " success_rate", *(f" {name}[{i}]" for name in blocks for i in range(7))]
+    return table(folder / "log.csv", names, np.column_stack((MS, np.ones(COUNT), *blocks.values())))
+
+
+def panda_python(folder: Path) -> Path:
+    """`np.savez(path, **panda.get_log())`: lists of vectors."""
+    path = folder / "log.npz"
+    np.savez(path, q=list(Q), dq=list(DQ), tau_J=list(TAU), O_T_EE=np.zeros((COUNT, 16)), time=list(MS[:, None]))
+    return path
+
+
+def frankapy(folder: Path) -> Path:
+    np.savez_compressed(folder / "log.npz", q=Q, dq=DQ, tau_J=TAU, time_since_skill_started=1e-3 * MS)
+    return folder / "log.npz"
+
+
+def droid(folder: Path) -> Path:
+    """A trajectory.h5 of DROID."""
+    h5py = pytest.importorskip("h5py", reason="DROID's logs are HDF5")
+    with h5py.File(folder / "trajectory.h5", "w") as file:
+        state, time = "observation/robot_state", "observation/timestamp/robot_state"
+        file[f"{state}/joint_positions"], file[f"{state}/joint_velocities"] = Q, DQ
+        file[f"{state}/motor_torques_measured"] = TAU
+        file[f"{state}/prev_command_successful"] = np.ones(COUNT, dtype=bool)
+        file[f"{time}/robot_timestamp_seconds"] = (MS // 1000).astype(np.int64)
+        file[f"{time}/robot_timestamp_nanos"] = (MS % 1000 * 1e6).astype(np.int64)
+        file["action/joint_position"] = Q
+    return folder / "trajectory.h5"
+
+
+def semicolons(folder: Path) -> Path:
+    """As spreadsheets of much of Europe save it: a byte order mark, semicolons, decimal commas."""
+    path = table(folder / "log.csv", own_names(), np.column_stack((1e-3 * MS, Q, DQ, TAU)), ";", "utf-8-sig")
+    path.write_text(path.read_text("utf-8").replace(".", ","), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, droid, semicolons])
+def test_known_logs_are_read_without_a_word(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    assert_read(load_dataset(make(tmp_path), "panda"))
+
+
+def assert_read(data: JointDataset, columns: slice = slice(None)) -> None:
+    np.testing.assert_allclose(data.stamp, 1e-3 * MS, rtol=0.0, atol=1e-9)
+    for got, expected in ((data.q, Q), (data.dq, DQ), (data.tau, TAU)):
+        np.testing.assert_allclose(got, expected, rtol=0.0, atol=1e-12)
+    assert data.rejected == {}
+
+
+def test_columns_of_any_name_and_unit(tmp_path: Path) -> None:
+    names = ["stamp us", *(f"{kind} {i}" for kind in ("pos", "vel", "force") for i in range(7)), "note"]
+    values = np.column_stack((1e3 * MS, np.degrees(Q), np.degrees(DQ), TAU, np.zeros(COUNT)))
+    path = table(tmp_path / "log.tsv", names, values, "\t")
+    assert_read(load_dataset(path, "panda", columns="t='stamp us:us' 'q=pos #:deg' 'dq=vel #:deg' 'tau=force #'"))
+
+
+def test_parts_of_arrays_in_parquet(tmp_path: Path) -> None:
+    """As LeRobot has them: a list in each row, the gripper behind the joints."""
+    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    state = np.column_stack((Q, np.full(COUNT, 0.04)))
+    columns = {
+        "timestamp": 1e-3 * MS,
+        "observation.state": state.tolist(),
+        "observation.velocity": DQ.tolist(),
+        "observation.effort": TAU.tolist(),
+        "task": ["pick"] * COUNT,
+    }
+    parquet.write_table(arrow.table(columns), tmp_path / "episode.parquet")
+    text = "t=timestamp q=observation.state[0:7] dq=observation.velocity tau=observation.effort[:7]"
+    assert_read(load_dataset(tmp_path / "episode.parquet", "panda", columns=text))
+    with pytest.raises(DataError, match="as many dq and tau as q, in a row, got 1 of t, 8 of q, 7 of dq, 7 of tau"):
+        load_dataset(tmp_path / "episode.parquet", "panda", columns=text.replace("[0:7]", ""))
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "words"),
+    [
+        ("t=t q=q# dq=dq#", ArgumentError, "expected t=.. q=.. dq=.. tau=.., each once"),
+        ("t=t q=q# dq=dq# tau=tau# t=t", ArgumentError, "each once"),
+        ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
+        ("t=t q=q#:Nm dq=dq# tau=tau#", ArgumentError, "q: expected one of rad, deg"),
+        ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
+        ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
+        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q1, q2"),
+        ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
+        ("t=q# q=q# dq=dq# tau=tau#", DataError, "7 of t"),
+    ],
+)
+def test_a_map_that_does_not_fit_is_named(columns: str, error: type, words: str, tmp_path: Path) -> None:
+    path = table(tmp_path / "log.csv", own_names(), np.column_stack((1e-3 * MS, Q, DQ, TAU)))
+    with pytest.raises(error, match=words):
+        load_dataset(path, columns=columns)
+
+
+def test_a_joint_number_counts_from_0_or_1_without_a_gap() -> None:
+    columns = ColumnMap.of("t=t q=q# dq=dq# tau=tau#")
+    assert columns.columns_of("q", {"q1": 1, "q2": 1, "q4": 1}) == [["q1", "q2"]]
+    assert columns.columns_of("q", {"q0": 1, "q1": 1, "q2": 1}) == [["q0", "q1", "q2"]]
+    assert columns.columns_of("q", {"q2": 1}) is None
+
+
+def test_arrays_that_run_code_or_claim_too_much_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "objects.npz", q=np.array([{}], dtype=object))
+    with pytest.raises(DataError, match="plain arrays"):
+        load_dataset(tmp_path / "objects.npz")
+    with (
+        zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("q.npy", "w") as file,
+    ):
+        for _ in range(LARGEST_COLUMN // (1 << 24) + 1):
+            file.write(bytes(1 << 24))
+    with pytest.raises(DataError, match="bytes from"):
+        load_dataset(tmp_path / "bomb.npz")
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.h5", "x.parquet"])
+def test_what_is_no_such_file_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"no table" * 100)
+    with pytest.raises((DataError, MissingDependencyError), match="expected"):
+        load_dataset(tmp_path / name)
+    with pytest.raises(PandaDynamicsError, match="got no such file"):
+        load_dataset(tmp_path / f"absent{name}")
+
+
+def test_a_dataset_of_another_file_is_not_followed(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    droid(tmp_path)
+    with h5py.File(tmp_path / "links.h5", "w") as file:
+        file["observation"] = h5py.ExternalLink("trajectory.h5", "/observation")
+    with pytest.raises(DataError, match="expected a header with t"):
+        load_dataset(tmp_path / "links.h5")
+
+
+def test_convert_writes_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["convert", str(libfranka(tmp_path)), str(tmp_path / "bag"), "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == COUNT
+    data = load_dataset(tmp_path / "bag", "panda")
+    assert_read(data)
+    assert data.names[0] == "panda_joint1"
+    assert main(words) == 2
+    assert "or --overwrite" in capsys.readouterr().err
+    assert main([*words, "--overwrite"]) == 0

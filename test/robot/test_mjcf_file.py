@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arms from MJCF files against MuJoCo's own dynamics of the same file."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import random_states
+from oracles import assert_agrees
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionError
+from panda_dynamics_ros.robot import write_robot
+
+mujoco = pytest.importorskip("mujoco")
+
+# A tilted base, joints off the origins of their bodies, about oblique axes and away from zero in the file's posture,
+# two in one body, a slide, bodies without joints, defaults, and a hand whose fingers are as deep as each other.
+ARM = """
+<mujoco model="odd">
+  <compiler angle="radian" autolimits="true"/>
+  <option gravity="0.3 -0.2 -9.7"/>
+  <default><joint armature="0.1" damping="1.5" frictionloss="0.4" range="-2 2"/></default>
+  <worldbody>
+    <body name="base" pos="0.1 0.2 0.3" euler="0.2 -0.3 0.1">
+      <inertial mass="3" pos="0 0 0.1" diaginertia="0.01 0.02 0.015"/>
+      <body name="a" pos="0 0 0.3" quat="0.8 0.4 0.4 0.2">
+        <inertial mass="2.5" pos="0.02 0.03 -0.1" fullinertia="0.02 0.03 0.015 0.001 -0.002 0.003"/>
+        <joint name="j1" pos="0.05 0.02 -0.1" axis="1 2 -0.5" ref="0.4"/>
+        <joint name="j2" pos="-0.03 0.1 0.02" axis="0 1 0" armature="0.2" damping="0" frictionloss="0"/>
+        <body name="b" pos="0.2 0.1 0.3" euler="0.5 0.1 -0.9">
+          <inertial mass="1.5" pos="-0.02 0.05 0.07" diaginertia="0.012 0.01 0.015" euler="0.3 0.2 0.1"/>
+          <joint name="j3" type="slide" pos="0.1 0 0" axis="0 0.6 0.8" ref="0.1" range="-0.3 0.4"/>
+          <body name="plate" pos="0 0.1 0.1">
+            <inertial mass="0.4" pos="0 0 0.02" diaginertia="0.001 0.001 0.001"/>
+          </body>
+          <body name="c" pos="0 0 0.25" euler="1 0 0.3">
+            <inertial mass="0.9" pos="0.01 0.02 0.1" diaginertia="0.004 0.005 0.003"/>
+            <joint name="j4" axis="0 0 1" actuatorfrcrange="-30 20"/>
+            <body name="tool_flange" pos="0 0 0.1">
+              <body name="hand" euler="0 0 -0.785">
+                <inertial mass="0.7" pos="0 0 0.03" diaginertia="0.001 0.002 0.0015"/>
+                <body name="left" pos="0 0 0.06">
+                  <inertial mass="1e-9" pos="0 0 0" diaginertia="1e-12 1e-12 1e-12"/>
+                  <joint name="f1" type="slide" axis="0 1 0" range="0 0.04"/>
+                </body>
+                <body name="right" pos="0 0 0.06">
+                  <inertial mass="1e-9" pos="0 0 0" diaginertia="1e-12 1e-12 1e-12"/>
+                  <joint name="f2" type="slide" axis="0 -1 0" range="0 0.04"/>
+                </body>
+              </body>
+            </body>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor joint="j1" gear="2" forcerange="-40 40"/>
+    <motor joint="j4" forcerange="-50 50"/>
+  </actuator>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "arm.xml"
+    file.write_text(ARM)
+    return file
+
+
+@pytest.fixture
+def robot(path: Path) -> pdr.RobotModel:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the fingers that are left out
+        return pdr.load_robot(path)
+
+
+def test_dynamics_are_mujocos(path: Path, robot: pdr.RobotModel) -> None:
+    assert robot.joint_names == ("j1", "j2", "j3", "j4")
+    assert robot.prismatic == (False, False, True, False)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(model)
+    q, dq, ddq = random_states(robot, np.random.default_rng(4), 50)
+    torques, passive, poses, mass = [], [], [], []
+    for row in zip(q, dq, ddq, strict=True):
+        data.qpos[:4], data.qvel[:4], data.qacc[:4] = row
+        mujoco.mj_inverse(model, data)
+        M = np.zeros((model.nv, model.nv))
+        for column, unit in zip(M, np.eye(model.nv), strict=True):
+            mujoco.mj_mulM(model, data, column, unit)
+        mass.append(M[:4, :4])
+        torques.append(data.qfrc_inverse[:4] + data.qfrc_passive[:4])
+        passive.append(-data.qfrc_passive[:4])
+        flange = np.eye(4)
+        flange[:3, :3], flange[:3, 3] = data.body("tool_flange").xmat.reshape(3, 3), data.body("tool_flange").xpos
+        poses.append(flange)
+    rotors = np.diag(robot.rotor_inertia)
+    # Exact on both sides but for rounding, and the fingers' 1e-9 kg: 1e-8 N m on some 10.
+    assert_agrees(robot.pose(q), np.array(poses), 1e-9, axes=2)
+    assert_agrees(robot.inverse_dynamics(q, dq, ddq) + ddq @ rotors, np.array(torques), 1e-7)
+    assert_agrees(robot.mass_matrix(q) + rotors, np.array(mass), 1e-7, axes=2)
+    # Damping is MuJoCo's own passive force; its friction loss is a constraint, of the size given.
+    loss = np.array([0.4, 0.0, 0.4, 0.4]) * np.tanh(dq / 0.01)
+    assert_agrees(robot.friction_torques(dq) - loss, np.array(passive), 1e-12)
+
+
+def test_limits_and_rotors_are_those_of_the_file(robot: pdr.RobotModel) -> None:
+    assert robot.rotor_inertia.tolist() == [0.1, 0.2, 0.1, 0.1]
+    assert robot.limits.lower.tolist() == [-2.0, -2.0, -0.3, -2.0]
+    assert robot.limits.effort.tolist() == [80.0, 100.0, 100.0, 30.0]  # 100 where the file states none
+
+
+def test_base_and_tip_may_be_chosen(path: Path) -> None:
+    robot = pdr.load_robot(path, base="base", tip="b")
+    assert robot.joint_names == ("j1", "j2", "j3")
+    assert np.linalg.norm(robot.gravity) == pytest.approx(np.linalg.norm([0.3, -0.2, -9.7]), abs=1e-12)
+    assert abs(robot.gravity[0]) > 0.5, "the base is tilted"
+
+
+def test_rotor_inertia_is_saved_with_the_arm(robot: pdr.RobotModel, tmp_path: Path) -> None:
+    assert np.array_equal(pdr.load_robot(write_robot(robot, tmp_path / "arm.yaml")).rotor_inertia, robot.rotor_inertia)
+
+
+def test_without_friction(path: Path) -> None:
+    assert not pdr.load_robot(path, base="base", tip="b", friction="none").friction_torques(np.ones(3)).any()
+
+
+def test_what_mujoco_does_not_compile_is_said(tmp_path: Path) -> None:
+    (tmp_path / "arm.xml").write_text(ARM.replace('diaginertia="0.01 0.02 0.015"', 'diaginertia="0.01 0.2 0.015"'))
+    with pytest.raises(RobotDescriptionError, match=r"arm\.xml: expected MJCF that MuJoCo compiles, got .*inertia"):
+        pdr.load_robot(tmp_path / "arm.xml")
+
+
+def test_without_mujoco_it_says_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(MissingDependencyError, match="pip install mujoco"):
+        pdr.load_robot(path)
