@@ -44,6 +44,7 @@ ARROWS: dict[str, set[str]] = {
     },
 }
 ARROWS["demo"] = {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED}
+ARROWS["warm_up"] = {"errors", "estimation", "kernels", "model", "simulation"}
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
 ARROWS["nodes"] = (
