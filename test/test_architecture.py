@@ -43,6 +43,7 @@ ARROWS: dict[str, set[str]] = {
         *CHECKED,
     },
 }
+ARROWS["warm_up"] = {"kernels", "model", "estimation", "simulation", *CHECKED}
 ARROWS["demo"] = {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED}
 ARROWS["warm_up"] = {"errors", "estimation", "kernels", "model", "simulation"}
 BELOW_ROS = set(ARROWS)

@@ -101,7 +101,7 @@ class DynamicsNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(DynamicsNode, args, warm="dynamics")
+    return run_node(DynamicsNode, args, kernels="dynamics")
 
 
 if __name__ == "__main__":

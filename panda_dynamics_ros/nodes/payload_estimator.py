@@ -265,7 +265,7 @@ def _words(estimate: PayloadEstimate) -> str:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(PayloadEstimatorNode, args, warm="payload_estimator")
+    return run_node(PayloadEstimatorNode, args, kernels="payload_estimator")
 
 
 if __name__ == "__main__":

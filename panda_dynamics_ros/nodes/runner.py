@@ -91,19 +91,19 @@ def _negative_clock_ignored() -> Iterator[None]:
 def run_node(
     factory: Callable[[], Node | Sequence[Node]],
     args: list[str] | None = None,
-    warm: str = "",
+    kernels: str = "",
 ) -> int:
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
-    `warm` is the node's name in `warm_up`, which comes first, before the node exists: it may compile for longer than
-    launch waits before it kills, and can be stopped at any time. A node with an attribute `done` ends by itself once
-    that is true.
+    First, before the node exists, the kernels of the node `kernels` (see `warm_up`) are compiled or loaded. That may
+    take longer than launch waits before it kills; so a signal ends the process at any moment of its start. A node with
+    an attribute `done` ends by itself once that is true.
     """
     stop = StopOnSignal()
     try:
         with stop.at_once():
-            if warm:
-                warm_up(warm, report=get_logger(warm).info)
+            if kernels:
+                warm_up(kernels, report=get_logger(kernels).info)
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
             made = factory()
         nodes = [made] if isinstance(made, Node) else list(made)

@@ -42,7 +42,7 @@ def _make_nodes() -> tuple[dynamics.DynamicsNode, payload_estimator.PayloadEstim
 
 def main(args: list[str] | None = None) -> int:
     """Run the nodes; returns the exit code."""
-    return run_node(_make_nodes, args, warm="suite")
+    return run_node(_make_nodes, args, kernels="suite")
 
 
 if __name__ == "__main__":

@@ -54,13 +54,12 @@ def test_nodes_end_with_code_0(signals: str, probe: Probe, bag: Path, tmp_path: 
 
 STARTING = """
 import sys, time
-from panda_dynamics_ros import warm_up
-from panda_dynamics_ros.nodes.runner import run_node
-def start():
+from panda_dynamics_ros.nodes import runner
+def compile_for_long(*nodes, report):
     print("starting", flush=True)
     time.sleep(1e6)
-warm_up.NODES["dynamics"] = start
-sys.exit(run_node(None, warm="dynamics"))
+runner.warm_up = compile_for_long
+sys.exit(runner.run_node(None, kernels="dynamics"))
 """
 
 
