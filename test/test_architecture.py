@@ -43,7 +43,7 @@ ARROWS: dict[str, set[str]] = {
         *CHECKED,
     },
 }
-ARROWS["warm_up"] = {"kernels", "model", "estimation", "simulation", *CHECKED}
+ARROWS["warm_up"] = {"kernels", "model", "estimation", "simulation", "errors"}
 ARROWS["demo"] = {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED}
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
