@@ -13,7 +13,6 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-import runpy
 import shlex
 import shutil
 import signal
@@ -24,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import urdf_texts
 from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
@@ -46,6 +46,8 @@ COMPLETED = {
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": (
         "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
     ),
+    "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
+    "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
     "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
     "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
@@ -59,6 +61,7 @@ WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
+    "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics simulate MOTION": "simulated",
     "panda-dynamics identify DATA...": "my_panda.yaml",
@@ -66,7 +69,9 @@ WRITES = {
     "panda-dynamics export --language c --output panda_dynamics.c": "panda_dynamics.c",
 }
 WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
+OTHER_LOGS = "test_other_logs.py reads such a log"
 SKIPPED = {
+    r"panda-dynamics (replay|convert) (log.csv|simulated_run.csv|episode_0.parquet).*": OTHER_LOGS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
     r"cd ~/ws": WORKSPACE,
     r"colcon build --packages-select panda_dynamics_ros": WORKSPACE,
@@ -115,7 +120,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     ]
     write_joint_states(folder / "written", samples)
     shutil.copy(next((folder / "written").glob("*.mcap")), folder / "my_recording.mcap")
-    urdf = runpy.run_path(str(ROOT / "test" / "urdf_texts.py"))["panda"]().splitlines()
+    urdf = urdf_texts.panda().splitlines()
     unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers
     (folder / "my_arm.urdf").write_text("\n".join(unbranched), encoding="utf-8")
     return Workshop(folder)
@@ -225,13 +230,13 @@ def skip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
 
 Check = Callable[[str, Workshop, pytest.MonkeyPatch], None]
 RULES: dict[str, Check] = {
+    **dict.fromkeys(SKIPPED, skip),
     r"make .+": check_make,
     r"pip install .*": check_pip,
     r"ros2 launch .*": check_launch,
     r"ros2 (topic echo|service call) .*": check_interface,
     r"panda-dynamics demo.*": check_demo,
     r"panda-dynamics .*": check_command,
-    **dict.fromkeys(SKIPPED, skip),
 }
 
 
