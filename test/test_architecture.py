@@ -42,8 +42,9 @@ ARROWS: dict[str, set[str]] = {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
         *CHECKED,
     },
+    "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
+    "warm_up": {"errors", "estimation", "kernels", "model", "simulation"},
 }
-ARROWS["demo"] = {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED}
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
 ARROWS["nodes"] = (

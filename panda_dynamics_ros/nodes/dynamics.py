@@ -13,7 +13,6 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
@@ -100,19 +99,9 @@ class DynamicsNode(Node):
         self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
-def warm_up() -> None:
-    """Compile, or load what was compiled before, while no sample is waiting."""
-    robot = load_robot("panda")
-    monitor = ArmMonitor(robot)
-    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
-    push = 100.0 * robot.residual.std  # a contact, too: naming its link is code of its own
-    for k in range(200):
-        monitor.update_dynamics(0.001 * k, middle, 0.0 * middle, push if k > 150 else 0.0 * middle)
-
-
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(DynamicsNode, args, prepare=warm_up)
+    return run_node(DynamicsNode, args, kernels="dynamics")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, PayloadOutput
@@ -264,19 +263,9 @@ def _words(estimate: PayloadEstimate) -> str:
     return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg"
 
 
-def warm_up() -> None:
-    """Compile, or load what was compiled before, while no sample is waiting."""
-    robot = load_robot("panda")
-    monitor = ArmMonitor(robot)
-    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
-    for k in range(150):
-        monitor.update_payload(0.01 * k, middle, 0.0 * middle, 0.0 * middle)
-    monitor.payload_estimator.tare()
-
-
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(PayloadEstimatorNode, args, prepare=warm_up)
+    return run_node(PayloadEstimatorNode, args, kernels="payload_estimator")
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ from types import FrameType
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.warm_up import warm_up
 
 NEGATIVE_TIME = "must not be negative"
 CANNOT_START = 2
@@ -89,18 +91,19 @@ def _negative_clock_ignored() -> Iterator[None]:
 def run_node(
     factory: Callable[[], Node | Sequence[Node]],
     args: list[str] | None = None,
-    prepare: Callable[[], None] | None = None,
+    kernels: str = "",
 ) -> int:
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
-    `prepare` is called first, before the node exists: it may compile for longer than launch waits before it
-    kills, and be stopped at any time. A node with an attribute `done` ends by itself once that is true.
+    First, before the node exists, the kernels of the node `kernels` (see `warm_up`) are compiled or loaded. That may
+    take longer than launch waits before it kills; so a signal ends the process at any moment of its start. A node with
+    an attribute `done` ends by itself once that is true.
     """
     stop = StopOnSignal()
     try:
         with stop.at_once():
-            if prepare is not None:
-                prepare()
+            if kernels:
+                warm_up(kernels, report=get_logger(kernels).info)
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
             made = factory()
         nodes = [made] if isinstance(made, Node) else list(made)

@@ -174,7 +174,7 @@ class SimulatedPandaNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node; returns the exit code."""
-    return run_node(SimulatedPandaNode, args)
+    return run_node(SimulatedPandaNode, args, kernels="simulated_panda")
 
 
 if __name__ == "__main__":

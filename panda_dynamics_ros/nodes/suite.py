@@ -40,14 +40,9 @@ def _make_nodes() -> tuple[dynamics.DynamicsNode, payload_estimator.PayloadEstim
     return suite.dynamics, suite.estimator
 
 
-def _warm_up() -> None:
-    dynamics.warm_up()
-    payload_estimator.warm_up()
-
-
 def main(args: list[str] | None = None) -> int:
     """Run the nodes; returns the exit code."""
-    return run_node(_make_nodes, args, prepare=_warm_up)
+    return run_node(_make_nodes, args, kernels="suite")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
+from panda_dynamics_ros.samples.sample_gate import SampleGate
 from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 
 DUPLICATE_STAMP = "duplicate stamp"
@@ -46,7 +47,9 @@ def load_dataset(
 
     Left out, and counted in `rejected`: samples without all of the arm's joints, of disagreeing lengths, without
     velocity or effort, with values that are not finite or only zero effort, with a stamp that was there before
-    or lies before the last one, or more than a second after both its neighbours.
+    or lies before the last one, or more than a second after both its neighbours; where the robot is given, also
+    samples that it cannot have measured, since they are beyond its limits or farther from the last one than it can
+    move (see `SampleGate`).
 
     Parameters
     ----------
@@ -78,14 +81,15 @@ def load_dataset(
         stream = read_joint_states(path, topic)
         default = PANDA_JOINTS
     wanted = tuple(joint_names or (robot.joint_names if robot else default))
-    return _Collection(wanted, arm_prefix).of(stream)
+    gate = SampleGate(robot) if robot is not None else None
+    return _Collection(wanted, arm_prefix, gate).of(stream)
 
 
 class _Collection:
     """Samples of a stream gathered, sorted into usable and not."""
 
-    def __init__(self, wanted: tuple[str, ...], arm_prefix: str) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: tuple[str, ...], arm_prefix: str, gate: SampleGate | None) -> None:
+        self._wanted, self._gate = wanted, gate
         self._arm_prefix = arm_prefix
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
@@ -119,6 +123,8 @@ class _Collection:
                 raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
             if abs(sample.stamp) >= LATEST_STAMP:
                 raise SampleError(f"stamp: expected s, below 2^31, got {sample.stamp:g}: ns, us or ms?", NOT_SECONDS)
+            if self._gate is not None:
+                self._gate.check(sample.stamp, *fields)
         except SampleError as error:
             self._rejected[error.reason] += 1
             self._example = self._example or f"; for example {error}"

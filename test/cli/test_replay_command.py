@@ -208,7 +208,7 @@ def test_what_is_no_bag_is_not_replaced(recording, tmp_path, capsys):
 def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monkeypatch):
     """Results as a bag then are only for those who ask."""
     columns = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
-    rows = [",".join([str(0.01 * k), *["0.1"] * 14, *["1.0"] * 7]) for k in range(60)]
+    rows = [",".join([str(0.01 * k), *["0.1"] * 3, "-2", *["0.1"] * 10, *["1.0"] * 7]) for k in range(60)]
     (tmp_path / "log.csv").write_text("\n".join([",".join(columns), *rows]))
     for name in ("rosbags", "rosbags.typesys", "rosbags.rosbag2"):
         monkeypatch.setitem(sys.modules, name, None)

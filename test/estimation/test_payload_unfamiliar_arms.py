@@ -95,4 +95,4 @@ def test_a_push_that_lasts_is_no_mass(panda: RobotModel) -> None:
         events += [estimate.event.kind] if estimate.event else []
         masses.append(estimate.mass)
     assert set(events) == {"contact"}
-    assert max(masses) < 0.1
+    assert max(masses) < 0.2  # 20 N m are 2 to 4 kg

@@ -18,9 +18,10 @@ from panda_dynamics_ros.recordings.columns import ColumnMap
 from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
 
 COUNT = 40
-rng = np.random.default_rng(7)
-Q, DQ, TAU = rng.uniform(-1.0, 1.0, (3, COUNT, 7))
 MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
+PHASE = 1e-3 * MS[:, None] + np.arange(7.0)
+POSTURE = [0.1, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6]  # rad
+Q, DQ, TAU = POSTURE + 0.2 * np.sin(PHASE), 0.2 * np.cos(PHASE), 10.0 * np.cos(PHASE)
 
 
 def table(path: Path, names: list[str], values: np.ndarray, separator: str = ",", encoding: str = "utf-8") -> Path:

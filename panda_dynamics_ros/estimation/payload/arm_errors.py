@@ -24,11 +24,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
 from panda_dynamics_ros.dynamics.regressor import regressor
 from panda_dynamics_ros.estimation.regression import filter_step
+from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import TRANSLATION
@@ -81,7 +83,8 @@ def error_terms(table, tilted, friction, coulomb, directions, std, q, dq, moment
     first = links + 2
     for i in range(n):
         shape = math.tanh(dq[i] / TRANSITION) if coulomb[i] else friction_torque[i]
-        momentum[i, first : first + 4] = 0.0
+        for k in range(first, first + 4):
+            momentum[i, k] = 0.0
         bias[i, first], bias[i, first + 1] = std[i, 1] * shape, std[i, 2] * dq[i]
         momentum[i, first + 2], bias[i, first + 2] = std[i, 3] * dq[i], 0.0
         bias[i, first + 3] = gravity[i]
@@ -94,10 +97,12 @@ def error_columns(second, old_middle, load, pole, std, A):
     delay = shared - 1
     gravity = delay + 3
     for i in range(n):
-        A[i, :delay] = second[i, :delay]
+        for k in range(delay):
+            A[i, k] = second[i, k]
         A[i, delay] = -DELAY * pole * (old_middle[i, gravity] - second[i, gravity])
         A[i, shared] = std[i, 0]
-        A[i, shared + 1 : shared + 4] = second[i, delay : delay + 3]
+        for k in range(3):
+            A[i, shared + 1 + k] = second[i, delay + k]
         A[i, shared + 4] = std[i, 4] * (second[i, gravity] + load[i])
 
 
@@ -147,7 +152,7 @@ class ArmErrorRegression:
         self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
         self._std[self._coulomb, 1] = COULOMB
         self._directions = error_directions(robot)
-        self._tilted = np.stack([_leaning(robot, axis) for axis in (0, 1)])
+        self._tilted = checks.read_only(np.stack([_leaning(robot, axis) for axis in (0, 1)]))
         links = self._directions.shape[1]
         self.shared = links + EXTRA
         self._terms, self._filters = np.zeros((2, robot.n, links + 6)), np.zeros((6, robot.n, links + 6))
@@ -210,7 +215,9 @@ def error_directions(robot: RobotDescription) -> FloatArray:
     J = np.zeros((PARAMETERS * n, PARAMETERS * n))
     for i, link in enumerate(robot.links):
         J[PARAMETERS * i : PARAMETERS * (i + 1), PARAMETERS * i : PARAMETERS * (i + 1)] = _link_errors(link)
-    torques = (regressor(robot, q, dq, ddq) @ J) / robot.residual.std[:, None]
+    with one_at_a_time():
+        Y = regressor(robot, q, dq, ddq)
+    torques = (Y @ J) / robot.residual.std[:, None]
     variances, U = np.linalg.eigh(np.einsum("kia,kib->ab", torques, torques) / (_STATES * n))
     left_out = np.cumsum(variances) < NEGLIGIBLE**2
     kept = U[:, ~left_out][:, ::-1]

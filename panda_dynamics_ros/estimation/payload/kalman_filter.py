@@ -27,7 +27,7 @@ LARGE = 10.0
 """Standard deviations: a larger innovation counts as one of a variance that makes it this large."""
 
 
-CONTACT = 5.0
+CONTACT = 10.0
 """Standard deviations: no error of the model is that large, see `predict`."""
 
 
