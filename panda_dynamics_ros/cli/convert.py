@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option
+from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 
 DESCRIPTION = """\
@@ -40,14 +40,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the log, write the recording."""
-    from panda_dynamics_ros.model import load_robot
     from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.reporting.console import answer
 
     if args.output.exists() and not args.overwrite:
         raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
-    robot = load_robot(args.robot)
+    robot = load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns)
     # A table has no names of joints; the joints of a bag have theirs.
     names = robot.joint_names if data.names[0] == "joint1" else data.names

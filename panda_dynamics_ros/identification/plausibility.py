@@ -60,7 +60,10 @@ def problems_of(
     weight: (n,), of the rows, by the prior's residual.
     rms, prior_rms: (n,), N m, on held-out blocks, of the fits and of the prior; nan where there are none.
     """
-    found = [*_of_names(recordings, model.prior), *(_of_load(model, samples, weight) or _of_residual(model.prior, rms))]
+    found = [
+        *_of_names(recordings, model.prior),
+        *(_of_load(model, samples, weight) or _of_residual(model.prior, rms, prior_rms)),
+    ]
     if np.linalg.norm(rms) > np.linalg.norm(prior_rms):
         found.append(
             f"held-out blocks are predicted with {np.linalg.norm(rms):.2f} N m RMS, by {model.prior.name} itself with "
@@ -123,10 +126,10 @@ def _mass(
     return float(cost.minimum()[place]), float(np.sqrt(cost.covariance()[place, place]))
 
 
-def _of_residual(prior: RobotModel, rms: FloatArray) -> list[str]:
-    """Held-out torque that no arm of this kind leaves."""
+def _of_residual(prior: RobotModel, rms: FloatArray, prior_rms: FloatArray) -> list[str]:
+    """Held-out torque that no arm of this kind leaves, neither by the fits nor by the prior itself."""
     expected = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
-    ratio = float(np.sqrt(np.mean((rms / expected) ** 2)))
+    ratio = min(float(np.sqrt(np.mean((each / expected) ** 2))) for each in (rms, prior_rms))
     if not ratio > LARGEST_RESIDUAL:
         return []
     return [

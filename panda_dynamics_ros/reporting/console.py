@@ -40,8 +40,9 @@ def com_text(estimate: PayloadEstimate) -> str:
 
 
 def payload_rows(estimate: PayloadEstimate) -> list[tuple[str, str]]:
-    """The estimate in words: mass and centre of mass with their 95 % intervals, and what the estimator does."""
-    return [("payload mass", mass_text(estimate)), ("centre of mass", com_text(estimate)), ("status", estimate.status)]
+    """The estimate in words: mass and centre of mass with 95 % intervals, status and, if there is one, the problem."""
+    rows = [("payload mass", mass_text(estimate)), ("centre of mass", com_text(estimate)), ("status", estimate.status)]
+    return [*rows, ("problem", estimate.problem)] if estimate.problem else rows
 
 
 class LiveTable:

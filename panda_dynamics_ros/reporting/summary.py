@@ -85,7 +85,7 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
         "inertia_std": _finite(estimate.inertia_std),
         "identifiable": [bool(flag) for flag in estimate.identifiable],
         "status": estimate.status,
-        "problem": getattr(estimate, "problem", ""),
+        "problem": estimate.problem,
     }
 
 

@@ -148,9 +148,10 @@ class History:
 
 def _headline(estimate: PayloadEstimate, truth_mass: float | None) -> str:
     truth = "" if truth_mass is None else f' <span style="color:{RED}">truly {truth_mass:.3f} kg</span>'
+    problem = f'<div style="color:{RED}">{html.escape(estimate.problem)}</div>' if estimate.problem else ""
     return (
         f'<div style="font-size:1.5em;font-weight:600;color:{BLUE}">{mass_text(estimate)}</div>'
-        f"<div>centre of mass: {com_text(estimate)}</div><div>{html.escape(estimate.status)}{truth}</div>"
+        f"<div>centre of mass: {com_text(estimate)}</div><div>{html.escape(estimate.status)}{truth}</div>{problem}"
     )
 
 

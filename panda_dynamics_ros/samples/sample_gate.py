@@ -14,6 +14,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 
 OUTSIDE_LIMITS = "outside joint limits"
 TOO_FAST = "velocity beyond limits"
@@ -66,7 +67,8 @@ class SampleGate:
                 self._refused = (stamp, q)
                 raise self._jumped(stamp, q)
             self._agreeing = 0
-        self._last = (stamp, q)
+        if not 0.0 <= self._last[0] - stamp <= STAMP_JUMP:  # a sample that came late says nothing of the next one
+            self._last = (stamp, q)
 
     def _is_reachable(self, earlier: tuple[float, FloatArray], stamp: float, q: FloatArray) -> bool:
         """Whether the arm can have moved from an earlier sample to this one. Stamps that do not advance pass."""

@@ -53,6 +53,13 @@ def csv_log() -> bytes:
     return "\n".join([",".join(names), *(",".join(f"{x:.3g}" for x in row) for row in rows)]).encode()
 
 
+def npz_log(folder: Path) -> bytes:
+    np.savez_compressed(
+        folder / "log.npz", time=np.arange(5), q=np.ones((5, 7)), dq=np.ones((5, 7)), tau_J=np.ones((5, 7))
+    )
+    return (folder / "log.npz").read_bytes()
+
+
 def bag(folder: Path, storage: str) -> bytes:
     file = write_joint_states(folder / "bag", samples(5), storage)
     content = storage_file(file.parent).read_bytes()
@@ -71,6 +78,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
     "mcap": ("dataset", ".mcap", lambda folder: bag(folder, "mcap")),
     "db3": ("dataset", ".db3", lambda folder: bag(folder, "sqlite3")),
     "csv": ("dataset", ".csv", lambda _: csv_log()),
+    "npz": ("dataset", ".npz", npz_log),
     "robot": ("robot", ".yaml", lambda _: (ROBOT / "arms" / "panda.yaml").read_bytes()),
     "urdf": ("robot", ".urdf", lambda _: urdf_texts.six_revolute().encode()),
     "end_effector": ("end_effector", ".yaml", lambda _: (ROBOT / "end_effectors" / "hand.yaml").read_bytes()),

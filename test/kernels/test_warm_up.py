@@ -6,6 +6,7 @@ Real processes with a cache folder of their own, and a kernel of the package tha
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
@@ -151,3 +152,18 @@ def test_a_folder_that_becomes_read_only(environment: dict[str, str]) -> None:
     )
     said = output(start(environment, before=replace))
     assert said.count("compiled kernels cannot be written to") == 1, said
+
+
+def test_no_kernel_assigns_an_array_to_a_slice() -> None:
+    """numba's check of the shapes formats a message, which takes two seconds to compile: loops take none."""
+    found = []
+    for file in (ROOT / "panda_dynamics_ros").rglob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef) or "compiled" not in map(ast.unparse, function.decorator_list):
+                continue
+            for node in ast.walk(function):
+                targets = node.targets if isinstance(node, ast.Assign) else []
+                slices = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Slice)]
+                if slices and isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert found == []

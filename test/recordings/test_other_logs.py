@@ -172,6 +172,17 @@ def test_a_dataset_of_another_file_is_not_followed(tmp_path: Path) -> None:
         load_dataset(tmp_path / "links.h5")
 
 
+def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path: Path) -> None:
+    """As a flipped bit leaves it in a file without checksums."""
+    q = Q.copy()
+    q[17, 2] += 1.0  # rad, within the joint's limits
+    path = table(tmp_path / "log.csv", own_names(), np.column_stack((1e-3 * MS, q, DQ, TAU)))
+    data = load_dataset(path, "panda")
+    assert data.rejected == {"position jump": 1}
+    np.testing.assert_allclose(data.q, np.delete(Q, 17, axis=0), atol=1e-12)
+    assert load_dataset(path).rejected == {}  # without an arm nobody knows
+
+
 def test_convert_writes_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["convert", str(libfranka(tmp_path)), str(tmp_path / "bag"), "--json"]
     assert main(words) == 0

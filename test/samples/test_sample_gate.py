@@ -96,3 +96,9 @@ def test_a_gap_lets_the_arm_move_and_a_repeated_stamp_is_not_the_gates_matter(pa
     stamp, q, dq, tau = samples[0]
     gate.check(stamp + 2.0, q + 1.5, dq, tau)
     gate.check(stamp + 2.0, q + 1.5, dq, tau)
+
+
+def test_a_late_sample_spoils_none_of_the_next(panda, samples):
+    """Of another posture, 10 ms before the sample that came before it."""
+    late = (samples[490][0], *samples[0][1:])
+    assert set(refused(SampleGate(panda), [*samples[:500], late, *samples[500:]])) == {""}

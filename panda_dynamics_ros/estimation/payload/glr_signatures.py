@@ -53,7 +53,8 @@ def update_signatures(
     # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
     rows, g = X.reshape(size, columns * count), np.empty(columns * count)
     for i in range(n):
-        rows[PARAMETERS + i] *= decay[i]
+        for c in range(columns * count):
+            rows[PARAMETERS + i, c] *= decay[i]
     for i in range(n):
         g[:] = 0.0
         add_row(-1.0, rows[PARAMETERS + i], g)

@@ -129,7 +129,8 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
     for i in range(n):
         joint = first + shared + own * i
         nu = y[i] - mean[PARAMETERS + i]
-        PH[:] = covariance[PARAMETERS + i]
+        for r in range(size):
+            PH[r] = covariance[PARAMETERS + i, r]
         for c in range(PARAMETERS):
             nu -= Y[i, c] * mean[c]
             add_row(Y[i, c], covariance[c], PH)
