@@ -84,7 +84,7 @@ def test_markers_carry_the_payload_along_with_the_flange(
     assert set(by_kind) == {Marker.SPHERE, Marker.CYLINDER, Marker.TEXT_VIEW_FACING}
     assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link0"}
     assert {marker.action for marker in markers[-1].markers} == {Marker.ADD}
-    assert by_kind[Marker.TEXT_VIEW_FACING].text.startswith(f"{stream.body.mass:.2f} ± ")
+    assert by_kind[Marker.TEXT_VIEW_FACING].text.startswith(f"{stream.body.mass:.2f} +/- ")
     T = panda.pose(script.motion.q[SAMPLES - 1], "flange")
     place = by_kind[Marker.SPHERE].pose.position
     # The last estimate may be up to 20 ms younger than the last payload that was published.

@@ -49,6 +49,7 @@ def test_other_gravity_and_a_prismatic_joint(robot: pdr.RobotModel) -> None:
         prismatic=(True,),
         links=robot.links[:1],
         friction=Friction.of(1),
+        rotor_inertia=np.zeros(1),
         limits=limits,
         residual=ResidualModel(np.array([0.1]), np.array([0.5])),
         gravity=np.array([0.0, 1.0, -2.0]),
