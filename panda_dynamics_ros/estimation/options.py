@@ -63,8 +63,7 @@ class EstimatorOptions(PositiveOptions):
     update_period_s: of the Kalman filter; samples in between pass the low-pass filters only.
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
     arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.
-    arm_error_ratio: how far the arm usually is from its model, in units of how far arms of one type differ; less for
-        an identified arm.
+    arm_error_ratio: factor on the lasting errors expected of the arm's model (see `ResidualModel.error_ratio`).
     white_noise_ratio: white noise of the filtered torque, as a share of the residual's standard deviation.
     slow_speed: rad/s, speed of a joint below which its friction is unknown: there, and until the filters have passed it
         on, white noise of the whole residual's standard deviation is assumed for its torque.

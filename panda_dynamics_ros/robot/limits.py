@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+
+import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -49,6 +51,8 @@ class ResidualModel:
     ----------
     std: (n,), N m, standard deviation of measured minus modelled torque.
     correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
+    error_ratio: (n,), lasting error of the model, over that of an arm of which only the type is known; 1 by default,
+        less for an identified arm.
 
     Raises
     ------
@@ -57,20 +61,24 @@ class ResidualModel:
 
     std: FloatArray
     correlation_time: FloatArray
+    error_ratio: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        if np.size(self.error_ratio) == 0:
+            object.__setattr__(self, "error_ratio", np.ones(np.size(self.std)))
         _freeze_per_joint(self, "residual")
         _require_positive(self.std, "residual.std")
         _require_positive(self.correlation_time, "residual.correlation_time")
+        _require_positive(self.error_ratio, "residual.error_ratio")
 
 
 def _freeze_per_joint(value: JointLimits | ResidualModel, name: str) -> None:
     """Every field of a frozen dataclass checked as (n,) and made read-only; n is that of the first."""
-    names = [field.name for field in fields(value)]
+    names = [each.name for each in fields(value)]
     n = checks.real_array(getattr(value, names[0]), f"{name}.{names[0]}").size
-    for field in names:
-        array = checks.exactly(getattr(value, field), (n,), f"{name}.{field}")
-        object.__setattr__(value, field, checks.read_only(array))
+    for key in names:
+        array = checks.exactly(getattr(value, key), (n,), f"{name}.{key}")
+        object.__setattr__(value, key, checks.read_only(array))
 
 
 def _require_positive(array: FloatArray, name: str) -> None:

@@ -45,7 +45,9 @@ def robot_from_content(content: Any, model: type[Robot]) -> Robot:
         T_flange_ee=transform(top.get("end_effector", {}), "end_effector"),
         friction=Friction.of(n, **string_keys(top.get("friction", {}), "friction")),
         limits=JointLimits(**per_joint(top["limits"], n, "limits", LIMITS)),
-        residual=ResidualModel(**per_joint(top["residual"], n, "residual", ("std", "correlation_time"))),
+        residual=ResidualModel(
+            **per_joint(top["residual"], n, "residual", ("std", "correlation_time"), ("error_ratio",))
+        ),
         gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
         rotor_inertia=checks.exactly(top.get("rotor_inertia", np.zeros(n)), (n,), "rotor_inertia"),
     )

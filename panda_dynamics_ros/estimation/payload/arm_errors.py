@@ -143,15 +143,17 @@ class ArmErrorRegression:
     ----------
     robot: the arm as it is modelled.
     pole: rad/s, of both filters.
+    ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm of which only the type is
+        known.
     """
 
-    def __init__(self, robot: RobotDescription, pole: float) -> None:
+    def __init__(self, robot: RobotDescription, pole: float, ratio: float = 1.0) -> None:
         self._pole, self._table, self._friction = pole, robot.table, robot.friction.table
         friction = robot.friction
         self._coulomb = (friction.viscous == 0.0) & (friction.coulomb == 0.0) & (friction.amplitude == 0.0)
         self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
         self._std[self._coulomb, 1] = COULOMB
-        self._directions = error_directions(robot)
+        self._directions, self._ratio = error_directions(robot), ratio * robot.residual.error_ratio
         self._tilted = checks.read_only(np.stack([_leaning(robot, axis) for axis in (0, 1)]))
         links = self._directions.shape[1]
         self.shared = links + EXTRA
@@ -182,16 +184,18 @@ class ArmErrorRegression:
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
+        self.A *= self._ratio[:, None]
         self._started = True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""
         found: dict[str, FloatArray] = {}
+        shared = float(self._ratio.mean())
         for suffix, values in (("", mean), ("_std", np.sqrt(variance))):
-            own = values[self.shared :].reshape(-1, OWN) * self._std
+            own = values[self.shared :].reshape(-1, OWN) * self._std * self._ratio[:, None]
             found |= {f"{name}{suffix}": own[:, k] for k, name in enumerate(TERMS)}
-            found[f"tilt{suffix}"] = TILT * values[self.shared - 3 : self.shared - 1]
-            found[f"delay{suffix}"] = DELAY * values[self.shared - 1 : self.shared]
+            found[f"tilt{suffix}"] = shared * TILT * values[self.shared - 3 : self.shared - 1]
+            found[f"delay{suffix}"] = shared * DELAY * values[self.shared - 1 : self.shared]
         return ArmErrors(**found)
 
 

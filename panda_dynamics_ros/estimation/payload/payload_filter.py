@@ -46,10 +46,10 @@ class PayloadFilter:
     def __init__(self, robot: RobotDescription, options: EstimatorOptions, pole: float) -> None:
         self._n, self._options = robot.n, options
         self.prior_covariance = np.diag(options.prior_std**2)
-        self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole)
+        self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole, options.arm_error_ratio)
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
-        self._familiarity = Familiarity(options.arm_error_ratio * self._arm.usual)
+        self._familiarity = Familiarity(self._arm.usual)
         self.reset()
 
     @property
