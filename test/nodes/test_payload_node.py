@@ -77,7 +77,7 @@ def test_a_late_joiner_gets_the_last_payload(stream: PayloadStream, probe: Probe
 def test_markers_carry_the_payload_along_with_the_flange(
     stream: PayloadStream, script: Script, probe: Probe, panda: pdr.RobotModel
 ) -> None:
-    """In the base frame, so that nobody needs to publish TF: at T_base_flange of the last sample."""
+    """In the base frame, so that nobody needs to publish TF: at T_base_flange of the sample of their stamp."""
     markers = probe.listen(MarkerArray, f"{stream.node}/payload_markers")
     probe.until(lambda: markers, "markers for a new subscriber")
     by_kind = {marker.type: marker for marker in markers[-1].markers}
@@ -85,7 +85,9 @@ def test_markers_carry_the_payload_along_with_the_flange(
     assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link0"}
     assert {marker.action for marker in markers[-1].markers} == {Marker.ADD}
     assert by_kind[Marker.TEXT_VIEW_FACING].text.startswith(f"{stream.body.mass:.2f} +/- ")
-    T = panda.pose(script.motion.q[SAMPLES - 1], "flange")
+    sample = nanoseconds_of(markers[-1].markers[0].header.stamp) // 1_000_000
+    assert SAMPLES - 200 <= sample < SAMPLES
+    T = panda.pose(script.motion.q[sample], "flange")
     place = by_kind[Marker.SPHERE].pose.position
     # The last estimate may be up to 20 ms younger than the last payload that was published.
     np.testing.assert_allclose([place.x, place.y, place.z], T[:3, :3] @ stream.body.com + T[:3, 3], atol=1e-3)
