@@ -32,7 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
-    "samples": {"robot", *CHECKED},
+    "samples": {"robot", "kernels", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},

@@ -13,6 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
+from panda_dynamics_ros.kernels.compiled import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 
@@ -25,6 +26,18 @@ POSITION_MARGIN = 0.1  # rad or m beyond the limits: tolerances of mounting and 
 LIMIT_FACTOR = 2.0  # on velocity and effort limits, which arms exceed a little in reflexes and collisions
 JUMP_TOLERANCE = 0.05  # rad or m, beyond what the arm can move between two samples
 PERSISTENCE = 5
+
+
+@compiled
+def follows(q, dq, tau, dt, before, bounds, largest, fastest):
+    """Whether a sample is within all limits and within reach of the positions `before` (n,), `dt` s earlier."""
+    if not 0.0 < dt < 1e9 or before.shape != q.shape:
+        return False
+    for i in range(q.shape[0]):
+        inside = bounds[0, i] < q[i] < bounds[1, i] and abs(dq[i]) < largest[0, i] and abs(tau[i]) < largest[1, i]
+        if not (inside and abs(q[i] - before[i]) < JUMP_TOLERANCE + dt * fastest[i]):
+            return False
+    return True
 
 
 class SampleGate:
@@ -54,6 +67,10 @@ class SampleGate:
         ------
         SampleError: the arm cannot have measured it. The gate compares later samples with the last accepted one.
         """
+        before, q_before = self._last
+        if follows(q, dq, tau, stamp - before, q_before, self._bounds, self._largest, self._fastest):
+            self._agreeing, self._last = 0, (stamp, q)
+            return
         if not ((q > self._bounds[0]) & (q < self._bounds[1])).all():
             raise self._outside(q)
         size = np.abs((dq, tau))
