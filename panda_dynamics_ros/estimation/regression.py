@@ -135,11 +135,6 @@ class MomentumRegression:
         return self.age > self.settling_time
 
     @property
-    def once_filtered(self) -> FloatArray:
-        """(n, 11), N m: [Y | y] after the first filter only (a view, not a copy)."""
-        return self._old_middle
-
-    @property
     def payload_state(self) -> FilterState:
         """Filters of the payload's columns (views, not copies)."""
         columns = slice(0, PARAMETERS)
