@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -23,7 +24,7 @@ class Replay:
     Attributes
     ----------
     stamp: (N,), s.
-    gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
+    gravity_torques, coriolis_torques, measured_torques: (N, n), N m, the last on the links (see `robot.effort`).
     external_torques: (N, n), N m, of the momentum observer, without those of the payload as estimated so far.
     contact_wrench: (N, 6), N and N m, force first, in base axes: what at the flange explains the external torques.
     touched_link: (N,), link 1..n that a contact is on, 0 while nothing touches the arm; a pick counts as a contact
@@ -115,7 +116,7 @@ def replay(
         progress(count, count, before)
     return Replay(
         stamp=data.stamp,
-        measured_torques=data.tau,
+        measured_torques=link_side_torques(robot, data.q, data.tau),
         gravity_torques=gravity,
         coriolis_torques=coriolis,
         external_torques=external,
