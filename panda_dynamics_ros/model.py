@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -31,6 +32,7 @@ class RobotModel(RobotDescription):
     inverse_dynamics = dynamics.inverse_dynamics
     forward_dynamics = dynamics.forward_dynamics
     friction_torques = dynamics.friction_torques
+    link_side_torques = dynamics.link_side_torques
     regressor = dynamics.regressor
     gravity_regressor = dynamics.gravity_regressor
     payload_regressor = dynamics.payload_regressor
@@ -86,6 +88,6 @@ def load_robot(
         raise ArgumentError(f"friction: expected published or none, got {friction!r}")
     robot = read_robot(source, RobotModel, base, tip, strict=strict).mounted(mounting, gravity)
     robot = robot.without_friction() if friction == "none" else robot
-    stated = {"effort": effort, "motor_constants": motor_constants, "rotor_inertia": rotor_inertia}
+    stated: dict[str, Any] = {"effort": effort, "motor_constants": motor_constants, "rotor_inertia": rotor_inertia}
     robot = replace(robot, **{name: value for name, value in stated.items() if value is not None})
     return attach(robot, read_end_effector(end_effector))

@@ -70,8 +70,10 @@ def load_arm(args: argparse.Namespace) -> RobotModel:
     """The robot of the options above; the errors are those of `load_robot`."""
     from panda_dynamics_ros.model import load_robot
 
-    names = ("end_effector", "base", "tip", "friction", "mounting", "gravity", "strict", "effort", "motor_constants")
-    names += ("rotor_inertia",)
+    names = (
+        "end_effector", "base", "tip", "friction", "mounting", "gravity", "strict", "effort", "motor_constants",
+        "rotor_inertia",
+    )  # fmt: skip
     return load_robot(args.robot, **{name: getattr(args, name) for name in names})
 
 

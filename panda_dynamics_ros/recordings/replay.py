@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -116,7 +115,7 @@ def replay(
         progress(count, count, before)
     return Replay(
         stamp=data.stamp,
-        measured_torques=link_side_torques(robot, data.q, data.tau),
+        measured_torques=robot.link_side_torques(data.q, data.tau),
         gravity_torques=gravity,
         coriolis_torques=coriolis,
         external_torques=external,
