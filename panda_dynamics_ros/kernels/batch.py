@@ -167,7 +167,13 @@ def batched(sample: Any, columns: int = 0) -> tuple[Any, RowsKernel]:
         eight=lines("state_lanes({}, k)", "work_lanes"),
         row=lines("{}[k]", "scratch"),
     )
-    names = {"__name__": function.__module__, function.__name__: sample, "scratch": scratch, "LANES": LANES, "finite": finite}
+    names = {
+        "__name__": function.__module__,
+        function.__name__: sample,
+        "scratch": scratch,
+        "LANES": LANES,
+        "finite": finite,
+    }
     names |= {"place_joints": place_joints, "state_lanes": state_lanes, "work_lanes": work_lanes}
     # As code of the sample's file, since that is where numba puts a kernel's cache.
     exec(compile(text, function.__code__.co_filename, "exec"), names)

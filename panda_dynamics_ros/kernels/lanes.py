@@ -15,7 +15,6 @@ from __future__ import annotations
 import operator
 from typing import Any, cast
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils

@@ -7,7 +7,7 @@ of the compile time, and a tenth of a microsecond for each array at run time. So
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import types
@@ -44,12 +44,16 @@ def sizes(context: Any, builder: Any, kind: Any, shape: Any) -> list[Any]:
     """The entries of a shape of type `kind`."""
     if not isinstance(kind, types.BaseTuple):
         return [context.cast(builder, shape, kind, types.intp)]
-    return [context.cast(builder, builder.extract_value(shape, k), each, types.intp) for k, each in enumerate(kind)]
+    return [
+        context.cast(builder, builder.extract_value(shape, k), each, types.intp)
+        for k, each in enumerate(cast(Any, kind))
+    ]
 
 
 def on_stack(context: Any, builder: Any, array_type: Any, shape: list[Any], fill: bool = False) -> Any:
     """An array of this type and shape."""
-    strides, size = [], ir.Constant(ir.IntType(64), _DOUBLE)
+    strides: list[Any] = []
+    size = ir.Constant(ir.IntType(64), _DOUBLE)
     for length in reversed(shape):
         strides.insert(0, size)
         size = builder.mul(size, length)

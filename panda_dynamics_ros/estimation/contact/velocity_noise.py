@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled

@@ -24,8 +24,8 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, add_row
-from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.scratch import scratch
+from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
