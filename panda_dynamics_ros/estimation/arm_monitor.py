@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ from panda_dynamics_ros.estimation.payload.publication import PERIOD, Publicatio
 from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.samples.libfranka_state import sample_of
 
 
 class DynamicsOutput(NamedTuple):
@@ -152,6 +153,17 @@ class ArmMonitor:
         if payload.is_due:
             self.carry(payload.estimate.payload)
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms), *payload)
+
+    def update_state(self, state: Any) -> ArmOutput:
+        """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
+
+        The stamp is the robot's time. It is called in the control loop, since a robot takes one connection only.
+
+        Raises
+        ------
+        ArgumentError: `state` has no `time`, `q`, `dq` or `tau_J`, or one of them is malformed.
+        """
+        return self.update(*sample_of(state))
 
     def update_dynamics(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> DynamicsOutput:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +37,7 @@ from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, Sa
 from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.samples.libfranka_state import sample_of
 
 ONE_CHANGE = 0.5
 """s: detections of one kind that are closer together than this are one event."""
@@ -172,6 +174,10 @@ class PayloadEstimator:
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = checks.sample(q, dq, tau, self.robot.n)
         return self.update_terms(stamp, q, dq, tau, self._terms.at(q, dq, tau))
+
+    def update_state(self, state: Any) -> PayloadEstimate:
+        """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
+        return self.update(*sample_of(state))
 
     def update_terms(
         self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
