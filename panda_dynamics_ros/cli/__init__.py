@@ -24,6 +24,7 @@ PROGRAM = "panda-dynamics"
 COMMANDS = {
     "demo": "a simulated Panda picks a payload up, and the nodes find it",
     "replay": "torques, poses, contacts and payload of a recording, offline",
+    "live": "a robot by its IP address: torques, pose and payload while it moves",
     "identify": "a model of your own arm, fitted to recordings",
     "excite": "an exciting trajectory for identification, within the arm's limits",
     "simulate": "a recording of a simulated Panda on an exciting motion",

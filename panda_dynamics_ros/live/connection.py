@@ -21,23 +21,22 @@ from panda_dynamics_ros.live.problems import WRONG_VERSION, explained
 from panda_dynamics_ros.samples.libfranka_state import FrankaState
 
 PORT = 1337  # of libfranka's commands
-PROBE_TIMEOUT = 3.0  # s, for an address in the same network
-BUSY = 0.5  # s, in which the robot is free again after the probe
+TIMEOUT = 3.0  # s, for an address in the same network
+BUSY = 0.5  # s, in which the robot is free again after a connection was closed
 LAST_PANDA_VERSION = 5  # of the robot's protocol; an FR3's is 6 or newer
 
 
 class Opened(NamedTuple):
-    """What a binding gives: how to wait for the next state, the arm's name in the library, the URDF if it has one."""
+    """What a binding gives: how to wait for the next state, and the arm's name in the library."""
 
     read: Callable[[], Any]
     robot: str
-    urdf: Callable[[], str] | None = None
 
 
 def _pylibfranka(host: str) -> Opened:
     library = importlib.import_module("pylibfranka")
     robot = library.Robot(host, library.RealtimeConfig.kIgnore)
-    return Opened(robot.read_once, "fr3", getattr(robot, "get_robot_model", None))
+    return Opened(robot.read_once, "fr3")
 
 
 def _panda_python(host: str) -> Opened:
@@ -54,7 +53,7 @@ def _franka_rs(host: str) -> Opened:
 def _franky(host: str) -> Opened:
     library = importlib.import_module("franky")
     robot = library.Robot(host, realtime_config=library.RealtimeConfig.Ignore)
-    return Opened(lambda: robot.state, "fr3", lambda: str(robot.model_urdf))
+    return Opened(lambda: robot.state, "fr3")
 
 
 BINDINGS = {
@@ -96,7 +95,7 @@ class FrankaConnection:
         if not host.strip():
             raise ArgumentError("IP: expected the robot's address, got nothing")
         names = _candidates(binding)
-        _probe(host)
+        open_port(host).close()  # libfranka itself waits for a minute, in which nothing can interrupt it
         self.host = host
         for name in names:
             try:
@@ -120,24 +119,6 @@ class FrankaConnection:
         except KeyboardInterrupt:
             raise
         except Exception as error:  # of the bindings, which share no root
-            raise explained(str(error), self.host, self.binding, connected=True) from error
-
-    def urdf(self) -> str:
-        """The robot's own URDF.
-
-        Raises
-        ------
-        MissingDependencyError: the binding does not hand it out.
-        ConnectionFailedError: the robot has none (libfranka before 0.18).
-        """
-        if self._opened.urdf is None:
-            raise MissingDependencyError(
-                f"the robot's URDF: expected a binding that hands it out (pip install franky-control, then "
-                f"--binding franky), got {self.binding}"
-            )
-        try:
-            return self._opened.urdf()
-        except Exception as error:
             raise explained(str(error), self.host, self.binding, connected=True) from error
 
 
@@ -164,13 +145,15 @@ def _is_installed(module: str) -> bool:
     return True
 
 
-def _probe(host: str) -> None:
-    """Whether the robot's port is open at all.
+def open_port(host: str) -> socket.socket:
+    """A connection to the robot's port, where it is open.
 
-    libfranka itself waits for a minute, in which nothing can interrupt it.
+    Raises
+    ------
+    ConnectionFailedError: it is not, or there is no such host.
     """
     try:
-        socket.create_connection((host, PORT), PROBE_TIMEOUT).close()
+        return socket.create_connection((host, PORT), TIMEOUT)
     except OSError as error:
         text = "no such host" if isinstance(error, socket.gaierror) else str(error)
         raise explained(text, host, "", connected=False) from error
@@ -185,7 +168,7 @@ def _opened(name: str, host: str) -> Opened:
             with _interruptible():
                 return BINDINGS[name](host)
         except Exception as error:
-            # The robot takes one connection, and may still count the probe's.
+            # The robot takes one connection, and may still count the last one.
             if "refused" not in str(error) or time.monotonic() > deadline:
                 raise explained(str(error), host, name, connected=False) from error
         time.sleep(0.1)

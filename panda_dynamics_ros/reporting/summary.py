@@ -56,7 +56,7 @@ def build_summary(
         "rate_hz": float(rate_hz),
         "torque_residual_rms": floats(torque_residual_rms),
         "payload": payload_entry(payload),
-        "truth": None if truth is None else _body(truth),
+        "truth": None if truth is None else body_entry(truth),
         "events": [_event(*event, stamp, mass, com, time_origin) for event in sorted(events)],
     }
     if segments:
@@ -79,7 +79,7 @@ def floats(values: FloatArray) -> list[float]:
 def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
     """The summary's `payload`; deviations that are not known, since there is hardly a mass, are null."""
     return {
-        **_body(estimate.payload),
+        **body_entry(estimate.payload),
         "std": floats(estimate.std),
         "com_std": _finite(estimate.com_std),
         "inertia_std": _finite(estimate.inertia_std),
@@ -89,7 +89,8 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
     }
 
 
-def _body(body: InertialParameters) -> dict[str, Any]:
+def body_entry(body: InertialParameters) -> dict[str, Any]:
+    """A body as the summary has it."""
     return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
 
 

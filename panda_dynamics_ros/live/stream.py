@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States one after the other, over lost connections, and their stamps by this machine's clock."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+from panda_dynamics_ros.errors import ConnectionFailedError
+from panda_dynamics_ros.live.connection import FrankaConnection
+from panda_dynamics_ros.live.problems import LOST
+from panda_dynamics_ros.robot.end_effector import EndEffector, Robot, attach
+from panda_dynamics_ros.samples.libfranka_state import FrankaState
+
+PATIENCE = 1.0  # s, from one attempt to connect again to the next
+WINDOW = 1.0  # s of the robot's time over which the shortest delay is sought
+LARGEST_ERROR = 0.1  # s: beyond it the clock was set, and the offset jumps
+SLEW = 1e-3  # s per s: by which the offset follows a clock that drifts (computers' drift by 1e-5 to 1e-4)
+
+
+def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
+    """The arm with the end effector that is set in Desk: tau_J has its weight in it."""
+    return attach(robot, EndEffector("ee", state.end_effector, state.T_flange_ee))
+
+
+class FrankaStream:
+    """States of a robot. After a lost connection it connects again, until it is stopped.
+
+    Parameters
+    ----------
+    connection: an open one.
+    say: called with a sentence when the connection is lost, and when it is there again.
+
+    Attributes
+    ----------
+    reconnections: how often.
+    connected: whether states come.
+    latest_problem: why the last connection was lost, or the next attempt failed.
+    """
+
+    def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
+        self._connection, self._say = connection, say
+        self._stopped = False
+        self.reconnections, self.connected, self.latest_problem = 0, True, ""
+
+    def __iter__(self) -> Iterator[FrankaState]:
+        while not self._stopped:
+            try:
+                state = self._connection.read()
+            except ConnectionFailedError as error:
+                if error.kind != LOST:
+                    raise
+                self._connect_again(error)
+                continue
+            yield state
+
+    def stop(self) -> None:
+        """End the iteration with the next state, or the next attempt to connect."""
+        self._stopped = True
+
+    def _connect_again(self, error: ConnectionFailedError) -> None:
+        self.connected, self.latest_problem = False, str(error)
+        self._say(f"{error}; connecting again")
+        host, binding = self._connection.host, self._connection.binding
+        while not self._stopped:
+            try:
+                self._connection = FrankaConnection(host, binding)
+            except ConnectionFailedError as again:
+                self.latest_problem = str(again)
+                time.sleep(PATIENCE)
+                continue
+            self.reconnections, self.connected, self.latest_problem = self.reconnections + 1, True, ""
+            self._say(f"{host}: connected again")
+            return
+
+
+class RobotClock:
+    """Converts the robot's time to this machine's.
+
+    A state is delayed by the network and by this machine; the shortest delay of a second says most of how the clocks
+    differ. The offset follows it slowly, so that the steps between stamps stay those of the robot.
+    """
+
+    def __init__(self) -> None:
+        self._offset = self._shortest = math.nan
+        self._last = self._began = -math.inf
+
+    def at(self, robot_time: float, now: float) -> float:
+        """This machine's time, s, of a state with the robot's time, s, that is read at `now`, s."""
+        delay = now - robot_time
+        if not math.isfinite(self._offset) or robot_time < self._last:  # the robot has started anew
+            self._offset = self._shortest = delay
+            self._began = robot_time
+        self._shortest, self._last = min(self._shortest, delay), robot_time
+        elapsed = robot_time - self._began
+        if elapsed >= WINDOW:
+            error = self._shortest - self._offset
+            most = math.inf if abs(error) > LARGEST_ERROR else SLEW * elapsed
+            self._offset += min(max(error, -most), most)
+            self._shortest, self._began = delay, robot_time
+        return robot_time + self._offset
