@@ -50,6 +50,8 @@ setup(
     extras_require={
         "bags": ["rosbags>=0.11,<0.12"],
         "datasets": ["h5py>=3,<4", "pyarrow>=14,<30"],
+        "fr3": ["pylibfranka>=0.18"],
+        "panda": ["panda-python>=0.8"],
         "docs": ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo", "sympy>=1.12,<2"],
         "identification": ["clarabel>=0.9,<1"],
         "simulation": ["mujoco>=3.2,<5"],
@@ -82,6 +84,7 @@ setup(
             f"dynamics = {NAME}.nodes.dynamics:main",
             f"payload_estimator = {NAME}.nodes.payload_estimator:main",
             f"suite = {NAME}.nodes.suite:main",
+            f"franka_state = {NAME}.nodes.franka_state:main",
             f"simulated_panda = {NAME}.nodes.simulated_panda:main",
             f"bag_player = {NAME}.nodes.bag_player:main",
             f"panda-dynamics = {NAME}.cli:main",

@@ -129,10 +129,10 @@ class Live:
             shower.start()
             try:
                 with contextlib.suppress(KeyboardInterrupt):
-                    for state in self.stream:
-                        self._take(state, publish)
-                        if args.seconds is not None and time.monotonic() - self._origin > args.seconds:
-                            break
+                    while args.seconds is None or time.monotonic() - self._origin < args.seconds:
+                        state = self.stream.next()
+                        if state is not None:
+                            self._take(state, publish)
             finally:
                 over.set()
                 shower.join()
@@ -167,7 +167,7 @@ class Live:
         rows = [
             *payload_rows(output.estimate),
             ("load that Franka has", believed),
-            ("robot", _mode(state) if self.stream.connected else self.stream.latest_problem),
+            ("robot", self.stream.problem or _mode(state)),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
             ("pose", f"{_millimetres(output.T_base_ee[:3, 3])} mm, {1e3 * self._pose_error:.3f} mm from O_T_EE"),
             ("external torques", "  ".join(f"{torque:.2f}" for torque in output.external_torques) + "  N m"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from panda_dynamics_ros.errors import ConnectionFailedError
 from panda_dynamics_ros.live.connection import FrankaConnection
@@ -14,6 +14,7 @@ from panda_dynamics_ros.robot.end_effector import EndEffector, Robot, attach
 from panda_dynamics_ros.samples.libfranka_state import FrankaState
 
 PATIENCE = 1.0  # s, from one attempt to connect again to the next
+NAP = 0.05  # s: after it a caller may do something else
 WINDOW = 1.0  # s of the robot's time over which the shortest delay is sought
 LARGEST_ERROR = 0.1  # s: beyond it the clock was set, and the offset jumps
 SLEW = 1e-3  # s per s: by which the offset follows a clock that drifts (computers' drift by 1e-5 to 1e-4)
@@ -25,7 +26,7 @@ def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
 
 
 class FrankaStream:
-    """States of a robot. After a lost connection it connects again, until it is stopped.
+    """States of a robot, one after the other. After a lost connection it connects again.
 
     Parameters
     ----------
@@ -35,44 +36,47 @@ class FrankaStream:
     Attributes
     ----------
     reconnections: how often.
-    connected: whether states come.
-    latest_problem: why the last connection was lost, or the next attempt failed.
+    problem: why no states come, in a sentence; empty while they do.
     """
 
     def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
         self._connection, self._say = connection, say
-        self._stopped = False
-        self.reconnections, self.connected, self.latest_problem = 0, True, ""
+        self._next_attempt = 0.0
+        self.reconnections, self.problem = 0, ""
 
-    def __iter__(self) -> Iterator[FrankaState]:
-        while not self._stopped:
-            try:
-                state = self._connection.read()
-            except ConnectionFailedError as error:
-                if error.kind != LOST:
-                    raise
-                self._connect_again(error)
-                continue
-            yield state
+    def next(self) -> FrankaState | None:
+        """Wait for the next state; None, at the latest after some seconds, while the robot is away.
 
-    def stop(self) -> None:
-        """End the iteration with the next state, or the next attempt to connect."""
-        self._stopped = True
+        Raises
+        ------
+        ConnectionFailedError: the connection is there, but the binding cannot read states.
+        """
+        if self.problem and not self._connect_again():
+            return None
+        try:
+            return self._connection.read()
+        except ConnectionFailedError as error:
+            if error.kind != LOST:
+                raise
+            self.problem = str(error)
+            self._say(f"{error}; connecting again")
+            return None
 
-    def _connect_again(self, error: ConnectionFailedError) -> None:
-        self.connected, self.latest_problem = False, str(error)
-        self._say(f"{error}; connecting again")
-        host, binding = self._connection.host, self._connection.binding
-        while not self._stopped:
-            try:
-                self._connection = FrankaConnection(host, binding)
-            except ConnectionFailedError as again:
-                self.latest_problem = str(again)
-                time.sleep(PATIENCE)
-                continue
-            self.reconnections, self.connected, self.latest_problem = self.reconnections + 1, True, ""
-            self._say(f"{host}: connected again")
-            return
+    def _connect_again(self) -> bool:
+        """One attempt, `PATIENCE` after the last one; whether it succeeded."""
+        left = self._next_attempt - time.monotonic()
+        if left > 0.0:
+            time.sleep(min(left, NAP))
+            return False
+        self._next_attempt = time.monotonic() + PATIENCE
+        try:
+            self._connection = FrankaConnection(self._connection.host, self._connection.binding)
+        except ConnectionFailedError as error:
+            self.problem = str(error)
+            return False
+        self.reconnections, self.problem = self.reconnections + 1, ""
+        self._say(f"{self._connection.host}: connected again")
+        return True
 
 
 class RobotClock:

@@ -109,7 +109,8 @@ def package_node(
         output="screen",
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
-        remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
+        # The second is what `franka_state` publishes.
+        remappings=[(name, LaunchConfiguration("joint_states_topic")) for name in ("joint_states", "franka/joint_states")],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         **options,
     )
