@@ -32,6 +32,7 @@ from panda_dynamics_ros.estimation import (
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
+from panda_dynamics_ros.recordings.franka_load import FrankaLoad, franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
@@ -150,13 +151,16 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = _summary(data, result, segments)
+    loads = franka_loads(data, robot, result)
+    for sentence in stale_loads(loads, float(data.stamp[0])):
+        warnings.warn(sentence, stacklevel=2)
+    summary = _summary(data, result, segments, loads)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
-        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result))
+        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result, loads))
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)
@@ -180,7 +184,9 @@ def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDatas
     return [("replayed", f"{share:3d} %  {time:6.1f} s"), *payload_rows(estimate)]
 
 
-def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...]) -> dict[str, Any]:
+def _summary(
+    data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...], loads: tuple[FrankaLoad, ...]
+) -> dict[str, Any]:
     return build_summary(
         samples=len(data.stamp),
         dropped=sum(data.rejected.values()),
@@ -193,10 +199,11 @@ def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment,
         mass=result.mass,
         com=result.com,
         segments=segments,
+        franka_load=load_entry(loads),
     )
 
 
-def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
+def _rows(data: JointDataset, result: Replay, loads: tuple[FrankaLoad, ...]) -> list[tuple[str, str]]:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     events = "; ".join(f"{event.kind} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events) or "none"
     return [
@@ -204,6 +211,7 @@ def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
         ("dropped", dropped),
         ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
         *payload_rows(result.last),
+        *([("load that Franka has", load_text(loads))] if loads else []),
         ("changes", events),
     ]
 

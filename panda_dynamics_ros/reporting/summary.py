@@ -32,6 +32,7 @@ def build_summary(
     com: FloatArray,
     truth: InertialParameters | None = None,
     segments: Sequence[PayloadSegment] = (),
+    franka_load: dict[str, Any] | None = None,
     time_origin: float = 0.0,
 ) -> dict[str, Any]:
     """The content of summary.json.
@@ -47,6 +48,7 @@ def build_summary(
     stamp, mass, com: (K,) s, (K,) kg and (K, 3) m, the estimates over the run, for the entries of the events.
     truth: the payload where somebody knows it.
     segments: payloads from all samples while each was carried; left out of the summary where there are none.
+    franka_load: the load in Franka's own model (`load_entry`); left out where it is not known.
     time_origin: s, subtracted from the stamps of the events.
     """
     summary: dict[str, Any] = {
@@ -61,6 +63,8 @@ def build_summary(
     }
     if segments:
         summary["segments"] = [_segment(segment) for segment in segments]
+    if franka_load:
+        summary["franka_load"] = franka_load
     return summary
 
 
