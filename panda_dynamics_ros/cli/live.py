@@ -50,7 +50,6 @@ examples:
 PERIOD = 0.25  # s, between two tables
 
 
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("ip", metavar="IP", help="the robot's address or host name")

@@ -23,8 +23,8 @@ PROBLEMS = (
     Problem(
         WRONG_VERSION,
         r"incompatible library version|incorrect object size|incorrect tcp message size|protocol (error|version)",
-        "{binding} does not speak this robot's version of the protocol: install pylibfranka for an FR3 with system 5.9 or "
-        "newer, panda-python for a Panda (FER) with system 4.2, else the release in Franka's compatibility table",
+        "{binding} does not speak this robot's version of the protocol: install pylibfranka for an FR3 with system 5.9 "
+        "or newer, panda-python for a Panda (FER) with system 4.2, else the release in Franka's compatibility table",
     ),
     Problem(
         "refused",

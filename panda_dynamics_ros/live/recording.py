@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A live robot recorded as CSV: t, q1.., dq1.., tau1.. and Franka's external torques tau_ext1.., as `replay` reads them."""
+"""A live robot recorded as CSV, which `replay` reads: t, q1.., dq1.., tau1.. and Franka's external torques tau_ext1.."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ class StateRecording:
             )
         if self.path.exists():
             raise ArgumentError(f"--record: expected a file that does not exist yet, got {self.path}")
-        self._file: TextIO = (
-            gzip.open(self.path, "xt", compresslevel=1) if self.path.suffix.lower() == ".gz" else self.path.open("x")
-        )
+        if self.path.suffix.lower() == ".gz":
+            self._file: TextIO = gzip.open(self.path, "xt", compresslevel=1)  # noqa: SIM115, closed by __exit__
+        else:
+            self._file = self.path.open("x")
         self._file.write(",".join(COLUMNS) + "\n")
 
     def __enter__(self) -> StateRecording:

@@ -110,7 +110,9 @@ def package_node(
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
         # The second is what `franka_state` publishes.
-        remappings=[(name, LaunchConfiguration("joint_states_topic")) for name in ("joint_states", "franka/joint_states")],
+        remappings=[
+            (name, LaunchConfiguration("joint_states_topic")) for name in ("joint_states", "franka/joint_states")
+        ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         **options,
     )
