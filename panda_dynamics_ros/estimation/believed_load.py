@@ -3,8 +3,8 @@
 
 tau_J - tau_ext_hat_filtered is the torque of Franka's model: of the arm, the end effector that is set in Desk, and
 the load of `setLoad`. What our model of the arm leaves of it is the torque of end effector and load, unless the end
-effector is part of our model. With low-pass filters F (see `regression`), offsets o of the joints by which the two models
-differ, and white noise e,
+effector is part of our model. With low-pass filters F (see `regression`), offsets o of the joints by which the two
+models differ, and white noise e,
 
     F[tau_J - tau_ext - arm] = F[Y] theta + o + e,
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A live robot recorded as CSV, which `replay` reads: t, q1.., dq1.., tau1.. and Franka's external torques tau_ext1.."""
+"""A live robot recorded as CSV, which `replay` reads: t, q1.., dq1.., tau1.. and Franka's own tau_ext1.."""
 
 from __future__ import annotations
 

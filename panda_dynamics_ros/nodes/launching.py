@@ -30,6 +30,7 @@ from panda_dynamics_ros.samples.joint_mapping import link_name
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
 RESPAWN_DELAY = 1.0  # s
+JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
 
 
 def share(*path: str) -> PathJoinSubstitution:
@@ -109,10 +110,7 @@ def package_node(
         output="screen",
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
-        # The second is what `franka_state` publishes.
-        remappings=[
-            (name, LaunchConfiguration("joint_states_topic")) for name in ("joint_states", "franka/joint_states")
-        ],
+        remappings=[(name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         **options,
     )

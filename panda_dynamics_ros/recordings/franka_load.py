@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
         return ()
     bounds = [-math.inf, *(event.stamp for event in result.events), math.inf]
     found = []
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in itertools.pairwise(bounds):
         span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))
         arrays = (data.q[span], data.dq[span], data.tau[span], data.tau_ext[span])
         load = believed_load(robot, data.stamp[span], *arrays)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a Franka as Python bindings of libfranka give it: pylibfranka, panda-python, franky, franka-rs.
 
-All have the attributes of libfranka's `RobotState`, but not its types. Poses are sequences of 16 numbers in column-major
-order, (4, 4) arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are members of an
-enumeration or words; errors are objects with a flag for each error or lists of names. No binding is imported here.
+All have the attributes of libfranka's `RobotState`, but not its types. Poses are sequences of 16 numbers in
+column-major order, (4, 4) arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are
+members of an enumeration or words; errors are objects with a flag for each error or lists of names. No binding is
+imported here.
 """
 
 from __future__ import annotations
@@ -133,8 +134,8 @@ def _transform(state: Any, name: str) -> FloatArray:
 
 
 def _body(state: Any, mass: str, com: str, inertia: str) -> InertialParameters:
-    I = np.asarray(_attribute(state, inertia), dtype=np.float64).reshape(3, 3)  # symmetric: either order
-    return InertialParameters(float(_attribute(state, mass)), np.asarray(_attribute(state, com)).reshape(3), I)
+    matrix = np.asarray(_attribute(state, inertia), dtype=np.float64).reshape(3, 3)  # symmetric: either order
+    return InertialParameters(float(_attribute(state, mass)), np.asarray(_attribute(state, com)).reshape(3), matrix)
 
 
 def _seconds(time: Any) -> float:
