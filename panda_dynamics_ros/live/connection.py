@@ -14,6 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
@@ -87,7 +88,7 @@ class FrankaConnection:
     Raises
     ------
     ArgumentError: there is no such binding, or `host` is empty.
-    MissingDependencyError: the binding, or none at all, is installed.
+    MissingDependencyError: the binding, or any at all, is not installed, or cannot be loaded.
     ConnectionFailedError: no connection; the message has the cause and the remedy.
     """
 
@@ -138,11 +139,7 @@ def _candidates(binding: str) -> list[str]:
 
 
 def _is_installed(module: str) -> bool:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return False
-    return True
+    return find_spec(module) is not None  # without loading it: franky and another binding exclude each other
 
 
 def open_port(host: str) -> socket.socket:
@@ -167,6 +164,8 @@ def _opened(name: str, host: str) -> Opened:
         try:
             with _interruptible():
                 return BINDINGS[name](host)
+        except ImportError as error:
+            raise MissingDependencyError(f"{name}: expected a binding that loads, got: {error}") from error
         except Exception as error:
             # The robot takes one connection, and may still count the last one.
             if "refused" not in str(error) or time.monotonic() > deadline:
