@@ -50,8 +50,9 @@ setup(
     extras_require={
         "bags": ["rosbags>=0.11,<0.12"],
         "datasets": ["h5py>=3,<4", "pyarrow>=14,<30"],
-        "fr3": ["pylibfranka>=0.18"],
-        "panda": ["panda-python>=0.8"],
+        # pylibfranka has no wheels for Python 3.13 yet; franka-rs speaks the protocols of both robots.
+        "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'", "franka-rs>=0.4,<1; python_version>='3.13'"],
+        "panda": ["panda-python>=0.8,<2"],
         "docs": ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo", "sympy>=1.12,<2"],
         "identification": ["clarabel>=0.9,<1"],
         "simulation": ["mujoco>=3.2,<5"],
@@ -67,6 +68,11 @@ setup(
             "sympy>=1.12,<2",
             "clarabel>=0.9,<1",
             "viser>=1.1,<2",
+            "pylibfranka>=0.18,<1; python_version<'3.13'",
+            "panda-python>=0.8,<2",
+            "franka-rs>=0.4,<1",
+            "franky-control>=2,<3",
+            "franky-sim>=1,<2",
             "h5py>=3,<4",
             "pyarrow>=14,<30",
         ],

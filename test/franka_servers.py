@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion import sinusoids, torques
+from motion import AMPLITUDE, FREQUENCY, REST, Motion, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
@@ -38,10 +38,18 @@ def panda_with_hand() -> pdr.RobotModel:
     return pdr.load_robot("panda").with_payload(HAND).with_end_effector(T_FLANGE_EE)
 
 
+def _periodic(seconds: float) -> Motion:
+    """Sinusoids that start over after this time."""
+    stamp = 1e-3 * np.arange(round(1e3 * seconds))
+    w = 2.0 * np.pi * np.round(FREQUENCY * seconds) / seconds
+    sin, cos = np.sin(stamp[:, None] * w), np.cos(stamp[:, None] * w)
+    return Motion(stamp, REST + AMPLITUDE * sin, AMPLITUDE * w * cos, -AMPLITUDE * w**2 * sin)
+
+
 @cache
-def panda_states(seconds: float = 20.0) -> dict[str, FloatArray]:
+def panda_states() -> dict[str, FloatArray]:
     """States of a Panda that moves a payload with its hand, by the names of libfranka; Franka has `LOAD` set."""
-    robot, motion = panda_with_hand(), sinusoids(seconds)
+    robot, motion = panda_with_hand(), _periodic(20.0)
     tau = torques(robot, motion, PAYLOAD)
     believed = robot.with_payload(LOAD).inverse_dynamics(motion.q, motion.dq, motion.ddq)
     count = len(tau)

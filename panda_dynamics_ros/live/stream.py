@@ -87,20 +87,21 @@ class RobotClock:
     """
 
     def __init__(self) -> None:
-        self._offset = self._shortest = math.nan
+        self._offset = self._wanted = self._shortest = math.nan
         self._last = self._began = -math.inf
 
     def at(self, robot_time: float, now: float) -> float:
         """This machine's time, s, of a state with the robot's time, s, that is read at `now`, s."""
         delay = now - robot_time
         if not math.isfinite(self._offset) or robot_time < self._last:  # the robot has started anew
-            self._offset = self._shortest = delay
-            self._began = robot_time
+            self._offset = self._wanted = self._shortest = delay
+            self._began = self._last = robot_time
+        most = SLEW * (robot_time - self._last)
+        self._offset += min(max(self._wanted - self._offset, -most), most)
         self._shortest, self._last = min(self._shortest, delay), robot_time
-        elapsed = robot_time - self._began
-        if elapsed >= WINDOW:
-            error = self._shortest - self._offset
-            most = math.inf if abs(error) > LARGEST_ERROR else SLEW * elapsed
-            self._offset += min(max(error, -most), most)
+        if robot_time - self._began >= WINDOW:
+            self._wanted = self._shortest
+            if abs(self._wanted - self._offset) > LARGEST_ERROR:
+                self._offset = self._wanted
             self._shortest, self._began = delay, robot_time
         return robot_time + self._offset

@@ -91,6 +91,7 @@ class FrankaStateOutput:
             level, words = DiagnosticStatus.WARN, f"{mode}: {MODES[mode]}"
         values = {
             **about,
+            "problem": problem,
             "mode": mode,
             "errors": ", ".join(state.errors) if state is not None else "",
             "states": self._stamps.received,

@@ -4,7 +4,7 @@
     python panda_server.py HOST STATES.npz [silent]
 
 A process of its own, since bindings keep Python's lock while they connect. It sends the rows of STATES.npz (arrays by
-names of libfranka's RobotState) once per millisecond, from the first on for each client, and then repeats the last one.
+names of libfranka's RobotState) once per millisecond, from the first on for each client, and then starts over.
 A client of another version is refused as by the robot; a silent server accepts clients and sends no states.
 """
 
@@ -70,7 +70,7 @@ def serve(client: socket.socket, address: str, states: list[bytes], silent: bool
                     return
             while not silent and sent < 1000.0 * (time.monotonic() - began):
                 sent += 1
-                udp.sendto(struct.pack("<Q", sent) + states[min(sent, len(states)) - 1], (address, port))
+                udp.sendto(struct.pack("<Q", sent) + states[(sent - 1) % len(states)], (address, port))
             time.sleep(0.0005)
 
 
