@@ -20,11 +20,23 @@ from rclpy.node import Node
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes.bag_player import BagPlayerNode
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+from panda_dynamics_ros.nodes.franka_state import FrankaStateNode, declared
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.nodes.simulated_panda import SimulatedPandaNode
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
-NODES = (DynamicsNode, PayloadEstimatorNode, SimulatedPandaNode, BagPlayerNode)
+
+class FrankaState(Node):
+    """The node without a robot to connect to."""
+
+    __module__ = FrankaStateNode.__module__
+
+    def __init__(self) -> None:
+        super().__init__("franka_state")
+        declared(self)
+
+
+NODES = (DynamicsNode, PayloadEstimatorNode, FrankaState, SimulatedPandaNode, BagPlayerNode)
 # Those that every node has, or that rclpy describes in its own words.
 ROS_OWN = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 # Ends of names that tell a unit; others are ratios, counts or words. In the order in which they are tried.
@@ -33,6 +45,7 @@ UNITS = {
 }  # fmt: skip
 OTHER_UNITS = {
     "contact_threshold": "sigma", "rate": "times real time", "F_T_EE": "m, column-major",
+    "gravity": "m/s^2", "mounting": "rad", "motor_constants": "N m/A", "rotor_inertia": "kg m^2",
 }  # fmt: skip
 ESCAPED = str.maketrans({"|": r"\|", "<": r"\<", "~": r"\~"})  # what Markdown would take for markup
 BEGINNING = """\
@@ -58,6 +71,8 @@ def unit(name: str) -> str:
 def type_of(value: Any) -> str:
     """ROS's name of the type of a default."""
     names: dict[type, str] = {bool: "bool", int: "integer", float: "double", str: "string"}
+    if value is None:
+        return "double array"  # the only type that may be left unset
     if type(value) in names:
         return names[type(value)]
     return f"{names[type(next(iter(value)))]} array"
@@ -65,6 +80,8 @@ def type_of(value: Any) -> str:
 
 def default_of(value: Any) -> str:
     """A default as one would type it."""
+    if value is None:
+        return "not set"
     if isinstance(value, str):
         return f"`{value}`" if value else "empty"
     if isinstance(value, (bool, int, float)):
@@ -87,7 +104,7 @@ def table(node: Node) -> Iterator[str]:
     yield "| parameter | type | default | range | unit | changes | what it is |"
     yield "|---|---|---|---|---|---|---|"
     for name in sorted(name for name in node.list_parameters([], 0).names if not name.startswith(ROS_OWN)):
-        descriptor, value = node.describe_parameter(name), node.get_parameter(name).value
+        descriptor, value = node.describe_parameter(name), node.get_parameter_or(name).value
         changes = "read-only" if descriptor.read_only else "at run time"
         cells = (f"`{name}`", type_of(value), default_of(value), range_of(descriptor), unit(name), changes)
         yield f"| {' | '.join((*cells, descriptor.description.translate(ESCAPED)))} |"

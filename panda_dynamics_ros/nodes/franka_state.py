@@ -103,6 +103,19 @@ class FrankaStateOutput:
         self._diagnostics.publish(conversions.diagnostic_array(now(self._node), [status]))
 
 
+def declared(node: Node) -> tuple[str, str, str, str]:
+    """Declare the node's parameters; returns robot_ip, binding, robot, arm_prefix."""
+    return (
+        fixed(node, "robot_ip", "", "Address or host name of the robot."),
+        fixed(
+            node, "binding", AUTO,
+            "Python binding of libfranka: pylibfranka, panda-python, franka-rs or franky; auto: those installed.",
+        ),
+        fixed(node, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected."),
+        fixed(node, "arm_prefix", "", "Prefix of the joint names.").rstrip("_"),
+    )  # fmt: skip
+
+
 class FrankaStateNode(Node):
     """Connects to a robot and publishes its states.
 
@@ -112,13 +125,7 @@ class FrankaStateNode(Node):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        host = fixed(self, "robot_ip", "", "Address or host name of the robot.")
-        binding = fixed(
-            self, "binding", AUTO,
-            "Python binding of libfranka: pylibfranka, panda-python, franka-rs or franky; auto: those installed.",
-        )  # fmt: skip
-        robot = fixed(self, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected.")
-        prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.").rstrip("_")
+        host, binding, robot, prefix = declared(self)
         connection = FrankaConnection(host, binding)
         names = load_robot(robot or connection.robot).joint_names
         self._about: dict[str, object] = {"host": host, "binding": connection.binding}

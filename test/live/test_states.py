@@ -23,6 +23,7 @@ from panda_dynamics_ros.live.stream import with_own_end_effector
 from panda_dynamics_ros.samples.libfranka_state import FrankaState, sample_of
 
 PANDA, FR3 = host(0), host(1)
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "estimate_in_control_loop.py"
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +167,16 @@ def test_a_malformed_state_is_refused(change: dict[str, object], words: str) -> 
 def test_something_else_is_refused() -> None:
     with pytest.raises(pdr.PandaDynamicsError, match="expected a libfranka RobotState, got dict without time"):
         pdr.ArmMonitor(pdr.load_robot("panda")).update_state({"q": 1})
+
+
+def test_the_example_estimates_in_a_control_loop(fr3_server: str) -> None:
+    """Torque control of the simulated FR3, whose torques say nothing of payloads: states come, and it ends as asked."""
+    needs("pylibfranka")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE), fr3_server, "--seconds", "2.5", "--ignore-realtime"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert 1 <= len(lines) <= 2
+    assert all(line.endswith(("standing still, holding", "estimating", "filters settling")) for line in lines)
