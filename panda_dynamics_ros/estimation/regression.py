@@ -23,9 +23,11 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
+from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 ARM = PARAMETERS
 """Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
@@ -56,16 +58,32 @@ class MomentumTerms:
     Attributes
     ----------
     momentum: (n, 11), [Y_p | -p]: momentum of the payload's ten parameters in the flange frame, and of the arm.
-    bias: (n, 11), N m, [Y_b | tau - friction - bias].
+    bias: (n, 11), N m, [Y_b | tau - friction - bias - mean].
+    mean: (n,), N m, of the robot's residual map; zero without one.
+    unexplained: (n,), share of the residual's variance that the map leaves open; one without a map.
+    covariance: (M,), of the state with the map's inducing points.
     """
 
     def __init__(self, robot: RobotDescription) -> None:
         self._table, self._friction, self._frame = robot.table, robot.friction.table, robot.frame_index("flange")
         self.momentum, self.bias = np.zeros((2, robot.n, ARM + 1))
+        self.mean, self.unexplained = np.zeros(robot.n), np.ones(robot.n)
+        self._coordinates = np.zeros(3 * robot.n)
+        self.use_map(robot.residual_map)
+
+    def use_map(self, residual_map: ResidualMap | None) -> None:
+        """Subtract the mean of this map from the next sample on."""
+        self._map = None if residual_map is None else residual_map.table
+        self.mean[:], self.unexplained[:] = 0.0, 1.0
+        self.covariance = np.zeros(0 if residual_map is None else len(residual_map.points))
 
     def at(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> MomentumTerms:
         """These terms, computed for one sample: q, dq, tau (n,) in rad, rad/s, N m, checked by the caller."""
         momentum_terms(self._table, self._friction, self._frame, q, dq, tau, self.momentum, self.bias)
+        if self._map is not None:
+            point_covariance(self._map.points, q, dq, self._coordinates, self.covariance)
+            residual_sample(self.covariance, *self._map[1:], self.mean, self.unexplained)
+            self.bias[:, ARM] -= self.mean
         return self
 
 

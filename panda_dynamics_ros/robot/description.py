@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
 
 Self = TypeVar("Self", bound="RobotDescription")
@@ -41,6 +42,8 @@ class RobotDescription:
     gravity: (3,), m/s^2, in base axes.
     rotor_inertia: (n,), kg m^2, of the rotors behind the gears, felt at the joints; none by default. Link-side torques,
         and with them the functions of `dynamics`, do not contain it; an actuator's torque does.
+    residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
+        Estimators use it; the functions of `dynamics` are those of the model alone.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class RobotDescription:
     residual: ResidualModel
     gravity: FloatArray
     rotor_inertia: FloatArray = field(default_factory=lambda: np.zeros(0))
+    residual_map: ResidualMap | None = None
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):
@@ -67,13 +71,15 @@ class RobotDescription:
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
-        per_joint = {
+        per_joint: dict[str, Any] = {
             "links": self.links,
             "prismatic": self.prismatic,
             "friction": self.friction.viscous,
             "limits": self.limits.lower,
             "residual": self.residual.std,
         }
+        if self.residual_map is not None:
+            per_joint["residual_map"] = self.residual_map.sigma
         for name, values in per_joint.items():
             if len(values) != n:
                 raise RobotDescriptionError(f"{name}: expected {n} entries, one for each joint, got {len(values)}")
@@ -181,11 +187,14 @@ class RobotDescription:
         """
         R = rotation_from_rpy(checks.exactly(rpy, (3,), "mounting"))
         given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")
-        return replace(self, gravity=R.T @ given)
+        changed = R.T @ given
+        # What was learnt of the residual holds for the direction of gravity in which it was learnt.
+        residual_map = self.residual_map if np.array_equal(changed, self.gravity) else None
+        return replace(self, gravity=changed, residual_map=residual_map)
 
     def without_friction(self: Self) -> Self:
         """The arm with no friction, as simulators have it."""
-        return replace(self, friction=Friction.of(self.n))
+        return replace(self, friction=Friction.of(self.n), residual_map=None)
 
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
         """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged.

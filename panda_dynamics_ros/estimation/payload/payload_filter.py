@@ -46,7 +46,7 @@ class PayloadFilter:
     def __init__(self, robot: RobotDescription, options: EstimatorOptions, pole: float) -> None:
         self._n, self._options = robot.n, options
         self.prior_covariance = np.diag(options.prior_std**2)
-        self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole, options.arm_error_ratio)
+        self._noise, self._arm = NoiseLevel(robot, options), ArmErrorRegression(robot, pole, options.arm_error_ratio)
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
         self._familiarity = Familiarity(self._arm.usual)
@@ -79,9 +79,14 @@ class PayloadFilter:
         )  # fmt: skip
         self._since_forgetting += motion_time
 
-    def follow_arm(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
-        """Follow the arm to a sample; `load` (n,), N m, is the filtered torque of all that it carries."""
-        self._arm.step(stamp - self._stamp, q, dq, load)
+    def follow_arm(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray, unexplained: FloatArray) -> None:
+        """Follow the arm to a sample.
+
+        load: (n,), N m, filtered torque of all that it carries. unexplained: (n,), share of the residual's variance
+        that a residual map leaves open there.
+        """
+        self._noise.unexplained = unexplained
+        self._arm.step(stamp - self._stamp, q, dq, load, self._noise.share)
         self._stamp = stamp
         self._learns = stamp - self._learnt >= LEARNING_PERIOD - STAMP_RESOLUTION and not self._changes
         if self._learns:
@@ -96,7 +101,7 @@ class PayloadFilter:
         corrected = state.copy() if clock.stands_still else state
         log_likelihood = correct(
             corrected.mean, corrected.covariance, Y, self._arm.A, step.shared, self._learns, y,
-            clock.white_variance_ratio * noise.std**2, step.gain, step.innovation, step.innovation_variance,
+            noise.white_variance(clock.white_variance_ratio), step.gain, step.innovation, step.innovation_variance,
         )  # fmt: skip
         step.decay[:] = np.exp(-motion_time / noise.correlation_time)
         step.Y[:], step.A[:] = Y, self._arm.A
