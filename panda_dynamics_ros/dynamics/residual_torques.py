@@ -67,14 +67,15 @@ def residual_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tu
     ------
     ArgumentError: q or dq is not finite, or not of shape (..., n).
     """
-    q, dq = (x.copy() for x in np.broadcast_arrays(robot.joint_array(q, "q"), robot.joint_array(dq, "dq")))
-    mean, std = np.zeros(q.shape), np.broadcast_to(robot.residual.std, q.shape).copy()
+    given = np.broadcast_arrays(robot.joint_array(q, "q"), robot.joint_array(dq, "dq"))
+    position, velocity = (x.copy() for x in given)
+    mean, std = np.zeros(position.shape), np.broadcast_to(robot.residual.std, position.shape).copy()
     if robot.residual_map is None:
         return mean, std
     points, *table = robot.residual_map.table
     k, x, unexplained = np.empty(len(points)), np.empty(3 * robot.n), np.empty(robot.n)
-    for index in np.ndindex(q.shape[:-1]):
-        point_covariance(points, q[index], dq[index], x, k)
+    for index in np.ndindex(position.shape[:-1]):
+        point_covariance(points, position[index], velocity[index], x, k)
         residual_sample(k, *table, mean[index], unexplained)
         std[index] = robot.residual_map.sigma * np.sqrt(unexplained)
     return mean, std

@@ -37,9 +37,9 @@ POSTURE, SPEED = 0.6, 1.0
 log's second pass alike; these are among the most likely given its first one."""
 TURN, SLOW = 0.5, 0.05
 """A joint that turns the other way counts like 0.6 rad; it has turned once it moves at SLOW rad/s."""
-MOST_POINTS = 400
+MOST_POINTS = 300
 """Inducing points: evaluated within 20 us, and half a megabyte to keep."""
-NOISE_TIME = 0.03
+NOISE_TIME = 0.04
 """s, through which the quick noise keeps its value, after the estimator's filters."""
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most

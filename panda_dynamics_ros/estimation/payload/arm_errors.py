@@ -176,9 +176,7 @@ class ArmErrorRegression:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
-    def step(
-        self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray | float = 1.0
-    ) -> None:
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray | float = 1.0) -> None:
         """Bring A to a sample `dt` s after the last one.
 
         load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt

@@ -32,8 +32,8 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 # kg: the smallest jump that makes an event, and by how much a mass may exceed what is possible.
 _SMALLEST_JUMP = 0.1
 _MASS_TOLERANCE = 0.15
-# Where a residual map knows the arm: the smallest jump there, and by how much more evidence a change needs. What is left
-# of the residual is small, but has more large values than a normal distribution: a jerk on the public log has six sigmas.
+# Where a residual map knows the arm: the smallest jump, and by how much more evidence a change needs. What is left of
+# the residual is small, but has more large values than a normal distribution: a jerk on the public log has six sigmas.
 _SMALLEST_KNOWN, _KNOWN_LEAD = 0.06, 6.0
 # By how much evidence a payload must exceed a contact: 4 at first, when little more than the sign of its torque shows,
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.

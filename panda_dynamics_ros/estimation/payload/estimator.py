@@ -273,8 +273,8 @@ class PayloadEstimator:
     def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
         """The event with the stamp of this sample; None where it continues the last one.
 
-        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a pick
-        whose first guess, a few hundredths of a second after the onset, was too heavy: more than half of it stays.
+        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
+        pick whose first guess, a few hundredths of a second after the onset, was too heavy: more than half stays.
         """
         kind, last = change.kind, self._last_kind
         corrects = (last, kind) == ("pick", "release") and self.raw_mass > 0.5 * self._picked

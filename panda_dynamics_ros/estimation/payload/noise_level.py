@@ -17,8 +17,8 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.residual_map import NOISE_TIME
+from panda_dynamics_ros.robot.limits import ResidualModel
+from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap
 
 AVERAGING_TIME = 10.0
 """s in motion: some 30 correlation times, which give a standard deviation to a tenth."""
@@ -39,8 +39,9 @@ class NoiseLevel:
 
     Parameters
     ----------
-    robot: with the residual model, and the residual map if there is one.
+    residual: of the arm's model.
     options: of the estimator.
+    residual_map: of the arm, if there is one.
 
     Attributes
     ----------
@@ -49,15 +50,20 @@ class NoiseLevel:
     unexplained: (n,), share of the residual's variance that the map leaves open in the present state; 1 without a map.
     """
 
-    def __init__(self, robot: RobotDescription, options: EstimatorOptions) -> None:
-        residual, known = robot.residual, robot.residual_map
+    def __init__(
+        self,
+        residual: ResidualModel,
+        options: EstimatorOptions | None = None,
+        residual_map: ResidualMap | None = None,
+    ) -> None:
+        options = options or EstimatorOptions()
         self._std = residual.std
         certain = np.minimum(residual.correlation_time, LONGEST_CERTAIN)
         self.correlation_time = np.maximum(certain, SHARE * residual.correlation_time)
         self._white = options.white_noise_ratio**2
         # What keeps its value for longer than an update counts as one white value for all updates of that time.
         updates = max(1.0, 2.0 * NOISE_TIME / options.update_period_s)
-        self._quick_variance = np.zeros(len(self._std)) if known is None else updates * known.noise**2
+        self._quick_variance = updates * (np.zeros(len(self._std)) if residual_map is None else residual_map.noise**2)
         self.restart()
 
     def restart(self) -> None:

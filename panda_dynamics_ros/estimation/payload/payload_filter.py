@@ -46,7 +46,8 @@ class PayloadFilter:
     def __init__(self, robot: RobotDescription, options: EstimatorOptions, pole: float) -> None:
         self._n, self._options = robot.n, options
         self.prior_covariance = np.diag(options.prior_std**2)
-        self._noise, self._arm = NoiseLevel(robot, options), ArmErrorRegression(robot, pole, options.arm_error_ratio)
+        self._noise = NoiseLevel(robot.residual, options, robot.residual_map)
+        self._arm = ArmErrorRegression(robot, pole, options.arm_error_ratio)
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
         self._familiarity = Familiarity(self._arm.usual)
@@ -79,7 +80,9 @@ class PayloadFilter:
         )  # fmt: skip
         self._since_forgetting += motion_time
 
-    def follow_arm(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray, unexplained: FloatArray) -> None:
+    def follow_arm(
+        self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray, unexplained: FloatArray
+    ) -> None:
         """Follow the arm to a sample.
 
         load: (n,), N m, filtered torque of all that it carries. unexplained: (n,), share of the residual's variance
