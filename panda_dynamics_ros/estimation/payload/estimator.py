@@ -33,9 +33,10 @@ from panda_dynamics_ros.estimation.payload.plausibility import Declaration, Plau
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 ONE_CHANGE = 0.5
 """s: detections of one kind that are closer together than this are one event."""
@@ -119,6 +120,13 @@ class PayloadEstimator:
         if arm is not None:
             self._filter.recall(arm)
         self._estimate = self._published(WAITING)
+
+    def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: MeanChange) -> None:
+        """Use a residual map (N m) that has learnt more, as if it had always been this one: see `ResidualLearner`."""
+        self._terms.use_map(residual_map)
+        self._regression.change_mean(*change)
+        self._filter.use_map(residual_map, unexplained, change.second)
+        self._low_pass_map.step(0.0, unexplained)
 
     @property
     def memory(self) -> PayloadMemory:

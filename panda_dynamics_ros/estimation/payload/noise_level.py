@@ -62,9 +62,15 @@ class NoiseLevel:
         self.correlation_time = np.maximum(certain, SHARE * residual.correlation_time)
         self._white = options.white_noise_ratio**2
         # What keeps its value for longer than an update counts as one white value for all updates of that time.
-        updates = max(1.0, 2.0 * NOISE_TIME / options.update_period_s)
-        self._quick_variance = updates * (np.zeros(len(self._std)) if residual_map is None else residual_map.noise**2)
+        self._updates = max(1.0, 2.0 * NOISE_TIME / options.update_period_s)
+        self.use_map(residual_map)
         self.restart()
+
+    def use_map(self, residual_map: ResidualMap | None) -> None:
+        """Go on with the noise of another map."""
+        self._quick_variance = np.zeros(len(self._std))
+        if residual_map is not None:
+            self._quick_variance = self._updates * residual_map.noise**2
 
     def restart(self) -> None:
         """Return to the residual model's level."""

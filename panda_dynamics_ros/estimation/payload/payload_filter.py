@@ -19,6 +19,7 @@ from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 USUAL = 4.0
 """Chi-square by which a payload may fit the disturbance by chance: its mean for four free parameters. The filter has
@@ -94,6 +95,19 @@ class PayloadFilter:
         self._learns = stamp - self._learnt >= LEARNING_PERIOD - STAMP_RESOLUTION and not self._changes
         if self._learns:
             self._learnt = stamp
+
+    def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: FloatArray) -> None:
+        """Leave to a new residual map what it explains: y becomes smaller by `change` (n,), N m.
+
+        The disturbance takes it over from the arm's errors, so that the innovation stays what it was.
+        """
+        noise, known = self._noise, PARAMETERS + self._n
+        before = noise.share
+        noise.use_map(residual_map)
+        noise.unexplained = unexplained
+        A, phi, shared = self._arm.A, self.state.mean[known:], self._arm.shared
+        errors = A[:, :shared] @ phi[:shared] + np.sum(A[:, shared:] * phi[shared:].reshape(self._n, OWN), axis=1)
+        self.state.mean[self._disturbance] += (1.0 - noise.share / before) * errors - change
 
     def correct(self, Y: FloatArray, y: FloatArray, motion_time: float, clock: MotionClock) -> bool:
         """Correct the state, and leave in `step` what change detection needs; whether all numbers are finite.
