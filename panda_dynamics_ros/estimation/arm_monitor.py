@@ -137,6 +137,11 @@ class ArmMonitor:
         self._busy_until = -math.inf
 
     @property
+    def learns(self) -> bool:
+        """Whether the residual map goes on learning."""
+        return self._learner is not None
+
+    @property
     def residual_map(self) -> ResidualMap | None:
         """The residual map in use, with what was learnt since the start."""
         return self.robot.residual_map if self._learner is None else self._learner.map

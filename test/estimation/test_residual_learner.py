@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion import sinusoids, torques
+from motion import AMPLITUDE, REST, sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
@@ -133,3 +133,98 @@ def _filtered_residual(robot: pdr.RobotModel, data: pdr.JointDataset) -> FloatAr
         if data.stamp[k] > data.stamp[0] + 1.0:
             found.append(y)
     return np.sqrt(np.mean(np.square(found), axis=0))
+
+
+def repeated(turns: float) -> FloatArray:
+    """q (N, 7) of a motion that comes again every 5 s, at `RATE`."""
+    t = np.arange(round(5.0 * turns * RATE)) / RATE
+    return REST + AMPLITUDE * np.sin(2.0 * np.pi * 0.2 * t[:, None] * np.array([1, 2, 1, 2, 1, 2, 3]))
+
+
+@pytest.fixture(scope="module")
+def cycles(panda: pdr.RobotModel) -> pdr.JointDataset:
+    """Six cycles of an unloaded arm whose torques have a part that is not modelled."""
+    q = repeated(6.0)
+    dq = np.gradient(q, 1.0 / RATE, axis=0)
+    tau = panda.inverse_dynamics(q, dq, np.gradient(dq, 1.0 / RATE, axis=0)) + panda.friction_torques(dq)
+    return pdr.JointDataset(
+        np.arange(len(q)) / RATE, q, dq, tau + unmodelled(q, dq), panda.joint_names, "cycles"
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def watched(panda: pdr.RobotModel, cycles: pdr.JointDataset) -> tuple[pdr.ArmMonitor, list[str]]:
+    """A monitor that has learnt from five cycles, and what it reported."""
+    monitor, events = pdr.ArmMonitor(panda, learn_residual=True), []
+    for k in range(round(25.0 * RATE)):
+        output = monitor.update_payload(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k])
+        if output.estimate.event is not None:
+            events.append(output.estimate.event.kind)
+    return monitor, events
+
+
+def test_a_monitor_learns_what_the_same_rows_teach_at_once(
+    watched: tuple[pdr.ArmMonitor, list[str]], panda: pdr.RobotModel, cycles: pdr.JointDataset
+) -> None:
+    monitor, events = watched
+    part = slice(0, round(20.0 * RATE))
+    at_once = pdr.learn_residual(
+        pdr.JointDataset(
+            cycles.stamp[part], cycles.q[part], cycles.dq[part], cycles.tau[part], cycles.names, cycles.source
+        ),
+        panda,
+    )
+    assert events == []
+    rows = slice(round(10.0 * RATE), round(15.0 * RATE), 25)
+    now = replace(panda, residual_map=monitor.residual_map)
+    mean, std = residual_torques(now, cycles.q[rows], cycles.dq[rows])
+    expected, expected_std = residual_torques(at_once, cycles.q[rows], cycles.dq[rows])
+    # Other points, and other rows at the start: they agree within what both leave open.
+    assert np.sqrt(((mean - expected) ** 2).mean()) < 0.15 * np.sqrt((expected**2).mean())
+    assert std.mean() < 1.5 * expected_std.mean()
+
+
+def test_a_new_map_is_used_as_if_it_had_always_been_there(panda: pdr.RobotModel, cycles: pdr.JointDataset) -> None:
+    monitor = pdr.ArmMonitor(panda, learn_residual=True)
+    maps, k = [monitor.residual_map], 0
+    while len(maps) < 3:  # the second map replaces one that says something
+        sample = cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k]
+        residual = monitor.update_payload(*sample).residual
+        if monitor.residual_map is not maps[-1]:
+            maps.append(monitor.residual_map)
+        k += 1
+    always = replace(panda, residual_map=maps[-1])
+    regression, terms = MomentumRegression(7, 3.0), MomentumTerms(always)
+    for i in range(k + 1):
+        Y, y = regression.step(1.0 / RATE if i else 0.0, terms.at(cycles.q[i], cycles.dq[i], cycles.tau[i]))
+    output = monitor.update_payload(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k])
+    # The last 0.3 s of states are filtered anew: what came before has faded to a hundredth.
+    change = np.abs(residual - output.residual).max()
+    np.testing.assert_allclose(output.residual, y - Y @ output.estimate.vector, atol=0.01)
+    assert change > 0.01  # else this would say nothing
+
+
+def test_nothing_is_learnt_while_something_is_carried(
+    watched: tuple[pdr.ArmMonitor, list[str]], panda: pdr.RobotModel, cycles: pdr.JointDataset
+) -> None:
+    monitor, _ = watched
+    payload = pdr.InertialParameters(0.5, [0.02, -0.01, 0.06], 0.5 * np.diag([0.004, 0.004, 0.003]))
+    dq = cycles.dq
+    extra = panda.payload_regressor(cycles.q, dq, np.gradient(dq, 1.0 / RATE, axis=0)) @ payload.vector
+    for k in range(round(25.0 * RATE), round(26.0 * RATE)):
+        output = monitor.update_payload(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k] + extra[k])
+    before = monitor.residual_map
+    for k in range(round(26.0 * RATE), len(cycles.stamp)):
+        output = monitor.update_payload(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k] + extra[k])
+    assert monitor.residual_map is before
+    assert output.estimate.mass == pytest.approx(0.5, abs=0.006)
+
+
+def test_a_map_can_be_restored(watched: tuple[pdr.ArmMonitor, list[str]], panda: pdr.RobotModel) -> None:
+    known = watched[0].residual_map
+    assert known is not None
+    monitor = pdr.ArmMonitor(panda, learn_residual=True)
+    monitor.restore_map(known)
+    assert monitor.residual_map is known
+    with pytest.raises(ArgumentError, match="residual_map"):
+        pdr.ArmMonitor(panda).restore_map(known)

@@ -282,10 +282,10 @@ class PayloadEstimator:
         """The event with the stamp of this sample; None where it continues the last one.
 
         A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
-        pick whose first guess, a few hundredths of a second after the onset, was too heavy: more than half stays.
+        pick whose first guess, a few hundredths of a second after the onset, was too heavy: a third of it stays.
         """
         kind, last = change.kind, self._last_kind
-        corrects = (last, kind) == ("pick", "release") and self.raw_mass > 0.5 * self._picked
+        corrects = (last, kind) == ("pick", "release") and self.raw_mass > 0.3 * self._picked
         continues = (kind == last or corrects) and self._stamp - self._last_change < ONE_CHANGE
         self._picked = self.raw_mass
         self._last_kind, self._last_change = change.kind, self._stamp
