@@ -190,6 +190,7 @@ class PayloadEstimatorNode(Node):
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,
             "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "residual_map_points": 0 if self.monitor.residual_map is None else len(self.monitor.residual_map.points),
             "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",
