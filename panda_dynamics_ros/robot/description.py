@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot.effort import MEASURED, checked_constants, checked_rotors
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
@@ -42,6 +43,10 @@ class RobotDescription:
     gravity: (3,), m/s^2, in base axes.
     rotor_inertia: (n,), kg m^2, of the rotors behind the gears, felt at the joints; none by default. Link-side torques,
         and with them the functions of `dynamics`, do not contain it; an actuator's torque does.
+    effort: what the effort in the arm's joint states is, one of `effort.KINDS`.
+    motor_constants: (n,), N m/A, joint torque per motor current, for effort "current"; else empty.
+    base_link, flange_link: names of the links whose frames are `base` and `flange`; empty where the description has
+        none.
     residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
         Estimators use it; the functions of `dynamics` are those of the model alone.
 
@@ -63,6 +68,10 @@ class RobotDescription:
     residual: ResidualModel
     gravity: FloatArray
     rotor_inertia: FloatArray = field(default_factory=lambda: np.zeros(0))
+    effort: str = MEASURED
+    motor_constants: FloatArray = field(default_factory=lambda: np.zeros(0))
+    base_link: str = ""
+    flange_link: str = ""
     residual_map: ResidualMap | None = None
 
     def __post_init__(self) -> None:
@@ -87,7 +96,8 @@ class RobotDescription:
             T = checks.exactly(checks.rigid_transform(getattr(self, name), name), shape, name)
             object.__setattr__(self, name, checks.read_only(T))
         rotors = self.rotor_inertia if np.size(self.rotor_inertia) else np.zeros(n)
-        object.__setattr__(self, "rotor_inertia", checks.read_only(checks.exactly(rotors, (n,), "rotor_inertia")))
+        object.__setattr__(self, "rotor_inertia", checked_rotors(rotors, n))
+        object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
 
     @cached_property
@@ -191,6 +201,11 @@ class RobotDescription:
         # What was learnt of the residual holds for the direction of gravity in which it was learnt.
         residual_map = self.residual_map if np.array_equal(changed, self.gravity) else None
         return replace(self, gravity=changed, residual_map=residual_map)
+
+    @property
+    def felt_rotor_inertia(self) -> FloatArray:
+        """Rotor inertia (n,), kg m^2, that the arm's efforts contain: none where they are measured on the links."""
+        return self.rotor_inertia if self.effort != MEASURED else checks.read_only(np.zeros(self.n))
 
     def without_friction(self: Self) -> Self:
         """The arm with no friction, as simulators have it."""
