@@ -24,6 +24,7 @@ from panda_dynamics_ros.estimation import (
     PayloadEstimate,
     PayloadEstimator,
     Shape,
+    learn_residual,
 )
 from panda_dynamics_ros.identification import Identification, identify, identify_gravity
 from panda_dynamics_ros.model import RobotModel, load_robot
@@ -49,6 +50,7 @@ __all__ = [
     "Shape",
     "identify",
     "identify_gravity",
+    "learn_residual",
     "load_dataset",
     "load_robot",
     "pose",

@@ -80,7 +80,7 @@ class PayloadEstimatorNode(Node):
         options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
-        self._file = EstimateFile(self, self._estimator)
+        self._file = EstimateFile(self, self.monitor)
         self._load_client = FrankaLoadClient(self)
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
@@ -121,7 +121,12 @@ class PayloadEstimatorNode(Node):
         memory = "Time in motion after which the information about the payload has decayed to 1/e, s."
         most = "Largest mass that is carried, kg; torques of a larger one are reported as a problem."
         known = "Mass of the payloads, kg, if it is known; 0: unknown."
+        learning = (
+            "Whether the node goes on learning what the arm's model leaves unexplained while nothing is carried. The "
+            "first cycles must then be without payload."
+        )
         return {
+            "learn_residual": fixed(self, "learn_residual", False, learning),
             "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
             "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),
             "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
@@ -185,6 +190,7 @@ class PayloadEstimatorNode(Node):
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,
             "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "residual_map_points": 0 if self.monitor.residual_map is None else len(self.monitor.residual_map.points),
             "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",

@@ -35,9 +35,10 @@ from panda_dynamics_ros.estimation.payload.plausibility import Declaration, Plau
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
 
 ONE_CHANGE = 0.5
@@ -64,7 +65,7 @@ class PayloadEstimator:
         self._shape = Shape.of(shape)
         self._terms = MomentumTerms(robot)
         self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
-        self._low_pass = TwoPoleFilter(robot.n, self._regression.pole)
+        self._low_pass, self._low_pass_map = (TwoPoleFilter(robot.n, self._regression.pole) for _ in range(2))
         has_end_effector = not np.allclose(robot.T_flange_ee, np.eye(4))
         self._plausibility = PlausibilityCheck(
             robot.residual.std,
@@ -86,7 +87,7 @@ class PayloadEstimator:
         self._detector.restart()
         self._plausibility.restart()
         self._stamp = self._updated = self._last_change = -math.inf
-        self._last_kind = ""
+        self._last_kind, self._picked = "", 0.0
         self._clock = MotionClock(self.robot.n, self.options)
         self._detection_pending = False
         self._estimate = self._published(WAITING)
@@ -122,6 +123,13 @@ class PayloadEstimator:
         if arm is not None:
             self._filter.recall(arm)
         self._estimate = self._published(WAITING)
+
+    def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: MeanChange) -> None:
+        """Use a residual map (N m) that has learnt more, as if it had always been this one: see `ResidualLearner`."""
+        self._terms.use_map(residual_map)
+        self._regression.change_mean(*change)
+        self._filter.use_map(residual_map, unexplained, change.second)
+        self._low_pass_map.step(0.0, unexplained)
 
     @property
     def memory(self) -> PayloadMemory:
@@ -196,11 +204,11 @@ class PayloadEstimator:
             self._restart_after(stamp - self._stamp)
         self._stamp = stamp
         Y, y = self._regression.step(dt, terms)
-        torque = self._low_pass.step(dt, tau)
+        torque, unexplained = self._low_pass.step(dt, tau), self._low_pass_map.step(dt, terms.unexplained)
         self._detector.follow_sample(self._regression, dt)
         self._clock.update(dt, dq)
         if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(q, dq, Y, y, torque)
+            self._estimate = self._update_filter(q, dq, Y, y, torque, unexplained)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
@@ -228,15 +236,17 @@ class PayloadEstimator:
         self._updated, self._detection_pending = -math.inf, False
 
     def _update_filter(
-        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray
+        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray, unexplained: FloatArray
     ) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = self._clock.motion_time(since)
         self._updated = self._stamp
         payload_filter = self._filter
-        payload_filter.follow_arm(self._stamp, q, dq, Y @ (payload_filter.state.mean[:PARAMETERS] + self._tare))
+        load = Y @ (payload_filter.state.mean[:PARAMETERS] + self._tare)
+        payload_filter.follow_arm(self._stamp, q, dq, load, unexplained)
         payload_filter.predict(motion_time)
+        self._detector.known = 1.0 - float(unexplained.mean())
         if not self._regression.settled:
             return self._published(SETTLING)
         if not payload_filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
@@ -278,9 +288,13 @@ class PayloadEstimator:
     def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
         """The event with the stamp of this sample; None where it continues the last one.
 
-        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each.
+        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
+        pick whose first guess, a few hundredths of a second after the onset, was too heavy: a third of it stays.
         """
-        continues = change.kind == self._last_kind and self._stamp - self._last_change < ONE_CHANGE
+        kind, last = change.kind, self._last_kind
+        corrects = (last, kind) == ("pick", "release") and self.raw_mass > 0.3 * self._picked
+        continues = (kind == last or corrects) and self._stamp - self._last_change < ONE_CHANGE
+        self._picked = self.raw_mass
         self._last_kind, self._last_change = change.kind, self._stamp
         return None if continues else replace(change, stamp=self._stamp)
 
