@@ -57,8 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns
     -------
-    The exit code: 0, or 2 after an error in one line on standard error, 130 after Ctrl-C, 141 where the reader
-    of standard output went away.
+    The exit code: 0, or 2 after an error in one line on standard error, 3 of
+    `replay --strict`, 130 after Ctrl-C, 141 where the reader of standard output went away.
     """
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):

@@ -49,6 +49,8 @@ It writes into DIR
   results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
                 joint states and all topics of the nodes
 """
+CONTRADICTED = 3
+"""Exit code of --strict where the recording contradicts the arm, or what was declared."""
 EXAMPLES = """\
 Numbers after "±" are half the width of a 95 % interval; summary.json has standard deviations.
 
@@ -129,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
             from panda_dynamics_ros.reporting.web_view import play_replay
 
             show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
-    return 0
+    return CONTRADICTED if args.strict and result.problem else 0
 
 
 def _recording(args: argparse.Namespace) -> str:
@@ -193,6 +195,9 @@ def _summary(
         duration_s=data.duration_s,
         rate_hz=data.rate_hz,
         torque_residual_rms=result.torque_residual_rms,
+        problem=result.problem,
+        joint_offsets=result.joint_offsets,
+        joint_offsets_std=result.joint_offsets_std,
         payload=result.last,
         events=[(event.stamp, f"detected_{event.kind}") for event in result.events],
         stamp=result.stamp,
@@ -210,9 +215,10 @@ def _rows(data: JointDataset, result: Replay, loads: tuple[FrankaLoad, ...]) -> 
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
         ("dropped", dropped),
         ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
-        *payload_rows(result.last),
+        *(row for row in payload_rows(result.last) if row[0] != "problem"),
         *([("load that Franka has", load_text(loads))] if loads else []),
         ("changes", events),
+        *([("problem", result.problem)] if result.problem else []),
     ]
 
 
@@ -251,7 +257,16 @@ def _write_files(
     name = Path(data.source).name
     shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))
     return [
-        plot_payload(history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})"),
-        plot_torques(time, result.measured_torques, result.gravity_torques, result.residual, output / "torques.png"),
-        draw_scene(ArmScene(robot).at(data.q[shown], result.last), output / "scene.png"),
+        plot_payload(
+            history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})", result.problem
+        ),
+        plot_torques(
+            time,
+            result.measured_torques,
+            result.gravity_torques,
+            result.residual,
+            output / "torques.png",
+            result.problem,
+        ),
+        draw_scene(ArmScene(robot).at(data.q[shown], result.last), output / "scene.png", banner=result.problem),
     ]

@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, PoseWithCovarianceStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -89,6 +89,7 @@ class PayloadEstimatorNode(Node):
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._covariance_stamped = publisher(self, Image, "~/payload_covariance_stamped")
         self._com = publisher(self, PoseWithCovarianceStamped, "~/payload_com")
+        self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self._encoded: EncodedOutputs | None = None
         self._markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
@@ -99,7 +100,7 @@ class PayloadEstimatorNode(Node):
         self.create_service(Trigger, "~/force_apply_load", self._on_force_apply_load)
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
-        self.create_timer(1.0, self._publish_diagnostics)
+        self.create_timer(1.0, self._on_second)
 
     def _declare_shape(self) -> str | None:
         """The shape of the payloads, if the user knows it."""
@@ -165,6 +166,14 @@ class PayloadEstimatorNode(Node):
         self._change_count += 1
         self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
         self._publish_diagnostics()
+
+    def _on_second(self) -> None:
+        """Publish what changes slowly."""
+        self._publish_diagnostics()
+        if self._estimator.counts.used:
+            stamp = conversions.time_message(self._estimator.estimate.stamp)
+            offsets = self._estimator.joint_offsets
+            self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
 
     def _publish_diagnostics(self) -> None:
         statuses = [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]

@@ -25,6 +25,9 @@ def build_summary(
     duration_s: float,
     rate_hz: float,
     torque_residual_rms: FloatArray,
+    problem: str,
+    joint_offsets: FloatArray,
+    joint_offsets_std: FloatArray,
     payload: PayloadEstimate,
     events: Sequence[tuple[float, str]],
     stamp: FloatArray,
@@ -42,6 +45,8 @@ def build_summary(
     samples, dropped: numbers of joint states that were used, and that were not.
     duration_s, rate_hz: of the stream.
     torque_residual_rms: (n,), N m.
+    problem: what contradicts the arm or what was declared, in one sentence; empty where nothing does.
+    joint_offsets, joint_offsets_std: (n,), N m, constant errors of the torque signals, as learnt.
     payload: the last estimate while a payload was carried, or of the run where none was put down.
     events: (stamp, kind), kind "picked", "released" (known from the simulation) or "detected_pick",
         "detected_release", "detected_contact".
@@ -57,6 +62,9 @@ def build_summary(
         "duration_s": float(duration_s),
         "rate_hz": float(rate_hz),
         "torque_residual_rms": floats(torque_residual_rms),
+        "problem": problem,
+        "joint_offsets": floats(joint_offsets),
+        "joint_offsets_std": floats(joint_offsets_std),
         "payload": payload_entry(payload),
         "truth": None if truth is None else body_entry(truth),
         "events": [_event(*event, stamp, mass, com, time_origin) for event in sorted(events)],

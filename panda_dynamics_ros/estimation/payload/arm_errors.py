@@ -46,7 +46,7 @@ TERMS = ("offset", "friction", "viscous", "rotor_inertia", "gain")
 """Of each joint, in the order of its columns."""
 OWN, EXTRA = len(TERMS), 3
 """Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
-USUAL_SHARED, USUAL_OWN = 0.4, (0.25, 0.3, 0.25, 0.25, 0.6)
+USUAL_SHARED, USUAL_OWN = 0.5, (0.2, 0.15, 0.1, 0.1, 0.6)
 """Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""

@@ -92,7 +92,7 @@ class ChangeDetector:
         sigma: FloatArray,
         prior_covariance: FloatArray,
         max_mass: float = 3.0,
-        threshold: float = 5.0,
+        threshold: float = 6.0,
         onset_lifetime: float = 0.3,
         onset_period: float = 0.02,
         errors: int = 0,

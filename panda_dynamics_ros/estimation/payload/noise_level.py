@@ -24,7 +24,7 @@ AVERAGING_TIME = 10.0
 """s in motion: some 30 correlation times, which give a standard deviation to a tenth."""
 LOWEST, HIGHEST = 0.7, 3.0
 """Bounds, in standard deviations of the robot's residual model. A contact counts as `HIGHEST` at most."""
-SHARE, LONGEST_CERTAIN = 0.4, 0.2
+SHARE, LONGEST_CERTAIN = 0.8, 0.2
 """What is left beside the arm's errors keeps its value for a share of the correlation time of the whole residual, as on
 the public log; a time up to `LONGEST_CERTAIN` (s), as that of an identified arm, is taken as it is."""
 
