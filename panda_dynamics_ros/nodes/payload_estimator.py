@@ -172,7 +172,7 @@ class PayloadEstimatorNode(Node):
         self._publish_diagnostics()
         if self._estimator.counts.used:
             stamp = conversions.time_message(self._estimator.estimate.stamp)
-            offsets = self._estimator.joint_offsets
+            offsets = self._estimator.arm_errors.offset
             self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
 
     def _publish_diagnostics(self) -> None:
@@ -198,7 +198,7 @@ class PayloadEstimatorNode(Node):
             "implausible": counts.implausible.total(),
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,
-            "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "joint_offsets_nm": np.array2string(self._estimator.arm_errors.offset, precision=3),
             "residual_map_points": 0 if self.monitor.residual_map is None else len(self.monitor.residual_map.points),
             "problem": estimate.problem,
             "changes": self._change_count,

@@ -147,11 +147,6 @@ class PayloadEstimator:
         return float(self._filter.state.mean[0])
 
     @property
-    def joint_offsets(self) -> FloatArray:
-        """Constant torques (n,), N m, that the joints' sensors add, as learnt so far."""
-        return self._filter.arm_errors.offset
-
-    @property
     def noise_ratio(self) -> FloatArray:
         """Standard deviation (n,) of what neither model nor payload explains, in units of the residual model's."""
         return self._filter.noise_ratio
@@ -242,22 +237,21 @@ class PayloadEstimator:
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = self._clock.motion_time(since)
         self._updated = self._stamp
-        payload_filter = self._filter
-        load = Y @ (payload_filter.state.mean[:PARAMETERS] + self._tare)
-        payload_filter.follow_arm(self._stamp, q, dq, load, unexplained)
-        payload_filter.predict(motion_time)
+        load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
+        self._filter.follow_arm(self._stamp, q, dq, load, unexplained)
+        self._filter.predict(motion_time)
         self._detector.known = 1.0 - float(unexplained.mean())
         if not self._regression.settled:
             return self._published(SETTLING)
-        if not payload_filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
+        if not self._filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
             self._restart_overflown()
             return self._published(SETTLING)
         self._detection_pending = True
-        carried = payload_filter.state.mean[:PARAMETERS] + self._tare
+        carried = self._filter.state.mean[:PARAMETERS] + self._tare
         if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
-            mass_std = math.sqrt(payload_filter.state.covariance[0, 0])
+            mass_std = math.sqrt(self._filter.state.covariance[0, 0])
             from_start = math.isinf(self._last_change)
-            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, payload_filter.arm_errors)
+            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, self._filter.arm_errors)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
