@@ -37,7 +37,7 @@ ARROWS: dict[str, set[str]] = {
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
-    "scene": {"robot", "dynamics", "estimation", "checks"},
+    "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
@@ -70,6 +70,7 @@ OPTIONAL = {
     "pylibfranka",
     "panda_py",
 }
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"}
 LINES = 300
 
 

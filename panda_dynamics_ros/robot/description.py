@@ -19,6 +19,7 @@ from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
+from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
 
@@ -49,6 +50,7 @@ class RobotDescription:
         none.
     residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
         Estimators use it; the functions of `dynamics` are those of the model alone.
+    visuals: meshes that the description draws the arm with.
 
     Raises
     ------
@@ -73,6 +75,7 @@ class RobotDescription:
     base_link: str = ""
     flange_link: str = ""
     residual_map: ResidualMap | None = None
+    visuals: tuple[Visual, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):
