@@ -6,8 +6,8 @@
 
 A robot takes one connection only, so the program that controls it also estimates. It uses pylibfranka; the states of
 panda-python, franky and franka-rs go into `update_state` in the same way. **The robot is controlled**: keep the
-emergency stop at hand. It demands an answer within a millisecond, of which the estimator takes a part
-(docs/speed.md), so it needs a machine with a real-time kernel. Without one, with --ignore-realtime, a real robot may stop with
+emergency stop at hand. It demands an answer within a millisecond, of which the estimator takes a part (docs/speed.md):
+the machine needs a real-time kernel. Without one, with --ignore-realtime, a real robot may stop with
 communication_constraints_violation. It has run on a simulated FR3 (franky-sim), not on a real one.
 """
 

@@ -69,8 +69,8 @@ OPTIONAL = {
     "viser",
     "pylibfranka",
     "panda_py",
+    "trimesh",
 }
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"}
 LINES = 300
 
 
