@@ -37,7 +37,7 @@ ARROWS: dict[str, set[str]] = {
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
-    "scene": {"robot", "dynamics", "estimation", "checks"},
+    "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
@@ -58,15 +58,7 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {
-    "rclpy",
-    "mujoco",
-    "rosbags",
-    "matplotlib",
-    "pinocchio",
-    "sympy",
-    "clarabel",
-    "viser",
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"} | {
     "pylibfranka",
     "panda_py",
 }
