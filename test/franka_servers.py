@@ -40,7 +40,7 @@ def panda_with_hand() -> pdr.RobotModel:
 
 def _periodic(seconds: float) -> Motion:
     """Sinusoids that start over after this time."""
-    stamp = 1e-3 * np.arange(round(1e3 * seconds))
+    stamp = np.arange(round(1e3 * seconds)) / 1e3
     w = 2.0 * np.pi * np.round(FREQUENCY * seconds) / seconds
     sin, cos = np.sin(stamp[:, None] * w), np.cos(stamp[:, None] * w)
     return Motion(stamp, REST + AMPLITUDE * sin, AMPLITUDE * w * cos, -AMPLITUDE * w**2 * sin)

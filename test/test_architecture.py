@@ -58,18 +58,9 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {
-    "rclpy",
-    "mujoco",
-    "rosbags",
-    "matplotlib",
-    "pinocchio",
-    "sympy",
-    "clarabel",
-    "viser",
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"} | {
     "pylibfranka",
     "panda_py",
-    "trimesh",
 }
 LINES = 300
 

@@ -34,7 +34,7 @@ from panda_dynamics_ros.samples.libfranka_state import FrankaState
 from panda_dynamics_ros.samples.stamps import StreamMonitor, to_nanoseconds
 
 NAME = "franka_state"
-PERIOD, BURST = 0.001, 20  # s, and states that are waited for in one go
+BURST = 20  # states that are waited for in one go
 
 
 class FrankaStateOutput:
@@ -119,8 +119,8 @@ def declared(node: Node) -> tuple[str, str, str, str]:
 class FrankaStateNode(Node):
     """Connects to a robot and publishes its states.
 
-    It waits for them in a timer's callback, not in a thread: on a busy machine threads take Python's lock from each
-    other for seconds.
+    It waits for them in `step`, not in a thread, since on a busy machine threads take Python's lock from each other for
+    seconds; nor in a timer's callback, which the executor would call again and again without looking for signals.
     """
 
     def __init__(self) -> None:
@@ -132,19 +132,17 @@ class FrankaStateNode(Node):
         self._stream = FrankaStream(connection, self.get_logger().warning)
         self._output = FrankaStateOutput(self, [f"{prefix}_{name}" for name in names] if prefix else names)
         self.get_logger().info(f"reading {host} by {connection.binding}")
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0, self._on_diagnostics_timer, clock=steady)
-        self.create_timer(PERIOD, self._on_timer, clock=steady)
+        self.create_timer(1.0, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _on_timer(self) -> None:
-        """Publish some states as they come; then other callbacks have their turn."""
+    def step(self) -> None:
+        """Publish some states as they come; then a callback has its turn."""
         for _ in range(BURST):
             state = self._stream.next()
             if state is None:
                 return
             self._output.publish(state)
 
-    def _on_diagnostics_timer(self) -> None:
+    def _on_timer(self) -> None:
         about = {**self._about, "reconnections": self._stream.reconnections}
         self._output.publish_diagnostics(about, self._stream.problem)
 

@@ -77,7 +77,8 @@ class TableStream(Iterator[JointStateSample]):
             raise StopIteration
         k, self._next = self._next, self._next + 1
         external = None if self._external is None else self._external[k]
-        return JointStateSample(float(self._stamps[k]), self.names, *self._values[k], None, external)
+        position, velocity, effort = self._values[k]
+        return JointStateSample(float(self._stamps[k]), self.names, position, velocity, effort, None, external)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
         wanted = {field: columns.columns_of(field, table.widths) for field in FIELDS}

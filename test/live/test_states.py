@@ -53,8 +53,8 @@ def test_a_panda_is_read_as_it_was_sent(binding: str, panda_server: str) -> None
     np.testing.assert_array_equal(state.external_torques, sent["tau_ext_hat_filtered"][row])
     np.testing.assert_allclose(state.T_base_ee, pdr.pose.from_column_major(sent["O_T_EE"][row]), atol=1e-12)
     np.testing.assert_allclose(state.T_flange_ee, T_FLANGE_EE, atol=1e-12)
-    for got, body in ((state.load, LOAD), (state.end_effector, HAND)):
-        np.testing.assert_allclose(got.vector, body.vector, atol=1e-12)
+    for found, body in ((state.load, LOAD), (state.end_effector, HAND)):
+        np.testing.assert_allclose(found.vector, body.vector, atol=1e-12)
     assert state.mode == "user_stopped"
     assert len(state.errors) == 1
     assert "joint_position_limits_violation" in state.errors[0]

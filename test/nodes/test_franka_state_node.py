@@ -84,7 +84,7 @@ def test_states_are_published_as_they_are_measured(robot: Robot, probe: Probe, n
 def test_what_franka_carries_is_latched(robot: Robot, probe: Probe, nodes: Nodes) -> None:
     for topic, body in (("load", LOAD), ("end_effector", HAND)):
         got: list[InertiaStamped] = listen(probe, nodes, InertiaStamped, f"franka_state/{topic}", LATCHED)
-        probe.until(lambda got=got: got, topic)
+        probe.until(got.copy, topic)
         np.testing.assert_allclose(conversions.body_from_message(got[0]).vector, body.vector, atol=1e-12)
         assert got[0].header.frame_id == "panda_link8"
 
@@ -124,3 +124,13 @@ def test_a_node_that_cannot_connect_says_why(address: str, words: str, probe: Pr
     alone.start("franka_state", robot_ip=address)
     assert alone.wait("franka_state") == CANNOT_START
     assert words in alone.log("franka_state").splitlines()[-1]
+
+
+def test_it_ends_when_interrupted_while_states_come(probe: Probe, tmp_path: Path) -> None:
+    needs("panda_py")
+    alone = Nodes("franka_interrupted", tmp_path)
+    with panda(host(1), tmp_path):
+        alone.start("franka_state", robot_ip=host(1), binding="panda-python")
+        states = listen(probe, alone, JointState, "franka/joint_states")
+        probe.until(lambda: states, "states")
+        assert alone.stop() == {"franka_state": 0}
