@@ -128,7 +128,9 @@ class RobotMarkers(_MarkerOutput):
     def __init__(self, node: Node, samples: JointStateInput) -> None:
         super().__init__(node, samples, "~/robot_markers")
         words = "Whether ~/robot_markers show the meshes of the arm's description, if its files are on this machine."
-        self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words))
+        # Triangles without a file would be sent ten times a second.
+        have_files = all(each.triangles is None for each in samples.robot.visuals)
+        self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words) and have_files)
         self._scene.at(samples.robot.limits.lower)  # compiles, while no sample is waiting
 
     def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
