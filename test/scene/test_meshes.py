@@ -113,6 +113,33 @@ def test_without_its_meshes_the_arm_is_drawn_from_its_model(
         assert any(isinstance(each, Capsule) for each in ArmScene(robot, meshes=False).at([0.0]).primitives)
 
 
+MJCF = """<mujoco>
+<asset><mesh name="wedge" vertex="0 0 0  0.3 0 0  0 0.2 0  0 0 0.1"/><material name="red" rgba="1 0 0 1"/></asset>
+<worldbody><geom type="mesh" mesh="wedge" rgba="0 1 0 1"/>
+<body name="a" pos="0.1 0.2 0.3" euler="10 20 30"><joint name="j" axis="1 2 3" pos="0.05 0 0.1" range="-90 90"/>
+<geom type="mesh" mesh="wedge" pos="0.1 0 0.2" euler="5 -40 60" material="red" mass="1"/>
+<geom type="mesh" mesh="wedge" group="3" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_meshes_of_mjcf_are_where_mujoco_has_them(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(MJCF)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = pdr.load_robot(tmp_path / "arm.xml")
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    state = mujoco.MjData(model)
+    state.qpos[:] = 0.6
+    mujoco.mj_forward(model, state)
+    scene = ArmScene(robot).at([0.6])
+    parts = [each for each in scene.primitives if isinstance(each, MeshPart)]
+    assert [part.colour for part in parts] == [(0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0)]  # and none for collisions
+    for geom, part in enumerate(parts):
+        wanted = model.mesh_vert @ state.geom_xmat[geom].reshape(3, 3).T + state.geom_xpos[geom]
+        # MuJoCo's vertices have single precision.
+        np.testing.assert_allclose(corners(scene, part), np.unique(np.round(wanted, 7), axis=0), atol=1e-6)
+
+
 def test_what_is_malformed_in_a_visual_is_no_error_of_the_arm() -> None:
     for wrong in ('scale="big"', 'scale="1 2"', "scale='nan 1 1'"):
         robot = pdr.load_robot(URDF.replace('scale="1 2 0.5"', wrong))
