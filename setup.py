@@ -90,12 +90,12 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"dynamics = {NAME}.nodes.dynamics:main",
-            f"payload_estimator = {NAME}.nodes.payload_estimator:main",
-            f"suite = {NAME}.nodes.suite:main",
-            f"franka_state = {NAME}.nodes.franka_state:main",
-            f"simulated_panda = {NAME}.nodes.simulated_panda:main",
-            f"bag_player = {NAME}.nodes.bag_player:main",
+            f"dynamics = {NAME}.nodes.start:dynamics",
+            f"payload_estimator = {NAME}.nodes.start:payload_estimator",
+            f"suite = {NAME}.nodes.start:suite",
+            f"franka_state = {NAME}.nodes.start:franka_state",
+            f"simulated_panda = {NAME}.nodes.start:simulated_panda",
+            f"bag_player = {NAME}.nodes.start:bag_player",
             f"panda-dynamics = {NAME}.cli:main",
         ]
     },

@@ -208,7 +208,7 @@ def run_without(blocked: set[str], code: str) -> None:
 
 
 def test_the_package_opens_without_any_optional_library() -> None:
-    run_without(OPTIONAL, f"import {NAME} as pdr; pdr.load_robot('panda')")
+    run_without(OPTIONAL, f"from {NAME} import *; load_robot('panda')")
 
 
 def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
@@ -270,4 +270,4 @@ def test_a_missing_docstring_is_found() -> None:
 
 def test_a_missing_library_would_be_noticed() -> None:
     with pytest.raises(AssertionError, match="numpy"):
-        run_without({"numpy"}, f"import {NAME}")
+        run_without({"numpy"}, f"import {NAME}.model")

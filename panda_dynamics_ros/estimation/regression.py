@@ -25,6 +25,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -41,8 +42,8 @@ def momentum_terms(table, friction, rotors, frame, q, dq, tau, momentum, bias):
     p contains the momentum of the rotors, rotors dq (n,).
     """
     n = q.shape[0]
-    frames, work, S = np.empty((n, 12)), np.empty((n, 18)), np.empty((n, 6))
-    p, arm_bias, friction_torque = np.empty(n), np.empty(n), np.empty(n)
+    frames, work, S = scratch((n, 12)), scratch((n, 18)), scratch((n, 6))
+    p, arm_bias, friction_torque = scratch(n), scratch(n), scratch(n)
     place_joints(table, q, frames)
     momentum_sample(table, frames, dq, work, p, arm_bias)
     payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)

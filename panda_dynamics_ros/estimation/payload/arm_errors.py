@@ -31,6 +31,7 @@ from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_
 from panda_dynamics_ros.dynamics.regressor import regressor
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.batch import one_at_a_time
+from panda_dynamics_ros.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import TRANSLATION
@@ -62,9 +63,9 @@ def error_terms(table, tilted, friction, coulomb, directions, std, q, dq, moment
     They are links, tilts, and [friction, viscous, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`.
     """
     n, links = q.shape[0], directions.shape[1]
-    frames, S, work = np.empty((n, 12)), np.empty((n + 1, 6)), np.empty((n, 18))
-    Y_momentum, Y_bias = np.zeros((n, PARAMETERS * n)), np.zeros((n, PARAMETERS * n))
-    p, gravity, friction_torque, rest = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    frames, S, work = scratch((n, 12)), scratch((n + 1, 6)), scratch((n, 18))
+    Y_momentum, Y_bias = zeros((n, PARAMETERS * n)), zeros((n, PARAMETERS * n))
+    p, gravity, friction_torque, rest = scratch(n), scratch(n), scratch(n), zeros(n)
     place_joints(table, q, frames)
     link_momentum_sample(table, frames, dq, S, Y_momentum, Y_bias)
     for i in range(n):

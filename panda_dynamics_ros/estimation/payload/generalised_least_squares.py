@@ -26,6 +26,7 @@ from collections.abc import Collection
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 
 
@@ -43,7 +44,7 @@ def predict(columns, torque, variance, motion_time, sigma, correlation_time):
 @compiled
 def whiten(columns, torque, variance, first, end, H, y, noise, L, v):
     """Add y = H x + d + e, e of variance `noise` (n,), in place; H (n, end - first) belongs to x[first:end]."""
-    nu = np.empty(end - first)
+    nu = scratch(end - first)
     for i in range(y.shape[0]):
         S = variance[i] + noise[i]
         gain, innovation = variance[i] / S, y[i] - torque[i]
