@@ -68,7 +68,9 @@ class ColumnMap(NamedTuple):
             raise ArgumentError(f"{source}: expected quotes in pairs, got {text!r:.80}") from error
         given = sorted(field for field, _ in words)
         if given not in (sorted(FIELDS), sorted((*FIELDS, OPTIONAL))):
-            raise ArgumentError(f"{source}: expected t=.. q=.. dq=.. tau=.. [tau_ext=..], each once, got {text!r:.80}")
+            raise ArgumentError(
+                f"{source}: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
+            )
         return cls(source, {field: _terms(field, value, source) for field, value in words})
 
     def columns_of(self, field: str, widths: Mapping[str, int]) -> list[list[str]] | None:

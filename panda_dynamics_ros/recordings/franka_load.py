@@ -43,8 +43,8 @@ class FrankaLoad:
 
 
 def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) -> tuple[FrankaLoad, ...]:
-    """The loads between the changes that `replay` found; none where the recording has no external torques."""
-    if data.tau_ext is None:
+    """The loads between the changes that `replay` found; none where there are no external torques, or only zeros."""
+    if data.tau_ext is None or not data.tau_ext.any():
         return ()
     bounds = [-math.inf, *(event.stamp for event in result.events), math.inf]
     found = []

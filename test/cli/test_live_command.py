@@ -121,6 +121,7 @@ def test_a_panda_has_no_urdf(robot: str, tmp_path: Path, capsys: pytest.CaptureF
         ([HOST, "--record", "run.mcap"], "--record: expected a name that ends in .csv"),
         ([HOST, "--binding", "libfranka"], "invalid choice"),
     ],
+    ids=["no server", "no host", "no time", "no CSV", "no binding"],  # addresses differ from process to process
 )
 def test_errors_are_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     needs("panda_py")

@@ -117,6 +117,7 @@ def test_a_robot_that_goes_away_and_comes_back(robot: Robot, probe: Probe, nodes
 @pytest.mark.parametrize(
     ("address", "words"),
     [(host(1), "the robot refuses connections"), ("no-such-robot.invalid", "no such host"), ("''", "got nothing")],
+    ids=["no server", "no host", "no address"],  # addresses differ from process to process
 )
 def test_a_node_that_cannot_connect_says_why(address: str, words: str, probe: Probe, tmp_path: Path) -> None:
     needs("panda_py")
