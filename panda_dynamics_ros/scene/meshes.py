@@ -22,6 +22,7 @@ from panda_dynamics_ros.scene.primitives import Colour, Mesh, MeshPart, Primitiv
 PLAIN: Colour = (0.82, 0.84, 0.87, 1.0)  # of a mesh that has no colour
 PANDA = Path("example-robot-data", "robots", "panda_description", "urdf", "panda.urdf")
 SAME = 1e-4  # m, rad: placements of two files of one arm differ by their rounding
+LARGEST = 50 << 20  # bytes; the largest mesh of a Panda has 1.7 MB
 HAND = ("hand", "finger")
 Pieces = tuple[tuple[Mesh, Colour | None], ...]
 
@@ -78,6 +79,8 @@ def _pieces(file: Path) -> Pieces:
     """Triangles of a file by their material, in its own coordinates, with its colour."""
     import trimesh
 
+    if file.stat().st_size > LARGEST:
+        raise ValueError(f"expected at most {LARGEST} bytes, got {file.stat().st_size}")
     scene = trimesh.load_scene(file, process=False)
     found: list[tuple[Mesh, Colour | None]] = []
     for node in scene.graph.nodes_geometry:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 
@@ -97,6 +98,7 @@ def test_a_published_description_keeps_its_packages(tmp_path: Path, monkeypatch:
         ("../meshes/broken.stl", b"solid but not really", "broken.stl: not read"),
         ("../meshes/empty.obj", b"", "empty.obj: not read"),
         ("../meshes/broken.dae", b"<COLLADA>", "broken.dae: not read"),
+        ("../meshes/huge.stl", b"huge", "huge.stl: not read .expected at most 52428800 bytes, got 52428801"),
     ],
 )
 def test_without_its_meshes_the_arm_is_drawn_from_its_model(
@@ -105,6 +107,8 @@ def test_without_its_meshes_the_arm_is_drawn_from_its_model(
     robot = described(tmp_path, uri)
     if content is not None:
         (tmp_path / "ws" / "cell" / "meshes" / Path(uri).name).write_bytes(content)
+    if content == b"huge":
+        os.truncate(tmp_path / "ws" / "cell" / "meshes" / "huge.stl", (50 << 20) + 1)  # takes no room on the disk
     with pytest.warns(UserWarning, match=words):
         scene = ArmScene(robot).at([0.0])
     assert any(isinstance(each, Capsule) for each in scene.primitives)
