@@ -136,8 +136,8 @@ class Cycles:
                 step = min(1.0, until - now)
                 grown = 1.0 + DRIFT * now
                 warm = replace(friction, **{name: grown * getattr(friction, name) for name in WARMING})
-                robot = replace(arm.robot, friction=warm)
-                plant.true_arm = replace(arm, robot=robot, hysteresis=grown * arm.hysteresis)
+                true = replace(arm.robot, friction=warm)
+                plant.true_arm = replace(arm, robot=true, hysteresis=grown * arm.hysteresis)
                 parts.append(recordings.run(plant, step))
                 now += step
             if mass > 0.0:

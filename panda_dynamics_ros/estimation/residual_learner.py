@@ -40,7 +40,7 @@ ROW_PERIOD = 0.02
 """s, of the rows: short beside the filters' 0.1 s."""
 ONLINE_POINTS = 200
 """Inducing points of a map that is learnt while the estimator runs: a new map takes some 20 ms."""
-HOLD = 2.0
+HOLD = 3.0
 """s, for which rows wait before they count: a pick shows meanwhile, and then they do not."""
 FIRST_MAP, MAP_PERIOD = 2.0, 5.0
 """s of motion learnt from, before the first map and between two."""

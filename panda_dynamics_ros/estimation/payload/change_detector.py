@@ -34,7 +34,7 @@ _SMALLEST_JUMP = 0.1
 _MASS_TOLERANCE = 0.15
 # Where a residual map knows the arm: the smallest jump, and by how much more evidence a change needs. What is left of
 # the residual is small, but has more large values than a normal distribution: a jerk on the public log has six sigmas.
-_SMALLEST_KNOWN, _KNOWN_LEAD = 0.06, 6.0
+_SMALLEST_KNOWN, _KNOWN_LEAD = 0.04, 4.0
 # By how much evidence a payload must exceed a contact: 4 at first, when little more than the sign of its torque shows,
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.
 _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1

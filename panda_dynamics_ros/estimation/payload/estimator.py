@@ -41,8 +41,8 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
 
-ONE_CHANGE = 0.5
-"""s: detections of one kind that are closer together than this are one event."""
+ONE_CHANGE, CORRECTION = 0.5, 0.7
+"""s: closer detections of one kind are one event; share of a jump up to which an opposite one corrects it."""
 
 
 class PayloadEstimator:
@@ -66,11 +66,9 @@ class PayloadEstimator:
         self._terms = MomentumTerms(robot)
         self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
         self._low_pass, self._low_pass_map = (TwoPoleFilter(robot.n, self._regression.pole) for _ in range(2))
-        has_end_effector = not np.allclose(robot.T_flange_ee, np.eye(4))
-        self._plausibility = PlausibilityCheck(
-            robot.residual.std,
-            Declaration(robot.name, self.options.max_mass, self.options.known_mass, has_end_effector, robot.effort),
-        )
+        o, has_end_effector = self.options, not np.allclose(robot.T_flange_ee, np.eye(4))
+        declared = Declaration(robot.name, o.max_mass, o.known_mass, has_end_effector, robot.effort)
+        self._plausibility = PlausibilityCheck(robot.residual.std, declared)
         self._filter = PayloadFilter(robot, self.options, self._regression.pole)
         self._detector = ChangeDetector(
             robot.residual.std, self._filter.prior_covariance, self.options.max_mass, errors=self._filter.errors
@@ -87,7 +85,7 @@ class PayloadEstimator:
         self._detector.restart()
         self._plausibility.restart()
         self._stamp = self._updated = self._last_change = -math.inf
-        self._last_kind, self._picked = "", 0.0
+        self._last_kind, self._jump, self._last_jump = "", 0.0, 0.0
         self._clock = MotionClock(self.robot.n, self.options)
         self._detection_pending = False
         self._estimate = self._published(WAITING)
@@ -125,7 +123,7 @@ class PayloadEstimator:
         self._estimate = self._published(WAITING)
 
     def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: MeanChange) -> None:
-        """Use a residual map (N m) that has learnt more, as if it had always been this one: see `ResidualLearner`."""
+        """Go on as if the map had always been this one: see `ResidualLearner`."""
         self._terms.use_map(residual_map)
         self._regression.change_mean(*change)
         self._filter.use_map(residual_map, unexplained, change.second)
@@ -271,6 +269,7 @@ class PayloadEstimator:
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
         self._filter.adopt(detection.state)
+        self._jump = abs(float(detection.jump[0]))
         if detection.kind == "contact":
             self._regression.complete_step(detection.jump, detection.age)
         else:
@@ -283,13 +282,14 @@ class PayloadEstimator:
         """The event with the stamp of this sample; None where it continues the last one.
 
         A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
-        pick whose first guess, a few hundredths of a second after the onset, was too heavy: a third of it stays.
+        change whose first guess was too large and is then corrected.
         """
-        kind, last = change.kind, self._last_kind
-        corrects = (last, kind) == ("pick", "release") and self.raw_mass > 0.3 * self._picked
-        continues = (kind == last or corrects) and self._stamp - self._last_change < ONE_CHANGE
-        self._picked = self.raw_mass
-        self._last_kind, self._last_change = change.kind, self._stamp
+        opposite = {self._last_kind, change.kind} == {"pick", "release"}
+        continues = change.kind == self._last_kind or (opposite and self._jump < CORRECTION * self._last_jump)
+        continues = continues and self._stamp - self._last_change < ONE_CHANGE
+        if not continues:
+            self._last_kind, self._last_jump = change.kind, self._jump
+        self._last_change = self._stamp
         return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
