@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PayloadEstimate,
         PayloadEstimator,
         Shape,
+        learn_residual,
     )
     from panda_dynamics_ros.identification import Identification, identify, identify_gravity
     from panda_dynamics_ros.model import RobotModel, load_robot
@@ -53,6 +54,7 @@ __all__ = [
     "Shape",
     "identify",
     "identify_gravity",
+    "learn_residual",
     "load_dataset",
     "load_robot",
     "pose",
@@ -64,6 +66,7 @@ _HOMES = {
     "errors": ("PandaDynamicsError",),
     "estimation": (
         "ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape",
+        "learn_residual",
     ),
     "identification": ("Identification", "identify", "identify_gravity"),
     "model": ("RobotModel", "load_robot"),

@@ -33,6 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
+    "live": {"robot", "samples", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
@@ -57,7 +58,10 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"}
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"} | {
+    "pylibfranka",
+    "panda_py",
+}
 LINES = 300
 
 

@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, PoseWithCovarianceStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -89,7 +89,7 @@ class PayloadEstimatorNode(Node):
         options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
-        self._file = EstimateFile(self, self._estimator)
+        self._file = EstimateFile(self, self.monitor)
         self._load = LoadServices(self, lambda: self._estimator.estimate)
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
@@ -98,6 +98,7 @@ class PayloadEstimatorNode(Node):
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._covariance_stamped = publisher(self, Image, "~/payload_covariance_stamped")
         self._com = publisher(self, PoseWithCovarianceStamped, "~/payload_com")
+        self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self._encoded: EncodedOutputs | None = None
         self._markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
@@ -106,7 +107,7 @@ class PayloadEstimatorNode(Node):
         self.create_service(Trigger, "~/save", self._on_save)
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
-        self.create_timer(1.0, self._publish_diagnostics)
+        self.create_timer(1.0, self._on_second)
 
     def _declare_shape(self) -> str | None:
         """The shape of the payloads, if the user knows it."""
@@ -128,7 +129,12 @@ class PayloadEstimatorNode(Node):
         memory = "Time in motion after which the information about the payload has decayed to 1/e, s."
         most = "Largest mass that is carried, kg; torques of a larger one are reported as a problem."
         known = "Mass of the payloads, kg, if it is known; 0: unknown."
+        learning = (
+            "Whether the node goes on learning what the arm's model leaves unexplained while nothing is carried. The "
+            "first cycles must then be without payload."
+        )
         return {
+            "learn_residual": fixed(self, "learn_residual", False, learning),
             "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
             "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),
             "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
@@ -168,6 +174,14 @@ class PayloadEstimatorNode(Node):
         self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
         self._publish_diagnostics()
 
+    def _on_second(self) -> None:
+        """Publish what changes slowly."""
+        self._publish_diagnostics()
+        if self._estimator.counts.used:
+            stamp = conversions.time_message(self._estimator.estimate.stamp)
+            offsets = self._estimator.arm_errors.offset
+            self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
+
     def _publish_diagnostics(self) -> None:
         statuses = [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
         self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
@@ -191,7 +205,8 @@ class PayloadEstimatorNode(Node):
             "implausible": counts.implausible.total(),
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,
-            "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "joint_offsets_nm": np.array2string(self._estimator.arm_errors.offset, precision=3),
+            "residual_map_points": 0 if self.monitor.residual_map is None else len(self.monitor.residual_map.points),
             "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",

@@ -30,6 +30,11 @@ def suite() -> int:
     return _run("suite")
 
 
+def franka_state() -> int:
+    """`ros2 run panda_dynamics_ros franka_state`; returns the exit code."""
+    return _run("franka_state")
+
+
 def simulated_panda() -> int:
     """`ros2 run panda_dynamics_ros simulated_panda`; returns the exit code."""
     return _run("simulated_panda")

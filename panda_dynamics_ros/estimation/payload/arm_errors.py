@@ -47,7 +47,7 @@ TERMS = ("offset", "friction", "viscous", "rotor_inertia", "gain")
 """Of each joint, in the order of its columns."""
 OWN, EXTRA = len(TERMS), 3
 """Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
-USUAL_SHARED, USUAL_OWN = 0.4, (0.25, 0.3, 0.25, 0.25, 0.6)
+USUAL_SHARED, USUAL_OWN = 0.5, (0.2, 0.15, 0.1, 0.1, 0.6)
 """Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
@@ -177,15 +177,20 @@ class ArmErrorRegression:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
-        """Bring A to a sample `dt` s after the last one; `load` (n,), N m: filtered torque of all that is carried."""
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray | float = 1.0) -> None:
+        """Bring A to a sample `dt` s after the last one.
+
+        load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt
+        unloaded, leaves of the errors; that of the gain in the load's torque stays whole.
+        """
         momentum, bias = self._terms
         error_terms(
             self._table, self._tilted, self._friction, self._coulomb, self._directions, self._std, q, dq, momentum, bias
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
-        self.A *= self._ratio[:, None]
+        self.A *= (self._ratio * share)[:, None]
+        self.A[:, -1] += (1.0 - share) * self._ratio * self._std[:, -1] * load
         self._started = True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
