@@ -31,6 +31,7 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.robot import InertialParameters, write_robot
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "InertialParameters",
     "JointDataset",
     "MomentumObserver",
+    "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",
@@ -52,5 +54,6 @@ __all__ = [
     "load_robot",
     "pose",
     "replay",
+    "weigh_paired_runs",
     "write_robot",
 ]

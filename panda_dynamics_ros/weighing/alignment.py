@@ -50,7 +50,7 @@ def warp(first, second, most):
             diagonal = total[m]
             total[m], came[k, m] = best + cost, way
     path = np.empty(K, dtype=np.intp)
-    m, k, nearest = np.argmin(total), K - 1, np.inf
+    m, k, nearest = int(np.argmin(total)), K - 1, np.inf
     while True:
         cost = 0.0
         for c in range(first.shape[1]):
@@ -102,9 +102,7 @@ def _nearest_moment(reference: RunRows, other: RunRows, row: NDArray[np.intp]) -
     return np.maximum.accumulate(place)
 
 
-def _check(
-    reference: RunRows, other: RunRows, found: RunRows, excess: FloatArray, within: NDArray[np.bool_]
-) -> None:
+def _check(reference: RunRows, other: RunRows, found: RunRows, excess: FloatArray, within: NDArray[np.bool_]) -> None:
     """Refuse a pair whose motions differ for more than a part of the time, or that has next to none in common."""
     differs = (excess.max(axis=1) > 1.0) & within
     if np.mean(differs) <= MISMATCH_SHARE and np.mean(within) >= MISMATCH_SHARE:
@@ -118,7 +116,7 @@ def _check(
     times = reference.stamp[[start, end]] - reference.begin
     raise DataError(
         f"{reference.name} and {other.name}: expected runs of one motion, got motions that differ for "
-        f"{100.0 * np.mean(differs | ~within):.0f} % of the first; the worst is joint {joint + 1} from {times[0]:.1f} s "
+        f"{100.0 * np.mean(differs | ~within):.0f} % of the first; the worst is joint {joint + 1} from {times[0]:.1f} "
         f"to {times[1]:.1f} s, up to {abs(reference.q[k, joint] - found.q[k, joint]):.2f} rad and "
         f"{abs(reference.dq[k, joint] - found.dq[k, joint]):.2f} rad/s apart"
     )

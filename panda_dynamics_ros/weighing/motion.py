@@ -67,8 +67,8 @@ def weighing_motion(
     if (start < limits.lower).any() or (start > limits.upper).any():
         joint = int(np.argmax(np.maximum(limits.lower - start, start - limits.upper)))
         raise ArgumentError(
-            f"start: expected a posture within the limits, got {start[joint]:.3f} rad of joint {joint + 1}, which moves "
-            f"from {limits.lower[joint]:.3f} to {limits.upper[joint]:.3f} rad"
+            f"start: expected a posture within the limits, got {start[joint]:.3f} rad of joint {joint + 1}, which "
+            f"moves from {limits.lower[joint]:.3f} to {limits.upper[joint]:.3f} rad"
         )
     checks.number(table_height, "table_height", minimum=-10.0, maximum=10.0)
     checks.number(reach, "reach", minimum=0.05, maximum=2.0)

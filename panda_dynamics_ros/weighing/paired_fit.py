@@ -19,18 +19,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.weighing.noise import PairedNoise
 from panda_dynamics_ros.weighing.run_rows import RunRows
-from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 BLOCKS = 8
 """Parts of the motion, to see whether a payload changed."""
 ROUNDS = 4
 """Of estimating payload and noise by turns."""
-CHANGE = 0.03
+CHANGE = 0.04
 """Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
 as much again, twice. The runs say how much more or less it was."""
 SIGN_SPEED = 0.05
@@ -96,9 +97,7 @@ class _Series:
     slowness: FloatArray
 
 
-def fit_runs(
-    runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArray, prior_std: FloatArray
-) -> PairedFit:
+def fit_runs(runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArray, prior_std: FloatArray) -> PairedFit:
     """The fit of aligned runs, K rows each.
 
     Parameters
@@ -169,7 +168,7 @@ def _series(runs: Sequence[RunRows], joint: int) -> _Series:
 
 def _informed(
     series: Sequence[_Series],
-    block: FloatArray,
+    block: NDArray[np.intp],
     noise: Sequence[PairedNoise],
     prior: FloatArray,
     first: RunRows,

@@ -146,9 +146,7 @@ def _aligned_runs(runs: Sequence[RunRows]) -> list[RunRows]:
     return [run.at(np.array(places)) for run in found]
 
 
-def _refuse_swapped(
-    runs: Sequence[RunRows], carries: Sequence[bool], mean: FloatArray, covariance: FloatArray
-) -> None:
+def _refuse_swapped(runs: Sequence[RunRows], carries: Sequence[bool], mean: FloatArray, covariance: FloatArray) -> None:
     std = float(np.sqrt(covariance[0, 0]))
     if mean[0] >= -max(SWAPPED, 4.0 * std):
         return
@@ -161,9 +159,7 @@ def _refuse_swapped(
     )
 
 
-def _refuse_changes(
-    fit: PairedFit, runs: Sequence[RunRows], carries: Sequence[bool], prior_std: FloatArray
-) -> None:
+def _refuse_changes(fit: PairedFit, runs: Sequence[RunRows], carries: Sequence[bool], prior_std: FloatArray) -> None:
     """Refuse runs of which one has, from some block on, another payload than the others of its kind."""
     worst, words = CHANGED_CHI2, ""
     for run, carried in enumerate(carries):
@@ -188,30 +184,56 @@ def _refuse_changes(
                 since = runs[0].stamp[0] - runs[0].begin if block == 0 else fit.end[block - 1] - runs[0].begin
                 kind = "loaded" if carried else "unloaded"
                 words = (
-                    f"{runs[run].name}: expected one payload in all {kind} runs, got {before[0]:.3f} kg and, from about "
-                    f"{since:.1f} s of the motion on, {mean[1, 0]:.3f} kg at another place or of another mass"
+                    f"{runs[run].name}: expected one payload in all {kind} runs, got {before[0]:.3f} kg and, from "
+                    f"about {since:.1f} s of the motion on, {mean[1, 0]:.3f} kg or its centre of mass elsewhere"
                 )
     if words:
         raise DataError(words)
 
 
+def check_at_rest(
+    robot: RobotDescription,
+    payload: FloatArray,
+    loaded: JointDataset,
+    unloaded: Sequence[JointDataset],
+    noise: FloatArray,
+) -> RestCheck:
+    """Whether the torques of another loaded run at rest are within the noise once the payload is declared.
+
+    Parameters
+    ----------
+    payload: (10,), inertial vector in the flange frame.
+    loaded: a run that the payload was not found from.
+    noise: (n,), N m, as of `PairedRuns.rest`.
+
+    Raises
+    ------
+    DataError: as `weigh_paired_runs`.
+    """
+    runs = _aligned_runs([rows_of(robot, data) for data in (loaded, *unloaded)])
+    return RestCheck(_at_rest(runs, 1, payload), noise)
+
+
+def _at_rest(runs: Sequence[RunRows], count: int, payload: FloatArray) -> FloatArray:
+    """Torques (P, n) that are left in the pauses of the first `count` runs, the loaded ones."""
+    still = np.abs(runs[0].dq).max(axis=1) < PAUSE
+    reference = np.mean([run.y[still] for run in runs[count:]], axis=0)
+    return np.vstack([run.y[still] - run.Y[still] @ payload - reference for run in runs[:count]])
+
+
 def _result(estimate: PayloadEstimate, fit: PairedFit, runs: Sequence[RunRows], count: int) -> PairedRuns:
-    loaded, unloaded = (
-        (np.mean([run.y for run in part], axis=0), np.mean([run.Y for run in part], axis=0))
-        for part in (runs[:count], runs[count:])
-    )
-    difference, explained = loaded[0] - unloaded[0], loaded[1] @ estimate.vector
+    loaded, unloaded = (np.mean([run.y for run in part], axis=0) for part in (runs[:count], runs[count:]))
+    regressor = np.mean([run.Y for run in runs[:count]], axis=0)
     first = runs[0]
-    still = np.abs(first.dq).max(axis=1) < PAUSE
-    rest = [run.y[still] - run.Y[still] @ estimate.vector - unloaded[0][still] for run in runs[:count]]
-    sigma = np.array([np.hypot(each.sigma, np.hypot(each.rho, each.slow)) for each in fit.noise])
+    moving = np.array([np.hypot(each.sigma, each.rho) for each in fit.noise])
+    resting = np.hypot(moving, [each.slow for each in fit.noise]) * np.sqrt(1.0 + 1.0 / len(runs[count:]))
     return PairedRuns(
         estimate=estimate,
-        rest=RestCheck(np.vstack(rest), sigma * np.sqrt(1.0 + 1.0 / len(runs[count:]))),
-        noise=np.array([np.hypot(each.sigma, each.rho) for each in fit.noise]),
+        rest=RestCheck(_at_rest(runs, count, estimate.vector), resting),
+        noise=moving,
         motion_s=float(first.motion[-1] - first.motion[0]),
         stamp=first.stamp - first.begin,
         q=first.q,
-        difference=difference,
-        explained=explained,
+        difference=loaded - unloaded,
+        explained=regressor @ estimate.vector,
     )

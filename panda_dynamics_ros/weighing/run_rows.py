@@ -103,9 +103,11 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
             motions.append(motion[kept])
     if not rows:
         raise DataError(
-            f"{data.source}: expected a run of at least {2.0 * EDGE_S + 0.3:g} s without gaps, got {data.duration_s:.2f} s"
+            f"{data.source}: expected a run of {2.0 * EDGE_S + 0.3:g} s or more in one piece, got {data.duration_s:.2f} s"
         )
-    stamp, table, motion = _pauses_averaged(np.concatenate(stamps), np.concatenate(rows), np.concatenate(motions), robot.n)
+    stamp, table, motion = _pauses_averaged(
+        np.concatenate(stamps), np.concatenate(rows), np.concatenate(motions), robot.n
+    )
     n = robot.n
     q, dq, Y, y, slowness = np.split(table, np.cumsum([n, n, n * PARAMETERS, n]), axis=1)
     Y, slowness = Y.reshape(-1, n, PARAMETERS), np.clip(slowness, 0.0, 1.0)
