@@ -63,7 +63,7 @@ class Scores:
             mass = 1e3 * np.abs(table[:, 0])
             com = 1e3 * np.linalg.norm(table[:, 1:4], axis=1)
             inertia = 1e3 * np.abs(table[:, 4:10]).max(axis=1)
-            held = [100.0 * np.mean(np.abs(table[:, 10 + k]) < 1.96) for k in (slice(0, 1), slice(1, 4), slice(4, 10))]
+            held = [100.0 * np.mean(np.abs(table[:, k:end]) < 1.96) for k, end in ((10, 11), (11, 14), (14, 20))]
             print(
                 f"{name:<34}{len(rows):>5}{np.median(mass):>9.1f}{np.percentile(mass, 95):>7.1f}{np.median(com):>8.2f}"
                 f"{np.median(inertia):>14.2f}   " + "".join(f"{each:>6.0f} %" for each in held)

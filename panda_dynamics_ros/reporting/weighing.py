@@ -31,7 +31,7 @@ def paired_entry(result: PairedRuns, rest: RestCheck | None = None) -> dict[str,
             "pauses": len(rest.torque),
             "largest": floats(rest.largest),
             "noise": floats(rest.noise),
-            "within_noise": rest.passed,
+            "within_noise": rest.passed if len(rest.torque) else None,
         },
         "set_load": franka_load(result.estimate),
     }

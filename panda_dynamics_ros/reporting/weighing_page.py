@@ -59,7 +59,7 @@ def write_page(
     truth: the payload where somebody knows it, of a simulated arm.
     """
     estimate, escape = result.estimate, html.escape
-    verdict = "good" if rest.passed else "bad"
+    verdict = ("good" if rest.passed else "bad") if len(rest.torque) else "muted"
     listed = "".join(f"<li>{escape(plain_text(run))}</li>" for run in runs)
     body = f"""
 <h1>Weighed by the arm</h1>

@@ -75,9 +75,16 @@ class PairedNoise:
 
     @classmethod
     def most_probable(
-        cls, series: FloatArray, motion: FloatArray, slowness: FloatArray, residual: float
+        cls, columns: FloatArray, motion: FloatArray, slowness: FloatArray, residual: float
     ) -> PairedNoise:
-        """From a series (K,) of what is left, with prior values as between two passes of a real arm."""
+        """What explains a series best, with prior values as between two passes of a real arm.
+
+        Parameters
+        ----------
+        columns: (K, c), N m: what is left of the series, and beside it the uncertainty of what was taken away, one
+            standard deviation in each column. Without the latter the noise would seem too small by what the fit
+            followed of it (this is the M-step of an expectation maximisation).
+        """
         typical = cls.typical(residual)
         scale, spread = np.array([typical.sigma, typical.tau, typical.rho]), np.array(SPREAD)
 
@@ -87,7 +94,7 @@ class PairedNoise:
 
         def cost(logs: FloatArray) -> float:
             noise = of(logs)
-            white, log_std = whitened(series[:, None], motion, noise.white(slowness), noise.sigma, noise.tau)
+            white, log_std = whitened(columns, motion, noise.white(slowness), noise.sigma, noise.tau)
             return float(0.5 * np.sum(white**2) + log_std + 0.5 * np.sum((logs / spread) ** 2))
 
         simplex = np.vstack((np.zeros(3), np.diag(spread)))

@@ -34,6 +34,8 @@ ROUNDS = 4
 CHANGE = 0.04
 """Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
 as much again, twice. The runs say how much more or less it was."""
+UNSURE = 12
+"""Directions of the fit's uncertainty that are considered where the noise is estimated."""
 SIGN_SPEED = 0.05
 """rad/s, above which the speed has its sign."""
 
@@ -96,6 +98,18 @@ class _Series:
     motion: FloatArray
     slowness: FloatArray
 
+    def left(self, x: FloatArray, P: FloatArray, carried: FloatArray, joint: int) -> FloatArray:
+        """What the fit x leaves (K, 1), beside the largest parts of its uncertainty from the covariance P."""
+        H = self.columns[:, :-1]
+        changes = H.shape[1] - len(carried)
+        first = PARAMETERS + changes * joint
+        own = np.r_[:PARAMETERS, first : first + changes]
+        design = np.column_stack((H[:, : len(carried)] @ carried, H[:, len(carried) :]))
+        variance, axes = np.linalg.eigh(P[np.ix_(own, own)])
+        unsure = design @ (axes * np.sqrt(np.maximum(variance, 0.0)))
+        largest = np.argsort(np.sum(unsure**2, axis=0))[-UNSURE:]
+        return np.column_stack((self.columns[:, -1] - design @ x[own], unsure[:, largest]))
+
 
 def fit_runs(runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArray, prior_std: FloatArray) -> PairedFit:
     """The fit of aligned runs, K rows each.
@@ -119,13 +133,15 @@ def fit_runs(runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArr
         if turn == ROUNDS:
             return fit
         x, P = fit._posterior(together, prior_std)
-        theta, changes = x[:PARAMETERS], x[PARAMETERS:].reshape(len(residual), -1)
+        changes = x[PARAMETERS:].reshape(len(residual), -1)
         ratio = _ratio(changes, np.diag(P)[PARAMETERS:].reshape(changes.shape), residual, count)
-        whole = np.concatenate([theta if each else np.zeros(PARAMETERS) for each in loaded])
-        noise = []
-        for each, change, level in zip(series, changes, residual, strict=True):
-            left = each.columns[:, -1] - each.columns[:, :-1] @ np.concatenate((whole, change))
-            noise.append(PairedNoise.most_probable(left, each.motion, each.slowness, float(level)))
+        carried = np.vstack([np.eye(PARAMETERS) * each for each in loaded])
+        noise = [
+            PairedNoise.most_probable(
+                each.left(x, P, carried, joint), each.motion, each.slowness, float(residual[joint])
+            )
+            for joint, each in enumerate(series)
+        ]
     raise AssertionError("unreachable")
 
 

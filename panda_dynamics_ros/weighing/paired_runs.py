@@ -26,9 +26,9 @@ from panda_dynamics_ros.weighing.run_rows import PAUSE, RunRows, rows_of
 
 PAIRED = "from paired runs"
 """Status of such an estimate."""
-ROW_S = 0.1
-"""s between the rows that are compared: what passes the low-pass is nearly independent at this distance."""
-LEAST_ROWS = 10
+ROW_S = 0.2
+"""s between the rows that are compared. Nearer ones share what the low-pass spreads: the noise would seem too small."""
+LEAST_ROWS = 5
 SWAPPED = 0.03
 """kg below zero, beyond which loaded and unloaded runs must have been swapped, if the interval says so, too."""
 CHANGED_CHI2, CHANGED_MASS, CHANGED_COM = 60.0, 0.03, 0.01
@@ -180,7 +180,8 @@ def _refuse_changes(fit: PairedFit, runs: Sequence[RunRows], carries: Sequence[b
             heavy = max(abs(before[0]), abs(mean[1, 0]))
             matters = abs(change[0]) > CHANGED_MASS or np.abs(change[1:]).max() > CHANGED_COM * heavy
             if matters and chi2 > worst:
-                worst = chi2
+                # A load that is lost and one that is gained in the other run look alike: the loaded run comes first.
+                worst = 1.2 * chi2 if carried else chi2
                 since = runs[0].stamp[0] - runs[0].begin if block == 0 else fit.end[block - 1] - runs[0].begin
                 kind = "loaded" if carried else "unloaded"
                 words = (

@@ -103,7 +103,7 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
             motions.append(motion[kept])
     if not rows:
         raise DataError(
-            f"{data.source}: expected a run of {2.0 * EDGE_S + 0.3:g} s or more in one piece, got {data.duration_s:.2f} s"
+            f"{data.source}: expected {2.0 * EDGE_S + 0.3:g} s or more in one piece, got {data.duration_s:.2f} s"
         )
     stamp, table, motion = _pauses_averaged(
         np.concatenate(stamps), np.concatenate(rows), np.concatenate(motions), robot.n
