@@ -29,7 +29,7 @@ from panda_dynamics_ros.identification import Identification, identify, identify
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.robot import InertialParameters, write_robot
+from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
@@ -42,6 +42,7 @@ __all__ = [
     "InertialParameters",
     "JointDataset",
     "MomentumObserver",
+    "MovingBase",
     "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",

@@ -9,7 +9,7 @@ noise that the momentum's causal filters leave (`estimation.regression`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from scipy import signal
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
+from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.identification.preprocessing import prepare
+from panda_dynamics_ros.identification.preprocessing import prepare, without_rotors
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -80,7 +81,8 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     ------
     DataError: no piece of the recording is long enough for the filters.
     """
-    samples = prepare(data, from_positions=True)
+    measured = replace(data, tau=link_side_torques(robot, data.q, data.tau))
+    samples = without_rotors(prepare(measured, from_positions=True), robot)
     regressor = payload_regressor(robot, samples.q, samples.dq, samples.ddq)
     left = samples.tau - inverse_dynamics(robot, samples.q, samples.dq, samples.ddq)
     left -= friction_torques(robot, samples.dq)
