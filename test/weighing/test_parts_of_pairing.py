@@ -11,6 +11,7 @@ import pytest
 from motion import coloured
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.weighing.alignment import FAR, warp
@@ -53,7 +54,7 @@ def test_the_warp_is_monotone_and_no_dearer_than_the_recursion(rng: np.random.Ge
 def test_the_noise_of_a_series_is_found() -> None:
     """Two minutes of an Ornstein-Uhlenbeck process and white noise, of which a fit has followed nothing."""
     robot, period = replace(ROBOT), 0.1
-    stamp = period * np.arange(1200)
+    stamp: FloatArray = period * np.arange(1200.0)
     series = coloured(robot, stamp, np.random.default_rng(1))[:, 0]
     level, time = robot.residual.std[0], robot.residual.correlation_time[0]
     motion = np.full(len(stamp), period)
@@ -65,7 +66,7 @@ def test_the_noise_of_a_series_is_found() -> None:
 
 
 def test_whitened_noise_is_white() -> None:
-    stamp = 0.1 * np.arange(4000)
+    stamp: FloatArray = 0.1 * np.arange(4000.0)
     level, time = ROBOT.residual.std[0], ROBOT.residual.correlation_time[0]
     rng = np.random.default_rng(2)
     series = coloured(ROBOT, stamp, rng)[:, 0] + 0.1 * level * rng.normal(size=len(stamp))
