@@ -120,7 +120,7 @@ def weigh_paired_runs(
     _refuse_swapped(runs, carries, mean[0], covariance)
     _refuse_changes(fit, runs, carries, settings.prior_std)
     estimate = published_estimate(
-        _body_of(mean[0], covariance),
+        mean[0],
         covariance,
         settings,
         body_shape,
@@ -129,17 +129,6 @@ def weigh_paired_runs(
         status=PAIRED,
     )
     return _result(estimate, fit, runs, len(loaded))
-
-
-def _body_of(mean: FloatArray, covariance: FloatArray) -> FloatArray:
-    """A body with this mass and first moments, and the consistent inertia nearest to what was found.
-
-    Both are found well, the inertia of a light body hardly. What of it is outside the possible would otherwise be made
-    up for in mass and centre of mass, by way of their correlation.
-    """
-    apart = covariance.copy()
-    apart[:4, 4:] = apart[4:, :4] = 0.0
-    return ConsistentBody().nearest(mean, apart)
 
 
 def _aligned_runs(runs: Sequence[RunRows]) -> list[RunRows]:

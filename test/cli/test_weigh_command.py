@@ -7,6 +7,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ ROBOT = pdr.load_robot("panda")
 SIMULATE = ("weigh", "--simulate", "--order", "AB", "--trials", "60", "--json")
 
 
-def succeeded(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+def succeeded(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     code = main(arguments)
     captured = capsys.readouterr()
     assert code == 0, captured.err
@@ -65,7 +66,8 @@ class Words(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.text, self.fetched = "", []
+        self.text = ""
+        self.fetched: list[str | None] = []
 
     def handle_data(self, data: str) -> None:
         self.text += data
