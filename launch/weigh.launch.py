@@ -32,7 +32,7 @@ ARGUMENTS = [
     argument("trajectory", "File of `panda-dynamics weigh --plan`.", "weigh_output/trajectory.yaml"),
     argument("trajectory_topic", "Where the controller listens; empty: the simulated arm's."),
     argument("order", "Runs without (A) and with (B) the payload.", "ABBA"),
-    argument("output", "Folder for the runs and the result.", "weigh_output"),
+    argument("results", "Folder for the runs and the result.", "weigh_output"),
     argument("payload_mass", "Mass of the simulated payload, kg; empty: as in params_file, else 1 kg."),
     argument("seed", "Seed of the simulated arm's imperfections; empty: as in params_file, else 0."),
 ]
@@ -46,7 +46,7 @@ def start(context):
     parameters = {
         "trajectory": value_of(context, "trajectory"),
         "order": value_of(context, "order"),
-        "output": value_of(context, "output"),
+        "output": value_of(context, "results"),
         "robot": value_of(context, "robot") or "panda",
         "simulated": value_of(context, "simulated"),
     }
