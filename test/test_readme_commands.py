@@ -49,14 +49,12 @@ COMPLETED = {
     "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
-    "panda-dynamics replay LOADED --unloaded-run UNLOADED": (
-        "panda-dynamics replay my_recording.mcap --unloaded-run empty.mcap --output paired --bag-format none"
-    ),
+    "panda-dynamics replay LOADED --unloaded-run UNLOADED": "panda-dynamics replay my_recording.mcap "
+    "--unloaded-run empty.mcap --output paired --bag-format none",
     "panda-dynamics weigh --simulate": "panda-dynamics weigh --simulate --order AB --trials 60 --output weighed",
     "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
-    "panda-dynamics weigh --unloaded RUN... --loaded RUN...": (
-        "panda-dynamics weigh --unloaded empty.mcap --loaded my_recording.mcap --output weighed_recordings"
-    ),
+    "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
+    "--loaded my_recording.mcap --output weighed_recordings",
     "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
     "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
     "panda-dynamics identify DATA...": "panda-dynamics identify simulated --no-stribeck --output my_panda.yaml",

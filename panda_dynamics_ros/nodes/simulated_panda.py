@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -55,8 +55,8 @@ def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
 class SimulatedPandaNode(Node):
     """Steps the plant in real time, publishes `joint_states`, and picks up and puts down by schedule or service."""
 
-    def __init__(self) -> None:
-        super().__init__("simulated_panda")
+    def __init__(self, **options: Any) -> None:
+        super().__init__("simulated_panda", **options)
         robot = declare_arm(self, with_effort=False)  # from which the plant deviates
         arm_prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.")
         seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)

@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe
 from nodes.processes import Nodes
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
 from panda_dynamics_ros.motion.motion_file import write_trajectory
@@ -41,7 +42,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sine = at_rest(np.zeros((7, 5)), 0.25 * rng.normal(size=(7, 5)))[1]
     motion = FourierMotion(np.array(READY), np.zeros((7, 5)), sine, 6.0)
     motion = FourierMotion(2.0 * np.array(READY) - motion(0.0)[0], np.zeros((7, 5)), sine, 6.0)
-    times = np.arange(301) * 0.02
+    times: FloatArray = np.arange(301.0) * 0.02
     return write_trajectory(NAMES, times, motion(times), tmp_path_factory.mktemp("plan") / "trajectory.yaml")
 
 

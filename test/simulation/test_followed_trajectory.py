@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
 from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
@@ -23,7 +24,7 @@ def motion() -> FourierMotion:
 
 
 def trajectory(step: float = 0.02) -> JointTrajectory:
-    times = np.arange(round(4.0 / step) + 1) * step
+    times: FloatArray = np.arange(4.0 / step + 1.0) * step
     return JointTrajectory(times, *motion()(times))
 
 
