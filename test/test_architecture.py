@@ -38,8 +38,12 @@ ARROWS: dict[str, set[str]] = {
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
     "scene": {"robot", "dynamics", "estimation", "checks"},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
+    "annotation": {
+        *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
+    },
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
+        "annotation",
         *CHECKED,
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},

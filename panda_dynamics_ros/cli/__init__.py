@@ -24,6 +24,7 @@ PROGRAM = "panda-dynamics"
 COMMANDS = {
     "demo": "a simulated Panda picks a payload up, and the nodes find it",
     "replay": "torques, poses, contacts and payload of a recording, offline",
+    "batch": "thousands of recordings as one table of payloads, contacts and quality",
     "identify": "a model of your own arm, fitted to recordings",
     "excite": "an exciting trajectory for identification, within the arm's limits",
     "simulate": "a recording of a simulated Panda on an exciting motion",

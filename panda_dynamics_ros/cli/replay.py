@@ -14,18 +14,18 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
     add_columns_option,
+    add_payload_options,
     add_robot_option,
     add_view_options,
     load_arm,
     opened_view,
+    payload_options,
     show_until_interrupted,
 )
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import (
-    EstimatorOptions,
     PayloadEstimate,
     PayloadSegment,
-    Shape,
     SmoothedHistory,
     smooth_payloads,
 )
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_robot_option(parser)
     add_columns_option(parser)
-    _add_payload_options(parser)
+    add_payload_options(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -94,31 +94,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
 
 
-def _add_payload_options(parser: argparse.ArgumentParser) -> None:
-    """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
-    most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
-    parser.add_argument(
-        "--known-mass", type=float, default=0.0, metavar="KG", help="mass of the payload, where it has been weighed"
-    )
-    parser.add_argument(
-        "--max-mass", type=float, default=most, metavar="KG", help=f"the heaviest possible payload (default: {most:g})"
-    )
-    parser.add_argument("--shape", metavar="WORDS", help=f"shape of the payloads, lengths in m: {forms}")
-
-
-def _payload_options(args: argparse.Namespace) -> dict[str, Any]:
-    """These options as keyword arguments; the ranges are those of the parameters."""
-    return {
-        "known_mass": checks.number(args.known_mass, "--known-mass", minimum=0.0, maximum=100.0),
-        "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
-        "shape": Shape.of(args.shape),
-    }
-
-
 def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
-    options = _payload_options(args)
+    options = payload_options(args)
     args.bag = _recording(args)
     robot = load_arm(args)
     data = load_dataset(args.bag, robot, columns=args.columns)
