@@ -19,7 +19,7 @@ help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
 	@echo "make lint              ruff and mypy"
-	@echo "make fuzz              mutated files of seven kinds for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
+	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
@@ -59,7 +59,8 @@ else
 endif
 
 fuzz: $(VENV)/.test
-	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),500) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) $(BIN)/python -m pytest test/fuzz
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),210) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
+		$(BIN)/python -m pytest test/fuzz test/nodes/test_fuzz_messages.py
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -53,7 +54,25 @@ def _readers() -> dict[str, Any]:
         "end_effector": lambda path: load_robot("panda", end_effector=path).name[:40],
         "payload": lambda path: str(load_estimate(path).vector[0]),
         "replay": lambda path: f"{len(load_dataset(path, robot).stamp)} samples",
+        "replay_command": _replayed,
     }
+
+
+def _replayed(path: str) -> str:
+    """A refusal is one line on standard error and an exit code that is not 0."""
+    from contextlib import redirect_stderr, redirect_stdout
+    from io import StringIO
+
+    from panda_dynamics_ros.cli import main
+    from panda_dynamics_ros.errors import DataError
+
+    output, errors = StringIO(), StringIO()
+    with redirect_stdout(output), redirect_stderr(errors):
+        code = main(["replay", path, "--json"])
+    if code == 0:
+        return str(json.loads(output.getvalue())["samples"])
+    assert len(errors.getvalue().splitlines()) == 1, errors.getvalue()
+    raise DataError(errors.getvalue().strip())
 
 
 def _child(read: Any, path: str) -> str:
@@ -82,8 +101,11 @@ def _child(read: Any, path: str) -> str:
 def main() -> None:
     """Serve until the input ends."""
     readers = _readers()
+    warm = False
     for line in sys.stdin:
         reader, path = line.rstrip("\n").split(" ", 1)
+        if reader == "replay_command" and not warm:  # its children need not load the kernels again
+            warm = bool(_replayed(path))
         end, start = os.pipe()
         pid = os.fork()
         if pid == 0:

@@ -7,10 +7,11 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import yaml
 
@@ -20,6 +21,7 @@ from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_EXPANSI
 from panda_dynamics_ros.recordings.rosbag2 import BagFile
 
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
+INFORMATION = "rosbag2_bagfile_information"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _KINDS: tuple[tuple[bytes, Callable[[Path], BagFile]], ...] = (
     (sqlite_file.MAGIC, sqlite_file.SqliteFile),
@@ -40,8 +42,9 @@ def open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file")
     folder = path.parent if path.name == "metadata.yaml" else path
     if not folder.is_dir():
-        return [_open_file(path)], []
-    listed = _listed_files(folder / "metadata.yaml")
+        return [_open_file(path)], _changed([path], _metadata(path.with_name("metadata.yaml")))
+    content = _metadata(folder / "metadata.yaml")
+    listed = _listed_files(content)
     if not listed:
         return [_open_file(file) for file in _found_files(folder)], []
     missing = [name for name in listed if not (folder / name).is_file()]
@@ -50,19 +53,53 @@ def open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
             f"{folder}: expected the files that metadata.yaml lists, got none of {', '.join(missing)}"
         )
     notes = [f"{folder.name}: {name} is missing, which metadata.yaml lists" for name in missing]
-    return [_open_file(folder / name) for name in listed if name not in missing], notes
+    present = [folder / name for name in listed if name not in missing]
+    return [_open_file(file) for file in present], notes + _changed(present, content)
 
 
-def _listed_files(metadata: Path) -> list[str]:
-    """The file names in a metadata.yaml, in the order of recording; none where it is absent or unfinished."""
-    try:
-        if metadata.stat().st_size > LARGEST_METADATA:
-            return []
-        content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
-        paths = content["rosbag2_bagfile_information"]["relative_file_paths"]
-        return [PurePosixPath(name).name for name in paths]  # the first versions put the folder before the name
-    except (OSError, yaml.YAMLError, TypeError, KeyError, ValueError, RecursionError):
-        return []
+def record_checksum(file: Path) -> None:
+    """Note the checksum of a storage file in the metadata.yaml beside it, since sqlite3 files have none themselves."""
+    metadata = file.with_name("metadata.yaml")
+    content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
+    content[INFORMATION]["custom_data"] = {_key(file): _checksum(file)}
+    metadata.write_text(yaml.safe_dump(content), encoding="utf-8")
+
+
+def _changed(files: Sequence[Path], metadata: dict[str, Any]) -> list[str]:
+    """A note on each file whose checksum is another than the one in the metadata, if that has one."""
+    written = metadata["custom_data"]
+    changed = [file for file in files if _key(file) in written and written[_key(file)] != _checksum(file)]
+    return [f"{file.name} is not as it was written (checksum): values may be wrong" for file in changed]
+
+
+def _key(file: Path) -> str:
+    return f"crc32 of {file.name}"
+
+
+def _checksum(file: Path) -> str:
+    checksum = 0
+    with file.open("rb") as stream:
+        while block := stream.read(MEBIBYTE):
+            checksum = zlib.crc32(block, checksum)
+    return f"{checksum:08x}"
+
+
+def _metadata(file: Path) -> dict[str, Any]:
+    """What a metadata.yaml says of its recording; nothing where it is absent, unfinished, or something else."""
+    nothing: dict[str, Any] = {"relative_file_paths": [], "custom_data": {}}
+    with suppress(OSError, yaml.YAMLError, TypeError, KeyError, ValueError, RecursionError):
+        if file.stat().st_size <= LARGEST_METADATA:
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))[INFORMATION]
+            custom = content.get("custom_data")
+            return nothing | content | {"custom_data": custom if isinstance(custom, dict) else {}}
+    return nothing
+
+
+def _listed_files(content: dict[str, Any]) -> list[str]:
+    """The names of a recording's files, in the order of recording."""
+    with suppress(TypeError, ValueError):
+        return [PurePosixPath(name).name for name in content["relative_file_paths"]]  # first versions: folder/name
+    return []
 
 
 def _found_files(folder: Path) -> list[Path]:

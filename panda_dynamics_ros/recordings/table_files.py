@@ -11,6 +11,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -218,10 +219,13 @@ class Hdf5Table:
         with self._open() as file:
             return {name: _two_dimensional(file[name][()]) for name in names}
 
-    def _open(self) -> Any:
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        h5py = _module("h5py")
         try:
-            return _module("h5py").File(self.path, "r")
-        except OSError as error:
+            with h5py.File(self.path, "r") as file:
+                yield file
+        except Exception as error:  # of a damaged file: OSError, RuntimeError, KeyError, ValueError ..
             raise DataError(f"{self.path}: expected an HDF5 file, got: {' '.join(str(error).split()):.200}") from error
 
 

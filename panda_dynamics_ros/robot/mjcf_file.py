@@ -57,6 +57,7 @@ def parse_mjcf(path: Path) -> UrdfTree:
         raise MissingDependencyError(f"an MJCF file needs MuJoCo (pip install mujoco): {error}") from error
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
+        model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
     except ValueError as error:
         raise RobotDescriptionError(
             f"expected MJCF that MuJoCo compiles, got {' '.join(str(error).split())}"

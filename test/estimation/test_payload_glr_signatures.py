@@ -9,7 +9,7 @@ from panda_dynamics_ros.estimation.payload.glr_signatures import (
     MOMENTS,
     GlrSignatures,
     contact_evidence,
-    fit_and_penalty,
+    fits_and_penalties,
     payload_evidence,
 )
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, predict
@@ -151,12 +151,16 @@ def log_normal(x, covariance):
     return -0.5 * (x @ np.linalg.solve(covariance, x) + np.linalg.slogdet(2.0 * np.pi * covariance)[1])
 
 
-def test_evidence_is_the_ratio_of_two_gaussians():
+@pytest.mark.parametrize("entries", [1, 2, 4])
+def test_evidence_is_the_ratio_of_two_gaussians(entries):
+    """Also of the first entries of a jump alone."""
     rng = np.random.default_rng(5)
     A, x, variance = rng.normal(size=(20, 4)), rng.normal(size=20), np.array([0.3, 1.0, 2.0, 0.1])
-    fit, cost = fit_and_penalty(A.T @ A, A.T @ x, variance)
+    fits, costs = np.zeros(4), np.zeros(4)
+    fits_and_penalties(A.T @ A, A.T @ x, variance, fits, costs)
+    A, variance = A[:, :entries], variance[:entries]
     ratio = log_normal(x, np.eye(20) + A @ np.diag(variance) @ A.T) - log_normal(x, np.eye(20))
-    assert fit - cost == pytest.approx(ratio, rel=1e-10)
+    assert fits[entries - 1] - costs[entries - 1] == pytest.approx(ratio, rel=1e-10)
 
 
 @pytest.mark.parametrize("log_bayes_factors", [payload_evidence, contact_evidence])

@@ -70,7 +70,7 @@ def test_a_truncated_recording_gives_what_is_before_the_end(tmp_path: Path, stor
     assert_same(read, written[: len(read)])
     # SQLite loses the page that is cut (10 messages), and at the end of the file come its index pages (20).
     assert fraction * 400 - 30 < len(read) < 400
-    assert f"{len(read)} joint states" in stream.notes[0]
+    assert f"{len(read)} joint states" in stream.notes[-1]
     assert "\n" not in stream.notes[0]
 
 
@@ -151,3 +151,18 @@ def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
         read = list(stream)
     assert stream.rejected == {"cannot be decoded": 2}
     assert_same(read, written[:2] + written[4:])
+
+
+@both_storages
+def test_a_flipped_bit_is_noticed(tmp_path: Path, storage: str) -> None:
+    """Anywhere in a value, where nothing but a checksum can tell."""
+    file = write_joint_states(tmp_path / "bag", samples(10), storage)
+    content = bytearray(file.read_bytes())
+    value = samples(10)[5].effort.tobytes()
+    assert content.count(value) == 1
+    content[content.index(value) + 5] ^= 1
+    file.write_bytes(content)
+    note = "checksum and is left out" if storage == "mcap" else r"bag\.db3 is not as it was written \(checksum\)"
+    for path in (file, file.parent):
+        with pytest.warns(RecordingWarning, match=note):
+            assert len(list(read_joint_states(path))) == (0 if storage == "mcap" else 10)

@@ -110,8 +110,11 @@ class GlrSignatures:
 
 
 @compiled
-def fit_and_penalty(L, v, variance):
-    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance)."""
+def fits_and_penalties(L, v, variance, fits, penalties):
+    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance), of the first 1, 2, .. n entries of a jump.
+
+    One factorisation serves all: the factor of a leading block is the leading block of the factor.
+    """
     A, x, fit, penalty = L.copy(), v.copy(), 0.0, 0.0
     for i in range(v.shape[0]):
         A[i, i] += 1.0 / variance[i]
@@ -120,7 +123,7 @@ def fit_and_penalty(L, v, variance):
     for i in range(v.shape[0]):
         fit += 0.5 * x[i] * x[i]
         penalty += math.log(A[i, i]) + 0.5 * math.log(variance[i])
-    return fit, penalty
+        fits[i], penalties[i] = fit, penalty
 
 
 @compiled
@@ -138,14 +141,15 @@ def log_mean_exp(terms):
 def payload_evidence(L, v, sizes, com_std, least):
     """Log Bayes factor of a payload's jump, from L (4, 4) and v (4,); 0 where it cannot reach `least`."""
     variance, terms = np.empty(MOMENTS), np.empty(sizes.shape[0])
+    fits, penalties = np.empty(MOMENTS), np.empty(MOMENTS)
     for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
         variance[0] = sizes[s] ** 2
         for k in range(1, MOMENTS):
             variance[k] = (sizes[s] * com_std) ** 2
-        fit, penalty = fit_and_penalty(L, v, variance)
-        if s == sizes.shape[0] - 1 and fit < least:
+        fits_and_penalties(L, v, variance, fits, penalties)
+        if s == sizes.shape[0] - 1 and fits[-1] < least:
             return 0.0
-        terms[s] = fit - penalty
+        terms[s] = fits[-1] - penalties[-1]
     return log_mean_exp(terms)
 
 
@@ -153,15 +157,15 @@ def payload_evidence(L, v, sizes, com_std, least):
 def contact_evidence(L, v, sizes, sigma, least):
     """Log Bayes factor of a contact, from L (n, n) and v (n,); 0 where it cannot reach `least`."""
     n, count = sigma.shape[0], sizes.shape[0]
-    variance, terms = np.empty(n), np.empty(count * n)
+    variance, fits, penalties, terms = np.empty(n), np.empty(n), np.empty(n), np.empty(count * n)
     for s in range(count - 1, -1, -1):
         for i in range(n):
             variance[i] = (sizes[s] * sigma[i]) ** 2
-        for link in range(n, 0, -1):
-            fit, penalty = fit_and_penalty(L[:link, :link], v[:link], variance)
-            if s == count - 1 and link == n and fit < least:
-                return 0.0
-            terms[s * n + link - 1] = fit - penalty
+        fits_and_penalties(L, v, variance, fits, penalties)
+        if s == count - 1 and fits[-1] < least:
+            return 0.0
+        for link in range(n):  # a contact loads the joints up to its link
+            terms[s * n + link] = fits[link] - penalties[link]
     return log_mean_exp(terms)
 
 
