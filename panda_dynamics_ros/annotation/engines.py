@@ -78,7 +78,7 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str, curves: bo
             return futures
 
         threads = max(1, sum(client.nthreads().values()))
-        answers = distributed.as_completed(ask(WAITING_PER_THREAD * threads), raise_errors=False)
+        answers = distributed.as_completed(ask(WAITING_PER_THREAD * threads), loop=client.loop, raise_errors=False)
         for future in answers:
             source = asked.pop(future.key)
             answers.update(ask(1))

@@ -57,18 +57,21 @@ def annotate_source(
     task: Task, robot: RobotModel, source: Source, curve: Curve | None, is_alive: Callable[[int], None]
 ) -> list[Row]:
     """The complete rows of one recording; what is wrong with it is one row, too."""
+    copy = source.path
     try:
         with local_copy(source, lambda: is_alive(0)) as path, warnings.catch_warnings():
+            copy = str(path)
             warnings.simplefilter("ignore")  # a recording's are in `notes`
             sha256 = contents_sha256(path, lambda: is_alive(0))
             rows = annotate(path, robot, progress=is_alive, curve=curve, **task.options)
     except MemoryError:
         return failure(task, source, f"out of memory: more than {task.memory_gib:g} GiB are needed").rows
     except (PandaDynamicsError, OSError) as error:
-        return failure(task, source, str(error)).rows
+        return failure(task, source, str(error).replace(copy, source.path)).rows
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
-        return failure(task, source, f"{type(error).__name__}: {error}").rows
+        return failure(task, source, f"{type(error).__name__}: {error}".replace(copy, source.path)).rows
     rows[0] = provenance(task, source) | {"sha256": sha256} | rows[0]
+    rows[0]["notes"] = rows[0]["notes"].replace(copy, source.path)
     return [{"path": source.path, "arm": rows[0]["arm"]} | _finite(row) for row in rows]
 
 
