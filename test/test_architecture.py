@@ -52,7 +52,7 @@ ARROWS: dict[str, set[str]] = {
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
 ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "motion", "identification", "reporting"}
+    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "motion", "identification", "annotation", "reporting"}
 ) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.

@@ -27,7 +27,7 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 LONGEST_STEP = 0.5  # s: a longer one restarts the filters (`EstimatorOptions.max_gap_s`)
 REMEMBERED = 100
 """Estimates that are kept, 2 s of them: a change is detected after its onset, and the payload before it ended there."""
-CURVE_POINTS = 2000
+CURVE_POINTS = 1000
 _DIGITS = re.compile(r"\d")
 
 

@@ -21,7 +21,7 @@ WAITING_PER_THREAD = 4
 PATIENCE_WITH_SCHEDULER = "20s"
 
 
-def on_this_machine(task: Task, sources: Sequence[Source], jobs: int, curves: bool = False) -> Iterator[Answer]:
+def on_this_machine(task: Task, sources: Sequence[Source], jobs: int) -> Iterator[Answer]:
     """The answers as they come, from `jobs` processes.
 
     Raises
@@ -32,12 +32,12 @@ def on_this_machine(task: Task, sources: Sequence[Source], jobs: int, curves: bo
     workers = [WorkerProcess(task) for _ in range(min(jobs, len(sources)))]
     try:
         for worker, source in zip(workers, waiting, strict=False):
-            worker.give(source, curves)
+            worker.give(source)
         while any(worker.source is not None for worker in workers):
             yield from listen(workers, 1.0)
             free = [worker for worker in workers if worker.source is None]
             for worker, source in zip(free, waiting, strict=False):
-                worker.give(source, curves)
+                worker.give(source)
     finally:
         for worker in workers:
             worker.close()
@@ -48,7 +48,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def on_cluster(task: Task, sources: Sequence[Source], scheduler: str, curves: bool = False) -> Iterator[Answer]:
+def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterator[Answer]:
     """The answers as they come, from the workers of a Dask scheduler.
 
     Recordings of a worker that is lost are given to others. One that loses three of them (`allowed-failures` of the
@@ -72,7 +72,7 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str, curves: bo
             futures = []
             for source in islice(waiting, count):
                 # As text: Dask looks into tuples for results of other tasks.
-                future = client.submit(_on_worker, json.dumps([task, source, curves]), pure=False)
+                future = client.submit(_on_worker, json.dumps([task, source]), pure=False)
                 asked[future.key] = source
                 futures.append(future)
             return futures
@@ -105,14 +105,14 @@ _workers: dict[int, WorkerProcess] = {}  # of this process of the cluster, by th
 
 def _on_worker(wish: str) -> Answer:
     """Annotate a recording, on a worker of the cluster: in a process of its own, which may crash or hang."""
-    asked, source, curves = json.loads(wish)
+    asked, source = json.loads(wish)
     task, thread = Task(*asked), threading.get_ident()
     worker = _workers.get(thread)
     if worker is None or worker.task != task:
         if worker is not None:
             worker.close()
         worker = _workers[thread] = WorkerProcess(task)
-    worker.give(Source(*source), curves)
+    worker.give(Source(*source))
     return worker.answer()
 
 

@@ -15,6 +15,13 @@ from panda_dynamics_ros.annotation.sources import Source, find_recordings
 from panda_dynamics_ros.annotation.table import table_writer
 from panda_dynamics_ros.annotation.task import Answer, Task
 
+WORST = 6
+"""Recordings that are kept to be shown."""
+
+
+def _residual(answer: Answer) -> float:
+    return float(answer.rows[0].get("residual_nm") or 0.0)
+
 
 @dataclass
 class Outcome:
@@ -24,6 +31,7 @@ class Outcome:
     ----------
     table, journal: the files.
     sources: all recordings, in the table's order.
+    worst: the answers of this run with the largest residuals, the largest first.
     skipped: recordings that had been done before; `done`, those of this run; `failures`, the errors of this run's.
     worker_s, samples, bytes: seconds that workers needed, samples and bytes that they read.
     """
@@ -31,6 +39,7 @@ class Outcome:
     table: Path
     journal: Path
     sources: list[Source]
+    worst: list[Answer] = field(default_factory=list)
     skipped: int = 0
     done: int = 0
     worker_s: float = 0.0
@@ -46,6 +55,8 @@ class Outcome:
         self.samples += int(answer.rows[0].get("samples") or 0)
         if answer.error:
             self.failures[answer.source.path] = answer.error
+        else:
+            self.worst = sorted([*self.worst, answer], key=_residual, reverse=True)[:WORST]
 
     @property
     def kinds_of_failure(self) -> Counter[str]:
@@ -109,14 +120,14 @@ def annotate_recordings(
 
 
 def answers(
-    task: Task, sources: Sequence[Source], jobs: int | None = None, scheduler: str | None = None, curves: bool = False
+    task: Task, sources: Sequence[Source], jobs: int | None = None, scheduler: str | None = None
 ) -> Iterator[Answer]:
     """The answers of this machine's processes, or of a cluster, as they come."""
     if not sources:
         return iter(())
     if scheduler is not None:
-        return on_cluster(task, sources, scheduler, curves)
-    return on_this_machine(task, sources, jobs or cores(), curves)
+        return on_cluster(task, sources, scheduler)
+    return on_this_machine(task, sources, jobs or cores())
 
 
 def finished_rows(outcome: Outcome, task: Task) -> Iterator[Row]:

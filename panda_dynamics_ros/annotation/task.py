@@ -62,7 +62,7 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The rows of a recording, the time it took in s, and its curve if it was asked for (`annotator.Curve`)."""
+    """The rows of a recording, the time it took in s, and its curve (`annotator.Curve`)."""
 
     source: Source
     rows: list[Row]

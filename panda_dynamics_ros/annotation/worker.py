@@ -54,7 +54,7 @@ class _Output:
 
 
 def annotate_source(
-    task: Task, robot: RobotModel, source: Source, curve: Curve | None, is_alive: Callable[[int], None]
+    task: Task, robot: RobotModel, source: Source, curve: Curve, is_alive: Callable[[int], None]
 ) -> list[Row]:
     """The complete rows of one recording; what is wrong with it is one row, too."""
     copy = source.path
@@ -104,10 +104,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     output.say(ready=True)
     for line in sys.stdin:
-        wish = json.loads(line)
-        source, curve, began = Source(*wish["source"]), Curve() if wish["curve"] else None, time.perf_counter()
+        source, curve, began = Source(*json.loads(line)), Curve(), time.perf_counter()
         rows = annotate_source(task, robot, source, curve, output.is_alive)
-        answer = Answer(source, rows, time.perf_counter() - began, curve.as_dict() if curve else None)
+        answer = Answer(source, rows, time.perf_counter() - began, curve.as_dict())
         output.say(**(answer._asdict() | {"source": None}))
 
 

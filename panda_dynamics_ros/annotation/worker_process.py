@@ -62,10 +62,10 @@ class WorkerProcess:
         """For `select`: what the worker says."""
         return self._out.fileno()
 
-    def give(self, source: Source, curve: bool = False) -> None:
+    def give(self, source: Source) -> None:
         """Ask for a recording; the worker must be free."""
         self.source, self.samples, self._heard = source, 0, time.monotonic()
-        self._send({"source": source, "curve": curve})
+        self._send(source)
 
     def _send(self, message: object) -> None:
         with contextlib.suppress(BrokenPipeError):  # where it has died, which `listen` notices

@@ -99,10 +99,11 @@ def _write_page(args: argparse.Namespace, task: Task, outcome: Outcome) -> Path:
     from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
 
     overview = Overview.of(finished_rows(outcome, task))
-    worst = {path for _, path in overview.worst}
-    sources = [source for source in outcome.sources if source.path in worst]
-    curves = list(answers(task, sources, args.jobs, args.scheduler, curves=True))
-    return write_overview(overview, curves, outcome.table.with_name(f"{outcome.table.name}.html"))
+    known = {answer.source.path for answer in outcome.worst}
+    earlier = {path for _, path in overview.worst} - known  # those of an earlier run have no curves yet
+    sources = [source for source in outcome.sources if source.path in earlier]
+    curves = answers(task, sources, args.jobs, args.scheduler)
+    return write_overview(overview, [*outcome.worst, *curves], outcome.table.with_name(f"{outcome.table.name}.html"))
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:

@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from panda_dynamics_ros.annotation.job import WORST
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
 from panda_dynamics_ros.annotation.task import Answer
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.reporting.identification import STYLE
 from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
 
-WORST = 6
-"""Recordings that are shown."""
 LISTED = 20
 """Arms, failures and problems in a table."""
 BIN = 0.1  # kg, width of a bar

@@ -6,9 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.annotation import Task
+from panda_dynamics_ros.annotation.rows import COLUMNS, Row
 from panda_dynamics_ros.checks import FloatArray
+
+TASK = Task.of(pdr.load_robot("panda"), {})
 
 HEADER = ",".join(["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8))])
 
@@ -37,3 +42,11 @@ def write(folder: Path, count: int, seconds: float = 2.0) -> list[Path]:
         np.savetxt(file, rows, delimiter=",", header=HEADER, comments="", fmt="%.9g")
         files.append(file)
     return files
+
+
+def read_table(path: Path) -> list[Row]:
+    """Rows of a Parquet table, without the empty cells."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(path)
+    assert table.column_names == list(COLUMNS)
+    return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]

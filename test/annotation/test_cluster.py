@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from synthetic import write
+from synthetic import TASK, write
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
-from panda_dynamics_ros.annotation.task import Answer, Task
+from panda_dynamics_ros.annotation.task import Answer
 from panda_dynamics_ros.annotation.worker_process import WorkerError
 from panda_dynamics_ros.errors import ArgumentError
 
@@ -32,7 +32,8 @@ class Cluster:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-        self._folder, self.processes = folder, []
+        self._folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
         port = self.address.rpartition(":")[2]
         self._start("dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--no-show")
 
@@ -72,14 +73,15 @@ def children(process: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster, task: Task) -> None:
+def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None:
     write(tmp_path / "data", COUNT)
     (tmp_path / "data" / "broken.db3").write_bytes(b"nothing")
     local, remote = tmp_path / "local.csv", tmp_path / "remote.csv"
-    annotate_recordings([f"file://{tmp_path}/data"], local, task, jobs=2)
+    annotate_recordings([f"file://{tmp_path}/data"], local, TASK, jobs=2)
     cluster.add_workers(2)
     cluster.wait(2)
-    victim, killed = cluster.processes[1], []
+    victim = cluster.processes[1]
+    killed: list[int] = []
 
     def kill_one(answer: Answer, outcome: Outcome) -> None:
         if outcome.done == 8:
@@ -87,7 +89,7 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster, task: T
             os.kill(victim.pid, signal.SIGKILL)
 
     outcome = annotate_recordings(
-        [f"file://{tmp_path}/data"], remote, task, scheduler=cluster.address, progress=kill_one
+        [f"file://{tmp_path}/data"], remote, TASK, scheduler=cluster.address, progress=kill_one
     )
     assert victim.wait(10.0) == -signal.SIGKILL
     assert outcome.done == COUNT + 1
@@ -101,7 +103,7 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster, task: T
     assert children(cluster.processes[2].pid) == []
 
 
-def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: Cluster, task: Task) -> None:
+def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: Cluster) -> None:
     write(tmp_path / "data", 12)
     output = tmp_path / "table.csv"
     cluster.add_workers(1)
@@ -112,15 +114,15 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: 
             os.kill(cluster.processes[0].pid, signal.SIGKILL)
 
     with pytest.raises(WorkerError, match="connection was lost"):
-        annotate_recordings([tmp_path / "data"], output, task, scheduler=cluster.address, progress=kill_scheduler)
+        annotate_recordings([tmp_path / "data"], output, TASK, scheduler=cluster.address, progress=kill_scheduler)
     assert output.read_text().count("\nrecording,") >= 3
-    outcome = annotate_recordings([tmp_path / "data"], output, task, jobs=1, resume=True)
+    outcome = annotate_recordings([tmp_path / "data"], output, TASK, jobs=1, resume=True)
     assert outcome.skipped >= 3
     assert output.read_text().count("\nrecording,") == 12
 
 
-def test_no_scheduler_is_an_error(tmp_path: Path, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("panda_dynamics_ros.annotation.engines.PATIENCE_WITH_SCHEDULER", "1s")
     write(tmp_path / "data", 1)
     with pytest.raises(ArgumentError, match="expected the address of a Dask scheduler"):
-        annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", task, scheduler="tcp://127.0.0.1:1")
+        annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK, scheduler="tcp://127.0.0.1:1")

@@ -11,17 +11,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from synthetic import HEADER, table, write
+from synthetic import HEADER, TASK, read_table, table, write
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation.engines import on_this_machine
 from panda_dynamics_ros.annotation.job import annotate_recordings
-from panda_dynamics_ros.annotation.rows import COLUMNS, Row
+from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.annotation.sources import find_recordings
 from panda_dynamics_ros.annotation.task import Answer, Task
 from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, listen
@@ -29,14 +29,13 @@ from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 
 ROOT = Path(__file__).parents[2]
-ReadTable = Callable[[Path], list[Row]]
 
 
-def test_every_recording_has_its_row(tmp_path: Path, task: Task, read_table: ReadTable) -> None:
+def test_every_recording_has_its_row(tmp_path: Path) -> None:
     files = write(tmp_path / "data", 3)
     (tmp_path / "data" / "empty.mcap").touch()
     (tmp_path / "data" / "text.csv").write_text("no numbers\nat all\n")
-    outcome = annotate_recordings([tmp_path / "data", EXAMPLE], tmp_path / "table.parquet", task, jobs=2)
+    outcome = annotate_recordings([tmp_path / "data", EXAMPLE], tmp_path / "table.parquet", TASK, jobs=2)
     rows = read_table(outcome.table)
     recordings = {row["path"]: row for row in rows if row["kind"] == "recording"}
     assert list(recordings) == sorted([*map(str, files), *outcome.failures, str(EXAMPLE)])
@@ -48,14 +47,14 @@ def test_every_recording_has_its_row(tmp_path: Path, task: Task, read_table: Rea
     assert sound["sha256"] == hashlib.sha256(files[1].read_bytes()).hexdigest()
     assert sound["bytes"] == files[1].stat().st_size
     assert (sound["arm"], sound["robot"], sound["package_version"]) == ("arm1", "panda", pdr.__version__)
-    assert sound["robot_sha256"] == task.robot_sha256
+    assert sound["robot_sha256"] == TASK.robot_sha256
     (picked,) = [row for row in rows if row["path"] == str(EXAMPLE) and row.get("carried")]
     assert picked["mass_kg"] == pytest.approx(1.0, abs=0.15)
     assert len(picked["com_m"]) == 3
     assert all(row["arm"] for row in rows)
 
     csv_table = tmp_path / "table.csv"
-    annotate_recordings([tmp_path / "data", EXAMPLE], csv_table, task, jobs=1)
+    annotate_recordings([tmp_path / "data", EXAMPLE], csv_table, TASK, jobs=1)
     with csv_table.open(newline="") as stream:
         assert next(csv.reader(stream)) == list(COLUMNS)
         as_text = list(csv.DictReader(stream, list(COLUMNS)))
@@ -73,12 +72,12 @@ def first(worker: WorkerProcess) -> Answer:
     raise TimeoutError("no answer")
 
 
-def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path, task: Task) -> None:
+def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path) -> None:
     slow = tmp_path / "slow.csv"  # long enough to be caught at work
     np.savetxt(slow, table(200.0), delimiter=",", header=HEADER, comments="", fmt="%.6g")
     (fast,) = write(tmp_path, 1)
     slow_source, fast_source = (find_recordings([file])[0] for file in (slow, fast))
-    worker = WorkerProcess(task._replace(patience_s=5.0))
+    worker = WorkerProcess(TASK._replace(patience_s=5.0))
     try:
         for ending, said in ((signal.SIGKILL, "killed by SIGKILL"), (signal.SIGSTOP, "silent for 5 s")):
             worker.give(fast_source)
@@ -95,30 +94,31 @@ def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path, ta
         worker.close()
 
 
-def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path, task: Task) -> None:
+def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
     rows = 3_000_000  # 22 columns of 24 MB, half a gigabyte
     large = tmp_path / "large.npz"
-    np.savez(large, t=1e-3 * np.arange(rows), **dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows)))
+    columns: dict[str, Any] = dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows))
+    np.savez(large, t=1e-3 * np.arange(rows), **columns)
     write(tmp_path, 1)
     sources = find_recordings([tmp_path])
-    answers = {Path(a.source.path).name: a for a in on_this_machine(task._replace(memory_gib=0.75), sources, 1)}
+    answers = {Path(a.source.path).name: a for a in on_this_machine(TASK._replace(memory_gib=0.75), sources, 1)}
     assert "out of memory: more than 0.75 GiB" in answers["large.npz"].error
     assert answers["episode_0000.csv"].error == ""
 
 
-def test_workers_that_cannot_start_end_the_run(tmp_path: Path, task: Task) -> None:
+def test_workers_that_cannot_start_end_the_run(tmp_path: Path) -> None:
     write(tmp_path / "data", 1)
     with pytest.raises(WorkerError, match="could not start"):
-        annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", task._replace(robot="no robot"))
+        annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK._replace(robot="no robot"))
 
 
-def test_resume_does_what_is_not_done(tmp_path: Path, task: Task) -> None:
+def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
     files, output = write(tmp_path / "data", 3), tmp_path / "table.csv"
     broken = tmp_path / "data" / "broken.mcap"
     broken.write_bytes(b"nothing")
-    annotate_recordings([tmp_path / "data"], output, task, jobs=1)
+    annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
     with pytest.raises(ArgumentError, match="--resume"):
-        annotate_recordings([tmp_path / "data"], output, task, jobs=1)
+        annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
     other = Task.of(pdr.load_robot("panda"), {"known_mass": 1.0})
     with pytest.raises(ArgumentError, match="options of the earlier run"):
         annotate_recordings([tmp_path / "data"], output, other, jobs=1, resume=True)
@@ -127,7 +127,7 @@ def test_resume_does_what_is_not_done(tmp_path: Path, task: Task) -> None:
     def resumed() -> list[str]:
         done: list[str] = []
         annotate_recordings(
-            [tmp_path / "data"], output, task, jobs=1, resume=True,
+            [tmp_path / "data"], output, TASK, jobs=1, resume=True,
             progress=lambda answer, _: done.append(Path(answer.source.path).name),
         )  # fmt: skip
         return done
