@@ -33,6 +33,7 @@ UNITS = {
 }  # fmt: skip
 OTHER_UNITS = {
     "contact_threshold": "sigma", "rate": "times real time", "F_T_EE": "m, column-major",
+    "gravity": "m/s^2", "mounting": "rad", "motor_constants": "N m/A", "rotor_inertia": "kg m^2",
 }  # fmt: skip
 ESCAPED = str.maketrans({"|": r"\|", "<": r"\<", "~": r"\~"})  # what Markdown would take for markup
 BEGINNING = """\
@@ -58,6 +59,8 @@ def unit(name: str) -> str:
 def type_of(value: Any) -> str:
     """ROS's name of the type of a default."""
     names: dict[type, str] = {bool: "bool", int: "integer", float: "double", str: "string"}
+    if value is None:
+        return "double array"  # the only type that may be left unset
     if type(value) in names:
         return names[type(value)]
     return f"{names[type(next(iter(value)))]} array"
@@ -65,6 +68,8 @@ def type_of(value: Any) -> str:
 
 def default_of(value: Any) -> str:
     """A default as one would type it."""
+    if value is None:
+        return "not set"
     if isinstance(value, str):
         return f"`{value}`" if value else "empty"
     if isinstance(value, (bool, int, float)):
@@ -87,7 +92,7 @@ def table(node: Node) -> Iterator[str]:
     yield "| parameter | type | default | range | unit | changes | what it is |"
     yield "|---|---|---|---|---|---|---|"
     for name in sorted(name for name in node.list_parameters([], 0).names if not name.startswith(ROS_OWN)):
-        descriptor, value = node.describe_parameter(name), node.get_parameter(name).value
+        descriptor, value = node.describe_parameter(name), node.get_parameter_or(name).value
         changes = "read-only" if descriptor.read_only else "at run time"
         cells = (f"`{name}`", type_of(value), default_of(value), range_of(descriptor), unit(name), changes)
         yield f"| {' | '.join((*cells, descriptor.description.translate(ESCAPED)))} |"

@@ -12,6 +12,7 @@ from launch.actions import OpaqueFunction
 from panda_dynamics_ros.nodes.launching import (
     SHARED,
     argument,
+    arm_parameters,
     ends_with,
     estimators,
     given,
@@ -29,8 +30,8 @@ ARGUMENTS = [
 def start(context):
     rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
     parameters = {
-        **given(context, {"robot": str, "end_effector": str, "arm_prefix": str, "seed": int}),
-        **given(context, {"payload_mass": float}, names={"payload_mass": "payload_mass_kg"}),
+        **arm_parameters(context),
+        **given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"}),
         "clock": value_of(context, "use_sim_time") == "true",
     }
     simulated = package_node(context, "simulated_panda", "simulated_panda", parameters)

@@ -29,7 +29,7 @@ from panda_dynamics_ros.identification import Identification, identify, identify
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.robot import InertialParameters, write_robot
+from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 __version__ = "0.1.0"
@@ -41,6 +41,7 @@ __all__ = [
     "InertialParameters",
     "JointDataset",
     "MomentumObserver",
+    "MovingBase",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",

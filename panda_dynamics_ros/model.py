@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -30,6 +32,7 @@ class RobotModel(RobotDescription):
     inverse_dynamics = dynamics.inverse_dynamics
     forward_dynamics = dynamics.forward_dynamics
     friction_torques = dynamics.friction_torques
+    link_side_torques = dynamics.link_side_torques
     regressor = dynamics.regressor
     gravity_regressor = dynamics.gravity_regressor
     payload_regressor = dynamics.payload_regressor
@@ -47,13 +50,16 @@ def load_robot(
     mounting: ArrayLike = (0.0, 0.0, 0.0),
     gravity: ArrayLike | None = None,
     strict: bool = False,
+    effort: str | None = None,
+    motor_constants: ArrayLike | None = None,
+    rotor_inertia: ArrayLike | None = None,
 ) -> RobotModel:
     """An arm of the library, or of a user's file.
 
     Parameters
     ----------
-    source: "panda" (Gaz et al. 2019), "panda_ledezma" (Diaz Ledezma and Haddadin, document 000), "fr3", or the path of
-        a .yaml, .urdf or MJCF (.xml) file.
+    source: "panda" (Gaz et al. 2019), "panda_ledezma" (Diaz Ledezma and Haddadin, document 000), "fr3", the path of
+        a .yaml, .urdf or MJCF (.xml) file, or the text of a URDF (ROS's `robot_description`).
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
         link, and `ee` its tool frame.
     base, tip: links between which the chain of a .urdf or .xml file is taken; by default its root, and the end link
@@ -64,6 +70,12 @@ def load_robot(
     gravity: (3,), m/s^2, in the frame that `mounting` turns the base in; by default the description's.
     strict: whether a link of a .urdf or .xml file that cannot exist is an error; by default the nearest that can is
         taken, with a warning.
+    effort: what the arm's joint states have as effort: "measured" on the links with gravity, "without_gravity",
+        "actuator" torques, which accelerate the rotors, too, or motor "current" (see `robot.effort.KINDS`); by default
+        the description's, or measured.
+    motor_constants: (n,), N m/A, joint torque per motor current, for effort "current".
+    rotor_inertia: (n,), kg m^2, at the joints, which counts for every effort but "measured"; by default the
+        description's (MJCF: armature).
 
     Raises
     ------
@@ -76,4 +88,6 @@ def load_robot(
         raise ArgumentError(f"friction: expected published or none, got {friction!r}")
     robot = read_robot(source, RobotModel, base, tip, strict=strict).mounted(mounting, gravity)
     robot = robot.without_friction() if friction == "none" else robot
+    stated: dict[str, Any] = {"effort": effort, "motor_constants": motor_constants, "rotor_inertia": rotor_inertia}
+    robot = replace(robot, **{name: value for name, value in stated.items() if value is not None})
     return attach(robot, read_end_effector(end_effector))

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 # What each file declares beside the arguments that all have.
 SHARED = [
-    "robot", "end_effector", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
+    "robot", "end_effector", "base", "tip", "friction", "mounting", "gravity", "gravity_source", "gravity_topic",
+    "effort", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
     "params_file", "use_sim_time", "one_process", "respawn", "rviz", "launch_prefix", "log_level",
 ]  # fmt: skip
 ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"]}

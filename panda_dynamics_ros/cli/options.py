@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from panda_dynamics_ros import checks
 
+from panda_dynamics_ros.robot.effort import KINDS
+
 if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
@@ -51,6 +53,18 @@ def _add_description_options(parser: argparse.ArgumentParser) -> None:
         help="roll, pitch and yaw of the base, rad (default: upright)",
     )  # fmt: skip
     group.add_argument("--gravity", type=float, nargs=3, metavar=("X", "Y", "Z"), help="m/s^2 (default: 0 0 -9.81)")
+    group.add_argument(
+        "--effort", choices=KINDS,
+        help="what the effort of the joint states is: torques on the links with gravity (measured), without it, of the "
+        "actuators, or motor currents (default: the description's, or measured)",
+    )  # fmt: skip
+    group.add_argument(
+        "--motor-constants", type=float, nargs="+", metavar="K", help="of --effort current: N m/A for each joint"
+    )
+    group.add_argument(
+        "--rotor-inertia", type=float, nargs="+", metavar="B",
+        help="kg m^2 at each joint, which efforts other than measured contain (default: the description's)",
+    )  # fmt: skip
     group.add_argument("--strict", action="store_true", help="refuse links of such a file that cannot exist")
 
 
@@ -58,7 +72,10 @@ def load_arm(args: argparse.Namespace) -> RobotModel:
     """The robot of the options above; the errors are those of `load_robot`."""
     from panda_dynamics_ros.model import load_robot
 
-    names = ("end_effector", "base", "tip", "friction", "mounting", "gravity", "strict")
+    names = (
+        "end_effector", "base", "tip", "friction", "mounting", "gravity", "strict", "effort", "motor_constants",
+        "rotor_inertia",
+    )  # fmt: skip
     return load_robot(args.robot, **{name: getattr(args, name) for name in names})
 
 

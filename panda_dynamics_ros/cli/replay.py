@@ -223,6 +223,6 @@ def _write_files(
     shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))
     return [
         plot_payload(history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})"),
-        plot_torques(time, data.tau, result.gravity_torques, result.residual, output / "torques.png"),
+        plot_torques(time, result.measured_torques, result.gravity_torques, result.residual, output / "torques.png"),
         draw_scene(ArmScene(robot).at(data.q[shown], result.last), output / "scene.png"),
     ]

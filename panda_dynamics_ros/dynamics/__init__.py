@@ -2,6 +2,7 @@
 """Functions of a robot and a state: kinematics, torques, matrices, regressors."""
 
 from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
+from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.dynamics.forward_dynamics import forward_dynamics
 from panda_dynamics_ros.dynamics.friction import friction_torques
 from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
@@ -27,6 +28,7 @@ __all__ = [
     "gravity_torques",
     "inverse_dynamics",
     "jacobian",
+    "link_side_torques",
     "links_in_base",
     "mass_matrix",
     "momentum",

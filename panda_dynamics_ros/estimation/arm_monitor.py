@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector
 from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator
@@ -139,14 +140,14 @@ class ArmMonitor:
         Parameters
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
 
         Raises
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). All filters are as they were before.
         """
         stamp = checks.number(stamp, "stamp")
-        q, dq, tau = checks.sample(q, dq, tau, self.robot.n)
+        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         terms = self._terms.at(q, dq, tau)
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
@@ -156,13 +157,13 @@ class ArmMonitor:
     def update_dynamics(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> DynamicsOutput:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
-        q, dq, tau = checks.sample(q, dq, tau, self.robot.n)
+        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau))
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
         stamp = checks.number(stamp, "stamp")
-        q, dq, tau = checks.sample(q, dq, tau, self.robot.n)
+        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
     def _dynamics_output(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> DynamicsOutput:

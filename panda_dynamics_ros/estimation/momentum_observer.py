@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.regression import ARM, MomentumTerms, first_order_hold
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.kernels.vectors import compiled
@@ -60,7 +61,7 @@ class MomentumObserver:
     """
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
-        self._n, self._terms = robot.n, MomentumTerms(robot)
+        self._robot, self._n, self._terms = robot, robot.n, MomentumTerms(robot)
         self._pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
         self._clock = SampleClock(checks.number(max_gap, "max_gap", minimum=1e-6))
         self._state, self._previous = np.zeros((2, robot.n, PARAMETERS + 1))
@@ -78,14 +79,14 @@ class MomentumObserver:
         Parameters
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored: the torques stay what they were.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
 
         Raises
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). The filter is as it was before.
         """
         stamp = checks.number(stamp, "stamp")
-        return self.update_terms(stamp, self._terms.at(*checks.sample(q, dq, tau, self._n)))
+        return self.update_terms(stamp, self._terms.at(*link_side_sample(self._robot, q, dq, tau)))
 
     def update_terms(self, stamp: float, terms: MomentumTerms) -> FloatArray:
         """`update` with the terms of a sample that was checked before."""

@@ -32,8 +32,11 @@ ARM = PARAMETERS
 
 
 @compiled
-def momentum_terms(table, friction, frame, q, dq, tau, momentum, bias):
-    """`momentum` = [Y_p | -p] and `bias` = [Y_b | tau - friction - bias of the arm], each (n, 11), in place."""
+def momentum_terms(table, friction, rotors, frame, q, dq, tau, momentum, bias):
+    """`momentum` = [Y_p | -p] and `bias` = [Y_b | tau - friction - bias of the arm], each (n, 11), in place.
+
+    p contains the momentum of the rotors, rotors dq (n,).
+    """
     n = q.shape[0]
     frames, work, S = np.empty((n, 12)), np.empty((n, 18)), np.empty((n, 6))
     p, arm_bias, friction_torque = np.empty(n), np.empty(n), np.empty(n)
@@ -42,7 +45,7 @@ def momentum_terms(table, friction, frame, q, dq, tau, momentum, bias):
     payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)
     friction_sample(friction, dq, friction_torque)
     for i in range(n):
-        momentum[i, ARM] = -p[i]
+        momentum[i, ARM] = -p[i] - rotors[i] * dq[i]
         bias[i, ARM] = tau[i] - friction_torque[i] - arm_bias[i]
 
 
@@ -61,11 +64,12 @@ class MomentumTerms:
 
     def __init__(self, robot: RobotDescription) -> None:
         self._table, self._friction, self._frame = robot.table, robot.friction.table, robot.frame_index("flange")
+        self._rotors = robot.felt_rotor_inertia
         self.momentum, self.bias = np.zeros((2, robot.n, ARM + 1))
 
     def at(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> MomentumTerms:
         """These terms, computed for one sample: q, dq, tau (n,) in rad, rad/s, N m, checked by the caller."""
-        momentum_terms(self._table, self._friction, self._frame, q, dq, tau, self.momentum, self.bias)
+        momentum_terms(self._table, self._friction, self._rotors, self._frame, q, dq, tau, self.momentum, self.bias)
         return self
 
 

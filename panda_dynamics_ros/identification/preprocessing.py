@@ -14,14 +14,17 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 LONGEST_LAG_S = 0.03
@@ -77,6 +80,28 @@ class MotionSamples:
 
     def __len__(self) -> int:
         return len(self.stamp)
+
+
+def on_link_side(recording: JointDataset, robot: RobotDescription) -> JointDataset:
+    """The recording with link-side torques in place of the efforts of the arm's kind.
+
+    Raises
+    ------
+    ArgumentError: gravity is not in the efforts, so that they say little about the masses of the arm.
+    """
+    if robot.effort == WITHOUT_GRAVITY:
+        raise ArgumentError(
+            f"robot: expected an arm whose effort has gravity in it, got effort {robot.effort}: the torques of a model "
+            "that the driver has subtracted do not identify another one"
+        )
+    if recording.tau.shape != recording.q.shape or recording.q.shape[1:] != (robot.n,):
+        return recording  # which is refused with its own words
+    return replace(recording, tau=link_side_torques(robot, recording.q, recording.tau))
+
+
+def without_rotors(samples: MotionSamples, robot: RobotDescription) -> MotionSamples:
+    """The samples without the torques that accelerate the rotors."""
+    return replace(samples, tau=samples.tau - robot.felt_rotor_inertia * samples.ddq)
 
 
 def prepare(*recordings: JointDataset, cutoff_hz: float = CUTOFF_HZ, rate_hz: float = RATE_HZ) -> MotionSamples:

@@ -37,7 +37,7 @@ from panda_dynamics_ros.identification.identifiability import (
     too_slow_for,
 )
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, problems_of
-from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
+from panda_dynamics_ros.identification.preprocessing import MotionSamples, on_link_side, prepare, without_rotors
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import (
     NormalEquations,
@@ -95,8 +95,9 @@ def identify(
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
+    recordings = [on_link_side(recording, prior) for recording in recordings]
     check_recordings(recordings, prior)
-    samples = without_saturated(prepare(*recordings), prior)
+    samples = without_saturated(without_rotors(prepare(*recordings), prior), prior)
     model = linear_model(prior, samples)
     equations = NormalEquations.of(model)
     base = prior.base_parameters()

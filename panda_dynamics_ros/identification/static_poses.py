@@ -28,7 +28,7 @@ from panda_dynamics_ros.identification.identifiability import (
     not_identified,
 )
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, problems_of
-from panda_dynamics_ros.identification.preprocessing import MotionSamples, prepare
+from panda_dynamics_ros.identification.preprocessing import MotionSamples, on_link_side, prepare
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale, prior_std, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
@@ -69,6 +69,7 @@ def identify_gravity(
         raise ArgumentError("data: expected at least one recording, got none")
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
     check_joints(recordings, prior)
+    recordings = [on_link_side(recording, prior) for recording in recordings]
     poses = static_poses(*recordings)
     model, base = linear_model(prior, poses), prior.base_parameters()
     equations = NormalEquations.of(model)

@@ -14,12 +14,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
-from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
+from panda_dynamics_ros.nodes.gravity_input import GravityInput
 from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, now, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot import RobotDescription, library_names
@@ -54,7 +55,8 @@ class JointStateInput:
 
     def __init__(self, node: Node, handle: Handler) -> None:
         self._node, self.handle = node, handle
-        self.robot = self._declare_robot()
+        self._gravity = GravityInput(node, self._declare_robot())
+        self.robot = self._gravity.robot
         self._stale_timeout = in_range(
             node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
         )
@@ -75,13 +77,7 @@ class JointStateInput:
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
-        source = fixed(node, "robot", "panda", "Parameter set: panda, panda_ledezma, fr3, or the path of a YAML file.")
-        end_effector = fixed(
-            node,
-            "end_effector",
-            "none",
-            "End effector that is part of the arm, not payload: none, hand, or a YAML file.",
-        )
+        robot = declare_arm(node)
         self._arm_prefix = fixed(
             node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
         )
@@ -95,9 +91,10 @@ class JointStateInput:
             "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); "
             "identity: that of end_effector.",
         )
-        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0.")
-        self._flange_frame = fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8.")
-        robot = load_robot(source, end_effector=end_effector)
+        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
+        self._flange_frame = fixed(
+            node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
+        )
         return robot if list(F_T_EE) == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
     @property
@@ -119,12 +116,19 @@ class JointStateInput:
     @property
     def base_frame(self) -> str:
         """Frame id of the arm's base, known once a message came."""
-        return self._base_frame or link_name(self.joint_names or self.robot.joint_names, 0)
+        return self._base_frame or self._link(self.robot.base_link, 0)
 
     @property
     def flange_frame(self) -> str:
         """Frame id of the flange, known once a message came."""
-        return self._flange_frame or link_name(self.joint_names or self.robot.joint_names, 8)
+        return self._flange_frame or self._link(self.robot.flange_link, 8)
+
+    def _link(self, own: str, number: int) -> str:
+        """Frame id of a link: its `own` name with the prefix that the joints have, or by Franka's scheme."""
+        found, names = self.joint_names or self.robot.joint_names, self.robot.joint_names
+        if own and found[0].endswith(names[0]):
+            return found[0].removesuffix(names[0]) + own
+        return link_name(found, number)
 
     def _on_message(self, encoded: bytes) -> None:
         self._last_arrival = now(self._node)
@@ -138,6 +142,7 @@ class JointStateInput:
             mapping = self._mapping or self._resolve(names)
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             stamp = conversions.seconds(header_stamp)
+            self._gravity.check()
             self.monitor.accept(stamp)
             self.handle(header_stamp, stamp, q, dq, tau)
         except PandaDynamicsError as error:
@@ -202,6 +207,8 @@ class JointStateInput:
             summary = (
                 f"{disorder} stamps out of order ({monitor.latest_problem}): two publishers, or a clock that was set?"
             )
+        elif problem := self._gravity.problem:
+            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {problem}"
         elif self._doubt:
             level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {self._doubt}"
         else:
@@ -214,6 +221,7 @@ class JointStateInput:
             "out_of_order": monitor.out_of_order,
             "rejected": monitor.rejected.total(),
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
+            "gravity": self._gravity.problem,
             "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
         }
         name = f"{diagnostic_name(self._node)}: input"

@@ -24,7 +24,10 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from panda_dynamics_ros.model import load_robot
+from panda_dynamics_ros.nodes.arm_parameters import ROBOT_DESCRIPTION
+from panda_dynamics_ros.nodes.gravity_input import SOURCES
 from panda_dynamics_ros.nodes.runner import CANNOT_START
+from panda_dynamics_ros.robot.effort import KINDS
 from panda_dynamics_ros.samples.joint_mapping import link_name
 
 PACKAGE = "panda_dynamics_ros"
@@ -45,8 +48,16 @@ def argument(name: str, description: str, default: Any = "", choices: list[str] 
 
 
 SHARED = (
-    argument("robot", "The arm: panda, panda_ledezma, fr3 or a file's path; empty: as in params_file, else panda."),
+    argument("robot", "panda, panda_ledezma, fr3, a file, or robot_description (the topic); empty: as in params_file."),
     argument("end_effector", "End effector that is part of the arm, not payload: none, hand or a YAML file."),
+    argument("base", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
+    argument("tip", "Link of such a file where the chain ends; empty: the flange or the last link."),
+    argument("friction", "Joint friction: none, of simulators without any.", choices=["published", "none"]),
+    argument("mounting", 'Roll, pitch and yaw of the base, rad, for example "3.1416 0 0" for a ceiling.'),
+    argument("gravity", 'Gravity in the frame of mounting, m/s^2, for example "0 0 -9.81".'),
+    argument("gravity_source", "Gravity of a moving base: vector or imu, from gravity_topic.", choices=list(SOURCES)),
+    argument("gravity_topic", "A Vector3Stamped or an Imu; empty: gravity or imu."),
+    argument("effort", "What the effort of the joint states is; current needs motor_constants.", choices=list(KINDS)),
     argument("namespace", "Namespace of all nodes (one per arm)."),
     argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
     argument(
@@ -72,21 +83,35 @@ def value_of(context: LaunchContext, name: str) -> str:
     return str(LaunchConfiguration(name).perform(context))
 
 
-def given(
-    context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None
-) -> dict[str, ParameterValue]:
+def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Parameters whose launch argument is not empty.
 
     Parameters
     ----------
-    kinds: the type of each parameter, by its argument's name.
+    kinds: the type of each parameter, by its argument's name; a list is one of numbers.
     names: the parameter's name where the argument's is another.
     """
     return {
-        (names or {}).get(name, name): ParameterValue(LaunchConfiguration(name), value_type=kind)
+        (names or {}).get(name, name): (
+            numbers_of(context, name) if kind is list else ParameterValue(LaunchConfiguration(name), value_type=kind)
+        )
         for name, kind in kinds.items()
         if value_of(context, name) != ""
     }
+
+
+def numbers_of(context: LaunchContext, name: str) -> list[float]:
+    """The numbers of a launch argument, with spaces or commas between them, and brackets or not.
+
+    Raises
+    ------
+    RuntimeError: they are none.
+    """
+    text = value_of(context, name)
+    try:
+        return [float(word) for word in text.strip("[] ").replace(",", " ").split()]
+    except ValueError as error:
+        raise RuntimeError(f"{name}: expected numbers such as 0 0 1.57, got {text!r}") from error
 
 
 def package_node(
@@ -109,16 +134,25 @@ def package_node(
         output="screen",
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
-        remappings=[("joint_states", LaunchConfiguration("joint_states_topic"))],
+        remappings=[
+            ("joint_states", LaunchConfiguration("joint_states_topic")),
+            *((topic, name) for topic in ("gravity", "imu") if (name := value_of(context, "gravity_topic"))),
+        ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         **options,
     )
 
 
+def arm_parameters(context: LaunchContext) -> dict[str, Any]:
+    """Parameters of every node that knows the arm."""
+    texts = ("robot", "end_effector", "base", "tip", "friction", "arm_prefix")
+    return given(context, {**dict.fromkeys(texts, str), "mounting": list, "gravity": list})
+
+
 def estimators(context: LaunchContext) -> list[Action]:
     """The dynamics node and the payload estimator, in two processes or one."""
-    shared = given(context, {"robot": str, "end_effector": str, "arm_prefix": str, "base_frame": str})
-    shared |= given(context, {"use_sim_time": bool})
+    shared = arm_parameters(context)
+    shared |= given(context, {"effort": str, "gravity_source": str, "base_frame": str, "use_sim_time": bool})
     payload = given(context, {"payload_topic": str})
     options: dict[str, Any] = {}
     resume: dict[str, str] = {}
@@ -174,10 +208,18 @@ def start_rviz(context: LaunchContext) -> list[Action]:
 
 
 def _base_frame(context: LaunchContext) -> str:
-    """The nodes' base frame if the joints turn out to be called as the robot's own are, after arm_prefix."""
-    robot = value_of(context, "robot") or parameter(context, "robot") or "panda"
-    prefix = value_of(context, "arm_prefix") or parameter(context, "arm_prefix")
-    link = link_name(load_robot(robot).joint_names, 0)
+    """The nodes' base frame if the joints turn out to be called as the robot's own are, after arm_prefix.
+
+    Raises
+    ------
+    RuntimeError: the description comes by a topic, and the frame is not given.
+    """
+    name, base, prefix = (value_of(context, key) or parameter(context, key) for key in ("robot", "base", "arm_prefix"))
+    if name == ROBOT_DESCRIPTION and not base:
+        raise RuntimeError("rviz:=true with robot:=robot_description: expected base_frame, its fixed frame, got none")
+    tip = value_of(context, "tip") or parameter(context, "tip")
+    robot = None if base else load_robot(name or "panda", tip=tip or None)
+    link = base if robot is None else robot.base_link or link_name(robot.joint_names, 0)
     return f"{prefix.rstrip('_')}_{link}" if prefix else link
 
 

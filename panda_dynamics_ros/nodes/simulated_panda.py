@@ -15,8 +15,8 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot import InertialParameters
@@ -42,10 +42,8 @@ class SimulatedPandaNode(Node):
 
     def __init__(self) -> None:
         super().__init__("simulated_panda")
-        source = fixed(self, "robot", "panda", "Parameter set that the plant deviates from.")
-        end_effector = fixed(self, "end_effector", "none", "End effector of the arm: none, hand, or a YAML file.")
+        robot = declare_arm(self, with_effort=False)  # from which the plant deviates
         arm_prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.")
-        robot = load_robot(source, end_effector=end_effector)
         seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)
         mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.", 1e-3, 10.0)
         com = fixed(self, "payload_com_m", [0.02, -0.015, 0.06], "CoM of the payload in the flange frame, m.")

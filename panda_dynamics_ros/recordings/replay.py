@@ -23,7 +23,7 @@ class Replay:
     Attributes
     ----------
     stamp: (N,), s.
-    gravity_torques, coriolis_torques, measured_torques: (N, n), N m.
+    gravity_torques, coriolis_torques, measured_torques: (N, n), N m, the last on the links (see `robot.effort`).
     external_torques: (N, n), N m, of the momentum observer, without those of the payload as estimated so far.
     contact_wrench: (N, 6), N and N m, force first, in base axes: what at the flange explains the external torques.
     touched_link: (N,), link 1..n that a contact is on, 0 while nothing touches the arm; a pick counts as a contact
@@ -115,7 +115,7 @@ def replay(
         progress(count, count, before)
     return Replay(
         stamp=data.stamp,
-        measured_torques=data.tau,
+        measured_torques=robot.link_side_torques(data.q, data.tau),
         gravity_torques=gravity,
         coriolis_torques=coriolis,
         external_torques=external,

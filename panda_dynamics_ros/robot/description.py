@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot.effort import MEASURED, checked_constants, checked_rotors
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
@@ -41,6 +42,10 @@ class RobotDescription:
     gravity: (3,), m/s^2, in base axes.
     rotor_inertia: (n,), kg m^2, of the rotors behind the gears, felt at the joints; none by default. Link-side torques,
         and with them the functions of `dynamics`, do not contain it; an actuator's torque does.
+    effort: what the effort in the arm's joint states is, one of `effort.KINDS`.
+    motor_constants: (n,), N m/A, joint torque per motor current, for effort "current"; else empty.
+    base_link, flange_link: names of the links whose frames are `base` and `flange`; empty where the description has
+        none.
 
     Raises
     ------
@@ -60,6 +65,10 @@ class RobotDescription:
     residual: ResidualModel
     gravity: FloatArray
     rotor_inertia: FloatArray = field(default_factory=lambda: np.zeros(0))
+    effort: str = MEASURED
+    motor_constants: FloatArray = field(default_factory=lambda: np.zeros(0))
+    base_link: str = ""
+    flange_link: str = ""
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):
@@ -81,7 +90,8 @@ class RobotDescription:
             T = checks.exactly(checks.rigid_transform(getattr(self, name), name), shape, name)
             object.__setattr__(self, name, checks.read_only(T))
         rotors = self.rotor_inertia if np.size(self.rotor_inertia) else np.zeros(n)
-        object.__setattr__(self, "rotor_inertia", checks.read_only(checks.exactly(rotors, (n,), "rotor_inertia")))
+        object.__setattr__(self, "rotor_inertia", checked_rotors(rotors, n))
+        object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
 
     @cached_property
@@ -182,6 +192,11 @@ class RobotDescription:
         R = rotation_from_rpy(checks.exactly(rpy, (3,), "mounting"))
         given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")
         return replace(self, gravity=R.T @ given)
+
+    @property
+    def felt_rotor_inertia(self) -> FloatArray:
+        """Rotor inertia (n,), kg m^2, that the arm's efforts contain: none where they are measured on the links."""
+        return self.rotor_inertia if self.effort != MEASURED else checks.read_only(np.zeros(self.n))
 
     def without_friction(self: Self) -> Self:
         """The arm with no friction, as simulators have it."""

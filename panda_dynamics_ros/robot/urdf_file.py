@@ -23,6 +23,7 @@ from panda_dynamics_ros.robot.urdf_tree import Tree
 from panda_dynamics_ros.robot.urdf_xml import INERTIA, UrdfJoint, UrdfTree, number, parse_urdf
 
 Robot = TypeVar("Robot", bound=RobotDescription)
+Source = TypeVar("Source", Path, Path | str)
 
 # What URDF does not state, or not for a continuous joint; velocity and effort, too, where it has the 0 of exporters
 # that know none.
@@ -32,9 +33,9 @@ RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5  # std of the torque residual as a sha
 
 
 def read_urdf(
-    path: Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
+    path: Path | str, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
 ) -> Robot:
-    """The chain of a URDF file from link `base` to link `tip`, as an instance of `model`.
+    """The chain of a URDF from link `base` to link `tip`, as an instance of `model`.
 
     The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the URDF's
     joint i, and its z along the joint's axis: where the axis is z, it is the URDF's own link frame. Links that
@@ -48,6 +49,7 @@ def read_urdf(
 
     Parameters
     ----------
+    path: of a file; or a text, which the topic `robot_description` has.
     base: by default the root link.
     tip: by default the link that is most movable joints away, of those the one that is most joints away; where the
         fingers of a hand are equally far, the flange that carries the hand (a link named ..link8, ..flange, ..tool0).
@@ -66,23 +68,24 @@ def read_urdf(
 
 
 def read_chain(
-    path: Path,
-    parse: Callable[[Path], UrdfTree],
+    source: Source,
+    parse: Callable[[Source], UrdfTree],
     model: type[Robot],
     base: str | None,
     tip: str | None,
     strict: bool,
 ) -> Robot:
-    """The chain of the links and joints that `parse` finds in a file; see `read_urdf`."""
+    """The chain of the links and joints that `parse` finds in a file or text; see `read_urdf`."""
+    name = source if isinstance(source, Path) else "robot_description"
     try:
-        tree = Tree(parse(path))
+        tree = Tree(parse(source))
         start = tree.root if base is None else _known(tree, base, "base")
         end = tree.deepest_tip(start) if tip is None else _known(tree, tip, "tip")
         return _robot(tree, start, end, model, strict)
     except RobotDescriptionError as error:
-        raise RobotDescriptionError(f"{path}: {error}") from error
+        raise RobotDescriptionError(f"{name}: {error}") from error
     except ArgumentError as error:
-        raise ArgumentError(f"{path}: {error}") from error
+        raise ArgumentError(f"{name}: {error}") from error
 
 
 def _known(tree: Tree, link: str, name: str) -> str:
@@ -121,6 +124,8 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) ->
         residual=ResidualModel(RESIDUAL_SHARE * limits["effort"], np.full(n, RESIDUAL_TIME)),
         gravity=tree.placement(base)[:3, :3].T @ tree.urdf.gravity,
         rotor_inertia=_dynamics(joints, "armature"),
+        base_link=base,
+        flange_link=tip,
     )
 
 

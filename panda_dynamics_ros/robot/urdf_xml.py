@@ -53,8 +53,8 @@ class UrdfTree:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)  # m/s^2, along -z of the root link: URDF states none
 
 
-def parse_urdf(path: Path) -> UrdfTree:
-    """The links and joints of a file.
+def parse_urdf(source: Path | str) -> UrdfTree:
+    """The links and joints of a file, or of the text of one.
 
     Raises
     ------
@@ -62,7 +62,8 @@ def parse_urdf(path: Path) -> UrdfTree:
         names it.
     """
     try:
-        root = defusedxml.ElementTree.fromstring(path.read_bytes())
+        content = source.encode() if isinstance(source, str) else source.read_bytes()
+        root = defusedxml.ElementTree.fromstring(content)
     except (ET.ParseError, DefusedXmlException, LookupError, ValueError) as error:
         raise RobotDescriptionError(f"expected XML without entities, got {error}") from error
     except OSError as error:
@@ -78,7 +79,7 @@ def parse_urdf(path: Path) -> UrdfTree:
             raise RobotDescriptionError(f"link {name}: expected one link of this name, got two")
         links[name] = _inertial(element, f"link {name}")
     joints = tuple(_joint(element) for element in root.findall("joint"))
-    return UrdfTree(root.get("name", path.stem), links, joints)
+    return UrdfTree(root.get("name", "robot" if isinstance(source, str) else source.stem), links, joints)
 
 
 def number(attributes: Mapping[str, str], key: str, owner: str, default: str | None = None) -> float:

@@ -12,6 +12,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
@@ -19,7 +20,10 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 Robot = TypeVar("Robot", bound=RobotDescription)
 
 REQUIRED = ("name", "joint_names", "inertia_about", "links", "limits", "residual")
-OPTIONAL = ("modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia")
+OPTIONAL = (
+    "modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia",
+    "effort", "motor_constants", "base_link", "flange_link",
+)  # fmt: skip
 LIMITS = ("lower", "upper", "velocity", "acceleration", "effort")
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
 
@@ -50,6 +54,10 @@ def robot_from_content(content: Any, model: type[Robot]) -> Robot:
         ),
         gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
         rotor_inertia=checks.exactly(top.get("rotor_inertia", np.zeros(n)), (n,), "rotor_inertia"),
+        effort=str(top.get("effort", MEASURED)),
+        motor_constants=checks.real_array(top.get("motor_constants", []), "motor_constants"),
+        base_link=str(top.get("base_link", "")),
+        flange_link=str(top.get("flange_link", "")),
     )
 
 

@@ -107,7 +107,7 @@ def read_yaml(path: Path) -> Any:
 def read_robot(
     source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
 ) -> Robot:
-    """The robot of a library name, YAML, URDF or MJCF file, as an instance of `model`.
+    """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
 
     Parameters
     ----------
@@ -120,6 +120,8 @@ def read_robot(
     RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message
         names the file, and the key or the link.
     """
+    if isinstance(source, str) and source.lstrip().startswith("<"):
+        return read_urdf(source, model, base, tip, strict=strict)
     path = find_description(source)
     if path.suffix in URDF:
         return read_urdf(path, model, base, tip, strict=strict)

@@ -13,6 +13,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, six_from_symmetric
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
@@ -65,8 +66,20 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
         "friction": _per_joint(robot.friction),
         "residual": _per_joint(robot.residual),
         "limits": _per_joint(robot.limits),
-        **({"rotor_inertia": robot.rotor_inertia.tolist()} if robot.rotor_inertia.any() else {}),
+        **_stated(robot),
     }
+
+
+def _stated(robot: RobotDescription) -> dict[str, Any]:
+    """The optional keys that say more than their defaults."""
+    values = {
+        "rotor_inertia": robot.rotor_inertia.tolist() if robot.rotor_inertia.any() else [],
+        "effort": robot.effort if robot.effort != MEASURED else "",
+        "motor_constants": robot.motor_constants.tolist(),
+        "base_link": robot.base_link,
+        "flange_link": robot.flange_link,
+    }
+    return {key: value for key, value in values.items() if value}
 
 
 def _transform(T: FloatArray) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.contact.link import LinkEvidence
 from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
 from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
@@ -104,7 +105,7 @@ class ContactDetector:
 
     def __init__(self, robot: RobotDescription, **options: float) -> None:
         self.options = ContactOptions.of(options)
-        self._n, self._terms = robot.n, MomentumTerms(robot)
+        self._robot, self._n, self._terms = robot, robot.n, MomentumTerms(robot)
         self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
         self._torque_step = TorqueStepDetector(robot.residual, 2.0 * math.pi * self.options.bandwidth_hz)
         self._links = LinkEvidence(robot)
@@ -136,14 +137,14 @@ class ContactDetector:
         Parameters
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
 
         Raises
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
         """
         stamp = checks.number(stamp, "stamp")
-        q, dq, tau = checks.sample(q, dq, tau, self._n)
+        q, dq, tau = link_side_sample(self._robot, q, dq, tau)
         return self.update_terms(stamp, q, dq, self._terms.at(q, dq, tau))
 
     def update_terms(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> Contact | None:

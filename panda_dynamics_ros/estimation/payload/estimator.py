@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
@@ -65,7 +66,7 @@ class PayloadEstimator:
         has_end_effector = not np.allclose(robot.T_flange_ee, np.eye(4))
         self._plausibility = PlausibilityCheck(
             robot.residual.std,
-            Declaration(robot.name, self.options.max_mass, self.options.known_mass, has_end_effector),
+            Declaration(robot.name, self.options.max_mass, self.options.known_mass, has_end_effector, robot.effort),
         )
         self._filter = PayloadFilter(robot, self.options, self._regression.pole)
         self._detector = ChangeDetector(
@@ -163,14 +164,14 @@ class PayloadEstimator:
         stamp: s. A stamp that repeats or steps back a little is ignored and counted, and so is a measurement that
             repeats the last one while the arm moves. A stamp that jumps back by more than `max_gap_s` (a bag in a
             loop) restarts the filters, as a gap does.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the link-side torque, gravity included.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
 
         Raises
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
         """
         stamp = checks.number(stamp, "stamp")
-        q, dq, tau = checks.sample(q, dq, tau, self.robot.n)
+        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self.update_terms(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
     def update_terms(

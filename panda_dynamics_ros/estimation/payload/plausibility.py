@@ -24,6 +24,7 @@ from scipy.optimize import linear_sum_assignment
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
 
 MEMORY = 4.0  # s of motion, exponential
 ENOUGH = 1.0
@@ -45,6 +46,11 @@ FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave
 SMALL = 0.3  # of the model's mean square: torques as small as these do not hold the arm
 CONSTANT = 1e-4  # of their mean square: variance of torques that count as constant
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
+TWICE = (1.6, 2.4)  # gain of torques to which gravity was added although they had it
+UNIT_REMEDY = {
+    MEASURED: "check the unit of effort and the driver's scaling; of motor currents, set effort to current",
+    CURRENT: "check motor_constants",
+}
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
 
 
@@ -69,12 +75,14 @@ class Declaration:
     robot: name of the parameter set.
     max_mass, known_mass: kg; known_mass is 0 where it is unknown.
     has_end_effector: whether an end effector is part of the arm.
+    effort: what the efforts are said to be (`robot.effort.KINDS`).
     """
 
     robot: str
     max_mass: float
     known_mass: float
     has_end_effector: bool
+    effort: str = MEASURED
 
 
 class PlausibilityCheck:
@@ -176,14 +184,17 @@ class PlausibilityCheck:
                 "driver repeats its first sample"
             )
         if correlation > 0.9 and not 0.2 < gain < 5.0:
-            return "unit", (
-                f"the torques are {gain:.2g} times those of the arm: expected N m on the link side; check the unit of "
-                "effort and the driver's scaling"
+            remedy = UNIT_REMEDY.get(self._declared.effort, UNIT_REMEDY[MEASURED])
+            return "unit", f"the torques are {gain:.2g} times those of the arm: expected N m on the link side; {remedy}"
+        if self._declared.effort == WITHOUT_GRAVITY and correlation > 0.9 and TWICE[0] < gain < TWICE[1]:
+            return "gravity twice", (
+                f"with gravity added, the torques are {gain:.2g} times those of the arm: expected efforts without "
+                "gravity; if the driver leaves gravity in them, set effort to measured"
             )
         if T < SMALL * H:
             return "gravity", (
                 "the torques are too small to hold the arm against gravity: expected measured torques with gravity; "
-                "torques without gravity, or external torques, do not show a payload"
+                "torques without gravity, or external torques, do not show a payload, unless effort is without_gravity"
             )
         order, of_order = self._best_order()
         of_sign = T + 2.0 * C + H

@@ -14,6 +14,7 @@ from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.estimation.payload.motion_clock import is_repeated_sample
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.effort import CURRENT
 from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
@@ -58,6 +59,7 @@ class SampleIntake:
         self.counts, self.stamp = SampleCounts(), -math.inf
         self._last_sample = np.full((3, robot.n), math.nan)
         self._refused, self._refusal = 0.0, ""
+        self._has_currents = robot.effort == CURRENT
 
     def accept(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> float | None:
         """Seconds since the last sample that was used; 0 where filters have to restart; None to ignore this sample."""
@@ -100,4 +102,5 @@ class SampleIntake:
     @property
     def problem(self) -> str:
         """See the class."""
-        return f"many samples are implausible: {self._refusal}" if self._refused > REFUSED_SHARE else ""
+        remedy = "; check motor_constants, and that effort is current" if self._has_currents else ""
+        return f"many samples are implausible: {self._refusal}{remedy}" if self._refused > REFUSED_SHARE else ""

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
@@ -71,7 +72,7 @@ def smooth_payloads(
     ----------
     robot: the arm without the payload, with its friction and its residual model.
     stamp: (N,), s, increasing.
-    q, dq, tau: (N, n), rad, rad/s, N m; tau is the link-side torque, gravity included.
+    q, dq, tau: (N, n), rad, rad/s, N m; tau is the torque on the links with gravity, or what `robot.effort` says.
     events: what `PayloadEstimator` has detected over the same samples.
     unloaded: s, times at which the arm is known to have carried nothing. The model's error in their segments is
         subtracted from all others, weighted as in `generalised_least_squares`.
@@ -92,6 +93,7 @@ def smooth_payloads(
         raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
     size = (len(stamp), robot.n)
     q, dq, tau = checks.exactly(q, size, "q"), checks.exactly(dq, size, "dq"), checks.exactly(tau, size, "tau")
+    tau = link_side_torques(robot, q, tau)
     for moment in unloaded:
         checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
     smoother = _Smoother(robot, EstimatorOptions.of(options), Shape.of(shape), stamp, events)

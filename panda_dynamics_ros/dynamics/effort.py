@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the effort in an arm's joint states to torques on the links, gravity included."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.newton_euler import gravity_torques
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
+
+
+def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) -> FloatArray:
+    """Torques (..., n), N m, with gravity in them, of efforts (..., n) of the kind `robot.effort` at q (..., n), rad.
+
+    Currents are multiplied by the motor constants; to torques without gravity, those of the arm's model are added.
+    What accelerates the rotors stays in them: momenta of the arm contain it (`RobotDescription.felt_rotor_inertia`).
+
+    Raises
+    ------
+    ArgumentError: `q` or `effort` is not finite, or not of shape (..., n).
+    """
+    return _link_side(robot, robot.joint_array(q, "q"), robot.joint_array(effort, "effort"))
+
+
+def _link_side(robot: RobotDescription, q: FloatArray, effort: FloatArray) -> FloatArray:
+    if robot.effort == CURRENT:
+        return robot.motor_constants * effort
+    if robot.effort == WITHOUT_GRAVITY:
+        return effort + gravity_torques(robot, q)
+    return effort
+
+
+def link_side_sample(
+    robot: RobotDescription, q: ArrayLike, dq: ArrayLike, effort: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, dq and tau (n,) of one sample, checked, with tau from the effort.
+
+    Raises
+    ------
+    ArgumentError: an argument is not finite, or not of shape (n,).
+    """
+    q, dq, tau = checks.sample(q, dq, effort, robot.n)
+    return q, dq, tau if robot.effort == MEASURED else _link_side(robot, q, tau)
