@@ -26,6 +26,7 @@ from panda_dynamics_ros.estimation import (
     Shape,
 )
 from panda_dynamics_ros.identification import Identification, identify, identify_gravity
+from panda_dynamics_ros.kernels.batch import threads
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
@@ -53,5 +54,6 @@ __all__ = [
     "load_robot",
     "pose",
     "replay",
+    "threads",
     "write_robot",
 ]

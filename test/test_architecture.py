@@ -50,7 +50,9 @@ ARROWS: dict[str, set[str]] = {
     "warm_up": {"errors", "estimation", "kernels", "model", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
-ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
+ARROWS["__init__"] = {
+    *("errors", "estimation", "identification", "kernels", "model", "pose", "recordings", "robot", "samples"),
+}
 ARROWS["nodes"] = (
     BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "motion", "identification", "annotation", "reporting"}
 ) | {"__init__"}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from panda_dynamics_ros import checks
-
 from panda_dynamics_ros.robot.effort import KINDS
 
 if TYPE_CHECKING:
