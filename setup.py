@@ -83,6 +83,7 @@ setup(
             f"payload_estimator = {NAME}.nodes.payload_estimator:main",
             f"suite = {NAME}.nodes.suite:main",
             f"simulated_panda = {NAME}.nodes.simulated_panda:main",
+            f"fleet_monitor = {NAME}.nodes.fleet_monitor:main",
             f"bag_player = {NAME}.nodes.bag_player:main",
             f"panda-dynamics = {NAME}.cli:main",
         ]
