@@ -36,7 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
-    "scene": {"robot", "dynamics", "estimation", "checks"},
+    "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
     "annotation": {
         *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
@@ -63,7 +63,9 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "distributed"}
+OPTIONAL = {
+    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh", "distributed"),
+}
 LINES = 300
 
 

@@ -72,8 +72,10 @@ WRITES = {
 }
 WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
 OTHER_LOGS = "test_other_logs.py reads such a log"
+OTHER_ARMS = "test_other_arms.py replays such a log of such an arm"
 SKIPPED = {
-    r"panda-dynamics (replay|convert) (log.csv|simulated_run.csv|episode_0.parquet).*": OTHER_LOGS,
+    r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
+    r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_ARMS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
     r"cd ~/ws": WORKSPACE,
     r"colcon build --packages-select panda_dynamics_ros": WORKSPACE,

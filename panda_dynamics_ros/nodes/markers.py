@@ -84,6 +84,8 @@ def _message(drawing: Drawing) -> Marker:
         color=ColorRGBA(r=red, g=green, b=blue, a=opacity),
         points=[Point(x=x, y=y, z=z) for x, y, z in drawing.points.tolist()],
         text=drawing.text,
+        mesh_resource=drawing.uri,
+        mesh_use_embedded_materials=bool(drawing.uri),
         lifetime=Duration(sec=LIFETIME),
     )
 

@@ -18,6 +18,7 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
+from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
 
@@ -46,6 +47,7 @@ class RobotDescription:
     motor_constants: (n,), N m/A, joint torque per motor current, for effort "current"; else empty.
     base_link, flange_link: names of the links whose frames are `base` and `flange`; empty where the description has
         none.
+    visuals: meshes that the description draws the arm with.
 
     Raises
     ------
@@ -69,6 +71,7 @@ class RobotDescription:
     motor_constants: FloatArray = field(default_factory=lambda: np.zeros(0))
     base_link: str = ""
     flange_link: str = ""
+    visuals: tuple[Visual, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):

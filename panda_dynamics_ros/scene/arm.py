@@ -9,6 +9,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.scene.meshes import mesh_primitives
 from panda_dynamics_ros.scene.primitives import (
     Arrow,
     Capsule,
@@ -29,12 +30,14 @@ SHORTEST = 0.02  # m: frames nearer to each other have no link drawn between the
 COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
 
 
-def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
+def arm_primitives(robot: RobotDescription, meshes: bool = True) -> tuple[Primitive, ...]:
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
-    Layers: `arm`, `com` and `ee`. A ball at a link's centre of mass has its mass at `COM_DENSITY`.
+    Layers: `arm`, `com` and `ee`. A ball at a link's centre of mass has its mass at `COM_DENSITY`. With `meshes`, links
+    and joints are drawn as the description does, if its meshes can be had (`mesh_primitives`).
     """
-    return (*_links(robot), *_joints(robot), *_centres_of_mass(robot), *_end_effector(robot))
+    body = (mesh_primitives(robot) if meshes else ()) or (*_links(robot), *_joints(robot))
+    return (*body, *_centres_of_mass(robot), *_end_effector(robot))
 
 
 def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:
