@@ -26,7 +26,7 @@ SHARED = [
     "effort", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
     "params_file", "use_sim_time", "one_process", "respawn", "rviz", "launch_prefix", "log_level",
 ]  # fmt: skip
-ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"]}
+ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"], "fleet": ["arms"]}
 ARGUMENTS["weigh"] = ["simulated", "trajectory", "trajectory_topic", "order", "results", "payload_mass", "seed"]
 
 
