@@ -179,9 +179,7 @@ class SampleBlocks(Iterator[JointDataset]):
                     external = np.frombuffer(self._external, count=count * n).reshape(-1, n)[keep]
                 stamp = np.frombuffer(self._stamps, count=count)[keep]
                 q, dq, tau = values.swapaxes(0, 1)
-                yield JointDataset(
-                    stamp, q, dq, tau, names, str(self.path), recorded_ns=recorded, external_torques=external
-                )
+                yield JointDataset(stamp, q, dq, tau, names, str(self.path), recorded_ns=recorded, tau_ext=external)
             del self._values[: count * 3 * n], self._external[: count * n]
         del self._stamps[:count], self._recorded_ns[:count]
 

@@ -37,7 +37,7 @@ def warp(first: FloatArray, second: FloatArray, most: float) -> NDArray[np.intp]
 
 @compiled
 def cheapest_path(first, second, most, came, total, path):
-    """`warp` into `path` (K,). came (K, M): the way to each pair of rows; total (M,): the cost up to there, at first 0."""
+    """`warp` into `path` (K,); came (K, M) is the way to each pair of rows, total (M,) the cost so far, at first 0."""
     K, M = came.shape
     for k in range(K):
         diagonal = 0.0
@@ -79,7 +79,7 @@ def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.boo
     DataError: the motions differ in more than `MISMATCH_SHARE` of the time; the message names the worst joint.
     """
     features = [np.hstack((run.q / POSTURE, run.dq / VELOCITY)) for run in (reference, other)]
-    row = warp(*features, FAR)
+    row = warp(features[0], features[1], FAR)
     place = _nearest_moment(reference, other, row)
     found = other.at(place)
     excess = np.maximum(
