@@ -80,19 +80,15 @@ WRITES = {
     "panda-dynamics export --language c --output panda_dynamics.c": "panda_dynamics.c",
 }
 WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
-OTHER_LOGS = "test_other_logs.py reads such a log"
 OTHER_ARMS = "test_other_arms.py replays such a log of such an arm"
 SKIPPED = {
     r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
-    r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
+    r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": "test_other_logs.py reads such a log",
     r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_ARMS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
-    r"cd ~/ws": WORKSPACE,
-    r"colcon build --packages-select panda_dynamics_ros": WORKSPACE,
-    r"source install/setup.bash": WORKSPACE,
-    r"ros2 (run|launch)": "a program of ROS 2, not a command",
+    r"cd ~/ws|colcon build --packages-select panda_dynamics_ros|source install/setup.bash": WORKSPACE,
+    r"ros2 (run|launch)|xacro my_arm.urdf.xacro > my_arm.urdf": "a program of ROS 2, not a command",
     r"ros2 (security .*|run rmw_zenoh_cpp .*|run .* --enclave .*)|export ROS_SECURITY.*": "untried, as the page says",
-    r"xacro my_arm.urdf.xacro > my_arm.urdf": "a program of ROS 2; the URDF is there",
 }
 
 
