@@ -87,11 +87,8 @@ SKIPPED = {
     r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
     r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_ARMS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
-    r"cd ~/ws": WORKSPACE,
-    r"colcon build --packages-select panda_dynamics_ros": WORKSPACE,
-    r"source install/setup.bash": WORKSPACE,
-    r"ros2 (run|launch)": "a program of ROS 2, not a command",
-    r"xacro my_arm.urdf.xacro > my_arm.urdf": "a program of ROS 2; the URDF is there",
+    r"cd ~/ws|colcon build --packages-select panda_dynamics_ros|source install/setup.bash": WORKSPACE,
+    r"ros2 (run|launch)|xacro my_arm.urdf.xacro > my_arm.urdf": "a program of ROS 2; the URDF is there",
 }
 
 
