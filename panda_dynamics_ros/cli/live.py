@@ -48,6 +48,8 @@ examples:
   panda-dynamics live 172.16.0.2 --save-urdf my_fr3.urdf
 """
 PERIOD = 0.25  # s, between two tables
+Publish = Callable[[FrankaState | None, str], None]
+"""Takes a state, or None and why there is none."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +120,7 @@ class Live:
         self._seen: tuple[FrankaState, ArmOutput] | None = None
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
 
-    def follow(
-        self, args: argparse.Namespace, view: WebView | None, publish: Callable[[FrankaState], None] | None
-    ) -> None:
+    def follow(self, args: argparse.Namespace, view: WebView | None, publish: Publish | None) -> None:
         """Take states until the time is over or Ctrl-C; a thread shows them, so that no state waits for it."""
         over = threading.Event()
         with LiveTable(self.title, quiet=args.json) as table:
@@ -131,20 +131,20 @@ class Live:
                     while args.seconds is None or time.monotonic() - self._origin < args.seconds:
                         state = self.stream.next()
                         if state is not None:
-                            self._take(state, publish)
+                            self._take(state)
+                        if publish is not None:
+                            publish(state, self.stream.problem)
             finally:
                 over.set()
                 shower.join()
 
-    def _take(self, state: FrankaState, publish: Callable[[FrankaState], None] | None) -> None:
+    def _take(self, state: FrankaState) -> None:
         stamp = state.sample.stamp
         self.stamps.accept(stamp)
         output = self.monitor.update_state(state.raw)
         self._seen = state, output
         if self.recording is not None:
             self.recording.write(stamp, state)
-        if publish is not None:
-            publish(state)
 
     def _show(self, over: threading.Event, table: LiveTable, view: WebView | None) -> None:
         while not over.wait(PERIOD):
@@ -240,7 +240,7 @@ def _recording(args: argparse.Namespace) -> contextlib.AbstractContextManager[St
 
 
 @contextlib.contextmanager
-def _publishing(args: argparse.Namespace, robot: RobotDescription) -> Iterator[Callable[[FrankaState], None] | None]:
+def _publishing(args: argparse.Namespace, robot: RobotDescription) -> Iterator[Publish | None]:
     if not args.ros:
         yield None
         return

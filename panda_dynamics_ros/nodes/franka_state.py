@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
@@ -27,7 +26,7 @@ from panda_dynamics_ros.live.problems import MODES
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, now, publisher
-from panda_dynamics_ros.nodes.runner import make_executor, run_node, spin
+from panda_dynamics_ros.nodes.runner import make_executor, run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.joint_mapping import link_name
 from panda_dynamics_ros.samples.libfranka_state import FrankaState
@@ -148,20 +147,30 @@ class FrankaStateNode(Node):
 
 
 @contextlib.contextmanager
-def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState], None]]:
-    """Within, a node of this process publishes the states that are handed to what this gives."""
+def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState | None, str], None]]:
+    """Within, a node of this process publishes the states that are handed to what this gives.
+
+    It is called with None, and the reason, while no states come. Callbacks are served within its calls.
+    """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node, executor, stopped = Node(NAME), make_executor(), threading.Event()
+    node, executor = Node(NAME), make_executor()
     output = FrankaStateOutput(node, joint_names)
-    node.create_timer(1.0, lambda: output.publish_diagnostics({}, ""))
+    problem, calls = "", 0
+    node.create_timer(1.0, lambda: output.publish_diagnostics({}, problem))
     executor.add_node(node)
-    server = threading.Thread(target=spin, args=(executor, stopped.is_set), daemon=True)
-    server.start()
+
+    def hand_over(state: FrankaState | None, reason: str) -> None:
+        nonlocal problem, calls
+        problem, calls = reason, calls + 1
+        if state is not None:
+            output.publish(state)
+        if state is None or calls % BURST == 0:
+            executor.spin_once(timeout_sec=0.0)
+
     try:
-        yield output.publish
+        yield hand_over
     finally:
-        stopped.set()
-        server.join()
+        executor.remove_node(node)
         node.destroy_node()
         rclpy.try_shutdown()
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,3 +138,27 @@ def test_it_ends_when_interrupted_while_states_come(probe: Probe, tmp_path: Path
         states = listen(probe, alone, JointState, "franka/joint_states")
         probe.until(lambda: states, "states")
         assert alone.stop() == {"franka_state": 0}
+
+
+def test_live_publishes_the_same(probe: Probe, tmp_path: Path) -> None:
+    """`panda-dynamics live IP --ros --view`, from the command's own connection; Ctrl-C ends it."""
+    needs("panda_py", "viser")
+    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "live", host(1), "--ros", "--view", "--port", "18460"]
+    with panda(host(1), tmp_path), (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen([*command, "--binding", "panda-python"], stdout=log, stderr=log)
+        try:
+            topic = "/franka/joint_states"
+            # On a machine where nothing is compiled yet this takes a while.
+            probe.until(lambda: probe.node.count_publishers(topic), f"a publisher of {topic}", patience=240.0)
+            states: list[JointState] = probe.listen(JointState, topic)
+            probe.until(lambda: len(states) > 300, "states")
+            assert probe.diagnostic("franka_state: robot").message.startswith("user_stopped: ")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60.0) == 0, (tmp_path / "log").read_text()
+        finally:
+            process.kill()
+    sent = panda_states()
+    assert (sent["q"] == np.array(states[-1].position)).all(axis=1).any()
+    text = (tmp_path / "log").read_text()
+    assert "live view: http://localhost:" in text
+    assert "Traceback" not in text
