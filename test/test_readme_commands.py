@@ -80,11 +80,11 @@ WRITES = {
     "panda-dynamics export --language c --output panda_dynamics.c": "panda_dynamics.c",
 }
 WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
-OTHER_ARMS = "test_other_arms.py replays such a log of such an arm"
+OTHER_LOGS = "test_other_logs.py, or test_other_arms.py, reads such a log"
 SKIPPED = {
     r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
-    r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": "test_other_logs.py reads such a log",
-    r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_ARMS,
+    r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
+    r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_LOGS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
     r"cd ~/ws|colcon build --packages-select panda_dynamics_ros|source install/setup.bash": WORKSPACE,
     r"ros2 (run|launch)|xacro my_arm.urdf.xacro > my_arm.urdf": "a program of ROS 2, not a command",
@@ -122,8 +122,7 @@ class Workshop:
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     pytest.importorskip("rosbags", reason="recordings are written with rosbags")
-    folder = tmp_path_factory.mktemp("readme")
-    robot, motion = pdr.load_robot("panda"), sinusoids(3.0, 200.0)
+    folder, robot, motion = tmp_path_factory.mktemp("readme"), pdr.load_robot("panda"), sinusoids(3.0, 200.0)
     for name, payload, begin in (("my_recording", PAYLOAD, 1.7e9), ("empty", None, 1.7e9 - 60.0)):
         tau = torques(robot, motion, payload)
         samples = [
@@ -213,8 +212,7 @@ def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) ->
     """File and arguments are there; test_launch_files.py executes all three where launch_ros is installed."""
     _, _, package, file, *given = command.split()
     assert package == NAME
-    names = {argument.partition(":=")[0] for argument in given}
-    declared = set()
+    names, declared = {argument.partition(":=")[0] for argument in given}, set()
     for source in (ROOT / "launch" / file, ROOT / NAME / "nodes" / "launching.py"):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "argument":
