@@ -31,11 +31,13 @@ if TYPE_CHECKING:
         learn_residual,
     )
     from panda_dynamics_ros.identification import Identification, identify, identify_gravity
+    from panda_dynamics_ros.kernels.batch import threads
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
     from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
     from panda_dynamics_ros.samples.joint_dataset import JointDataset
+    from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
 __version__ = "0.1.0"
 
@@ -47,6 +49,7 @@ __all__ = [
     "JointDataset",
     "MomentumObserver",
     "MovingBase",
+    "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",
@@ -59,6 +62,8 @@ __all__ = [
     "load_robot",
     "pose",
     "replay",
+    "threads",
+    "weigh_paired_runs",
     "write_robot",
 ]
 
@@ -69,11 +74,13 @@ _HOMES = {
         "learn_residual",
     ),
     "identification": ("Identification", "identify", "identify_gravity"),
+    "kernels.batch": ("threads",),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),
     "robot": ("InertialParameters", "MovingBase", "write_robot"),
     "samples.joint_dataset": ("JointDataset",),
+    "weighing.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip
 
 
