@@ -33,6 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
+    "live": {"robot", "samples", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
@@ -62,7 +63,10 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"}
+OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"} | {
+    "pylibfranka",
+    "panda_py",
+}
 LINES = 300
 
 
@@ -209,7 +213,7 @@ def run_without(blocked: set[str], code: str) -> None:
 
 
 def test_the_package_opens_without_any_optional_library() -> None:
-    run_without(OPTIONAL, f"import {NAME} as pdr; pdr.load_robot('panda')")
+    run_without(OPTIONAL, f"from {NAME} import *; load_robot('panda')")
 
 
 def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
@@ -271,4 +275,4 @@ def test_a_missing_docstring_is_found() -> None:
 
 def test_a_missing_library_would_be_noticed() -> None:
     with pytest.raises(AssertionError, match="numpy"):
-        run_without({"numpy"}, f"import {NAME}")
+        run_without({"numpy"}, f"import {NAME}.model")

@@ -94,7 +94,7 @@ class _Collection:
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self._stamps, self._recorded_ns = array("d"), array("q")
-        self._values = array("d")
+        self._values, self._external = array("d"), array("d")
         self._rejected: Counter[str] = Counter()
         self._example = ""
 
@@ -111,7 +111,11 @@ class _Collection:
         q, dq, tau = np.array(self._values).reshape(-1, 3, len(names))[keep].swapaxes(0, 1)
         stamp = np.array(self._stamps)[keep]
         recorded_ns = np.array(self._recorded_ns)[keep] if self._recorded_ns else None
-        return JointDataset(stamp, q, dq, tau, names, str(stream.path), dict(self._rejected), stream.notes, recorded_ns)
+        external = np.array(self._external).reshape(-1, len(names)) if self._external else None
+        return JointDataset(
+            stamp, q, dq, tau, names, str(stream.path), dict(self._rejected), stream.notes, recorded_ns,
+            external if external is None else external[keep],
+        )  # fmt: skip
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -134,6 +138,8 @@ class _Collection:
             self._recorded_ns.append(sample.recorded_ns)
         for values in fields:
             self._values.frombytes(values.tobytes())
+        if sample.external is not None:  # of tables: all rows have it, for the joints in order, or none
+            self._external.frombytes(sample.external.tobytes())
 
     def _check_that_one_arm_fits(self) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""
