@@ -71,7 +71,6 @@ WRITES = {
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics weigh --simulate": "weighed/weigh.html",
     "panda-dynamics weigh --plan": "planned/trajectory.yaml",
-    "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "weighed_recordings/weigh.html",
     "panda-dynamics simulate MOTION": "simulated",
     "panda-dynamics identify DATA...": "my_panda.yaml",
     "panda-dynamics export": "panda.c",
