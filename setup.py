@@ -95,6 +95,7 @@ setup(
             f"suite = {NAME}.nodes.start:suite",
             f"franka_state = {NAME}.nodes.start:franka_state",
             f"simulated_panda = {NAME}.nodes.start:simulated_panda",
+            f"fleet_monitor = {NAME}.nodes.start:fleet_monitor",
             f"bag_player = {NAME}.nodes.start:bag_player",
             f"panda-dynamics = {NAME}.cli:main",
         ]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         learn_residual,
     )
     from panda_dynamics_ros.identification import Identification, identify, identify_gravity
+    from panda_dynamics_ros.kernels.batch import threads
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
@@ -61,6 +62,7 @@ __all__ = [
     "load_robot",
     "pose",
     "replay",
+    "threads",
     "weigh_paired_runs",
     "write_robot",
 ]
@@ -72,6 +74,7 @@ _HOMES = {
         "learn_residual",
     ),
     "identification": ("Identification", "identify", "identify_gravity"),
+    "kernels.batch": ("threads",),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),

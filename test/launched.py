@@ -16,7 +16,7 @@ from pathlib import Path
 from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player")
+NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player", "fleet_monitor")
 START, STOP = 240.0, 30.0  # s; the first start on a machine compiles the kernels: on a busy one minutes
 
 

@@ -43,18 +43,33 @@ ARROWS: dict[str, set[str]] = {
     },
     "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
+    "annotation": {
+        *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
+    },
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
-        *("weighing", *CHECKED),
+        *("weighing", "annotation", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
     "warm_up": {"errors", "estimation", "kernels", "model", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
-ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
-ARROWS["__init__"] |= {"weighing"}
+ARROWS["__init__"] = {
+    *(
+        "errors",
+        "estimation",
+        "identification",
+        "kernels",
+        "model",
+        "pose",
+        "recordings",
+        "robot",
+        "samples",
+        "weighing",
+    ),
+}
 ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "identification", "reporting", "weighing"}
+    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
 ) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
@@ -63,9 +78,9 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh"} | {
-    "pylibfranka",
-    "panda_py",
+OPTIONAL = {
+    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh", "distributed"),
+    *("pylibfranka", "panda_py"),
 }
 LINES = 300
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.robot.effort import KINDS
 
 if TYPE_CHECKING:
@@ -106,7 +107,6 @@ def add_payload_options(parser: argparse.ArgumentParser) -> None:
 
 def payload_options(args: argparse.Namespace) -> dict[str, Any]:
     """These options as keyword arguments; the ranges are those of the parameters."""
-    from panda_dynamics_ros import checks
     from panda_dynamics_ros.estimation import Shape
 
     return {

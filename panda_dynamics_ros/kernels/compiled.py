@@ -61,8 +61,8 @@ class _Kernel(CPUDispatcher):
 
     _cache: Any
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, targetoptions=OPTIONS | {"no_cfunc_wrapper": True})
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=OPTIONS | options | {"no_cfunc_wrapper": True})
         options = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         self._callee = _Callee(function, targetoptions=options, pipeline_class=_PartCompiler)
 
@@ -80,12 +80,13 @@ class _Kernel(CPUDispatcher):
             return super().compile(sig)
 
 
-def compiled(function: Callable[..., Any], text: str = "") -> Any:
+def compiled(function: Callable[..., Any], text: str = "", **options: Any) -> Any:
     """Compile `function` at its first call; later processes load it from the cache.
 
     Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `text` is what a
-    generated function was made of; that of others is read from their file.
+    generated function was made of; that of others is read from their file. `options` are numba's, beside `OPTIONS`;
+    a cache does not notice when they change.
     """
     if text:
         GENERATED[function] = text
-    return _Kernel(function)
+    return _Kernel(function, options)

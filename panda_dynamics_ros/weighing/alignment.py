@@ -28,11 +28,17 @@ MISMATCH_SHARE = 0.2
 """Part of a run that may differ from the motion of another before the pair is refused."""
 
 
-@compiled
-def warp(first, second, most):
+def warp(first: FloatArray, second: FloatArray, most: float) -> NDArray[np.intp]:
     """For each row of `first` (K, c), the row of `second` (M, c) on the cheapest monotone path with free ends."""
-    K, M = first.shape[0], second.shape[0]
-    came, total = np.zeros((K, M), dtype=np.uint8), np.zeros(M)
+    path, came = np.empty(len(first), dtype=np.intp), np.empty((len(first), len(second)), dtype=np.uint8)
+    cheapest_path(first, second, most, came, np.zeros(len(second)), path)
+    return path
+
+
+@compiled
+def cheapest_path(first, second, most, came, total, path):
+    """`warp` into `path` (K,); came (K, M) is the way to each pair of rows, total (M,) the cost so far, at first 0."""
+    K, M = came.shape
     for k in range(K):
         diagonal = 0.0
         for m in range(M):
@@ -49,7 +55,6 @@ def warp(first, second, most):
                 best, way = 0.0, 0
             diagonal = total[m]
             total[m], came[k, m] = best + cost, way
-    path = np.empty(K, dtype=np.intp)
     m, k, nearest = int(np.argmin(total)), K - 1, np.inf
     while True:
         cost = 0.0
@@ -59,7 +64,7 @@ def warp(first, second, most):
             nearest, path[k] = cost, m
         way = came[k, m]
         if way == 0:
-            return path
+            return
         if way != 1:
             m -= 1
         if way != 3:
@@ -74,7 +79,7 @@ def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.boo
     DataError: the motions differ in more than `MISMATCH_SHARE` of the time; the message names the worst joint.
     """
     features = [np.hstack((run.q / POSTURE, run.dq / VELOCITY)) for run in (reference, other)]
-    row = warp(*features, FAR)
+    row = warp(features[0], features[1], FAR)
     place = _nearest_moment(reference, other, row)
     found = other.at(place)
     excess = np.maximum(

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import optimize
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.kernels.scratch import zeros
 from panda_dynamics_ros.kernels.vectors import compiled
 
 TYPICAL = (0.07, 0.3, 0.03)
@@ -24,14 +25,21 @@ SPREAD = (0.7, 0.5, 1.0)
 """One standard deviation of the logarithms of these, over arms and motions."""
 
 
-@compiled
-def whitened(columns, motion, white, sigma, tau):
+def whitened(
+    columns: FloatArray, motion: FloatArray, white: FloatArray, sigma: float, tau: float
+) -> tuple[FloatArray, float]:
     """Innovations (K, c) of the columns (K, c) over their standard deviations, and the sum of the logarithms of these.
 
     `motion` (K,), s since the row before; a negative one starts a new series. `white` (K,), variance of e.
     """
     out = np.empty_like(columns)
-    mean, variance, logs = np.zeros(columns.shape[1]), 0.0, 0.0
+    return out, float(whiten(columns, motion, white, sigma, tau, out))
+
+
+@compiled
+def whiten(columns, motion, white, sigma, tau, out):
+    """`whitened` into `out` (K, c); returns the sum of the logarithms."""
+    mean, variance, logs = zeros(columns.shape[1]), 0.0, 0.0
     for k in range(columns.shape[0]):
         a = math.exp(-motion[k] / tau) if motion[k] >= 0.0 else 0.0
         variance = a * a * variance + sigma * sigma * (1.0 - a * a)
@@ -44,7 +52,7 @@ def whitened(columns, motion, white, sigma, tau):
             out[k, c] = scale * innovation
         variance *= 1.0 - gain
         logs -= math.log(scale)
-    return out, logs
+    return logs
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -212,6 +213,7 @@ def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
     return table
 
 
+@lru_cache(maxsize=4)  # a tenth of the time of a short recording, of many with one robot
 def error_directions(robot: RobotDescription) -> FloatArray:
     """J U (10 n, k): changes of the links' inertial vectors, one sigma each, that the torques show.
 
