@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 import panda_dynamics_ros as pdr
-from benchmarks.payload.real_log import LOGS, torques_along
+from benchmarks.payload.real_log import LOGS, payload_torques
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, smooth_payloads
 from panda_dynamics_ros.motion.search import READY, exciting_motion
@@ -77,7 +77,7 @@ def on_the_log(scores: Scores) -> None:
     keep = second.stamp > second.stamp[0] + STARTS
     for number in range(PAYLOADS):
         truth = payload(rng, 1.0)
-        tau = second.tau + torques_along(second, truth)
+        tau = second.tau + payload_torques(truth, SECOND)
         loaded = pdr.JointDataset(
             second.stamp[keep], second.q[keep], second.dq[keep], tau[keep], second.names, "second pass"
         )

@@ -37,7 +37,8 @@ section { background: #fff; border: 1px solid #dfe3e8; border-radius: 8px; paddi
 table { border-collapse: collapse; } td, th { padding: .25rem 1.2rem .25rem 0; text-align: right; }
 td:first-child, th:first-child { text-align: left; } th { color: #5a6675; font-weight: 500; }
 td { font-variant-numeric: tabular-nums; }
-pre { background: #f0f2f5; border-radius: 6px; padding: .7rem .9rem; overflow-x: auto; font-size: .85rem; }
+pre { background: #f0f2f5; border-radius: 6px; padding: .7rem .9rem; font-size: .85rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 img { max-width: 100%; height: auto; } .good { color: #1c7a45; } .bad { color: #b3261e; } p { margin: .4rem 0; }
 """
 

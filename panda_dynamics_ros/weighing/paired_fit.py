@@ -31,7 +31,7 @@ BLOCKS = 8
 """Parts of the motion, to see whether a payload changed."""
 ROUNDS = 4
 """Of estimating payload and noise by turns."""
-CHANGE = 0.03
+CHANGE = 0.04
 """Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
 as much again, twice. The runs say how much more or less it was."""
 UNSURE = 12
