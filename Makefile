@@ -31,6 +31,7 @@ help:
 	@echo "make clean             remove virtual environments and build products"
 
 $(VENV)/.run: setup.py Makefile
+	@$(PYTHON) -c "import ensurepip, venv" || { echo "$(PYTHON) cannot make virtual environments: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet $(ROS_WHEELS)

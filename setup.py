@@ -50,6 +50,9 @@ setup(
     extras_require={
         "bags": ["rosbags>=0.11,<0.12"],
         "datasets": ["h5py>=3,<4", "pyarrow>=14,<30"],
+        # pylibfranka has no wheels for Python 3.13 yet; franka-rs speaks the protocols of both robots.
+        "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'", "franka-rs>=0.4,<1; python_version>='3.13'"],
+        "panda": ["panda-python>=0.8,<2"],
         "docs": ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo", "sympy>=1.12,<2"],
         "identification": ["clarabel>=0.9,<1"],
         "meshes": ["trimesh>=4,<6", "pycollada>=0.8,<1", "example-robot-data>=4.3,<7"],
@@ -66,6 +69,11 @@ setup(
             "sympy>=1.12,<2",
             "clarabel>=0.9,<1",
             "viser>=1.1,<2",
+            "pylibfranka>=0.18,<1; python_version<'3.13'",
+            "panda-python>=0.8,<2",
+            "franka-rs>=0.4,<1",
+            "franky-control>=2,<3",
+            "franky-sim>=1,<2",
             "trimesh>=4,<6",
             "pycollada>=0.8,<1",
             "h5py>=3,<4",
@@ -82,12 +90,13 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"dynamics = {NAME}.nodes.dynamics:main",
-            f"payload_estimator = {NAME}.nodes.payload_estimator:main",
-            f"suite = {NAME}.nodes.suite:main",
-            f"simulated_panda = {NAME}.nodes.simulated_panda:main",
-            f"fleet_monitor = {NAME}.nodes.fleet_monitor:main",
-            f"bag_player = {NAME}.nodes.bag_player:main",
+            f"dynamics = {NAME}.nodes.start:dynamics",
+            f"payload_estimator = {NAME}.nodes.start:payload_estimator",
+            f"suite = {NAME}.nodes.start:suite",
+            f"franka_state = {NAME}.nodes.start:franka_state",
+            f"simulated_panda = {NAME}.nodes.start:simulated_panda",
+            f"fleet_monitor = {NAME}.nodes.start:fleet_monitor",
+            f"bag_player = {NAME}.nodes.start:bag_player",
             f"panda-dynamics = {NAME}.cli:main",
         ]
     },

@@ -74,6 +74,7 @@ WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of it
 OTHER_LOGS = "test_other_logs.py reads such a log"
 OTHER_ARMS = "test_other_arms.py replays such a log of such an arm"
 SKIPPED = {
+    r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
     r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
     r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_ARMS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",

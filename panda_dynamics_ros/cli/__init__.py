@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "a simulated Panda picks a payload up, and the nodes find it",
     "replay": "torques, poses, contacts and payload of a recording, offline",
     "batch": "thousands of recordings as one table of payloads, contacts and quality",
+    "live": "a robot by its IP address: torques, pose and payload while it moves",
     "identify": "a model of your own arm, fitted to recordings",
     "excite": "an exciting trajectory for identification, within the arm's limits",
     "simulate": "a recording of a simulated Panda on an exciting motion",
@@ -57,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns
     -------
-    The exit code: 0, or 2 after an error in one line on standard error, 130 after Ctrl-C, 141 where the reader
-    of standard output went away.
+    The exit code: 0, or 2 after an error in one line on standard error, 3 of
+    `replay --strict`, 130 after Ctrl-C, 141 where the reader of standard output went away.
     """
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):

@@ -64,7 +64,11 @@ def _add_description_options(parser: argparse.ArgumentParser) -> None:
         "--rotor-inertia", type=float, nargs="+", metavar="B",
         help="kg m^2 at each joint, which efforts other than measured contain (default: the description's)",
     )  # fmt: skip
-    group.add_argument("--strict", action="store_true", help="refuse links of such a file that cannot exist")
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse links of such a file that cannot exist; replay: exit code 3 if a problem is stated",
+    )
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:

@@ -32,6 +32,7 @@ from panda_dynamics_ros.estimation import (
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
+from panda_dynamics_ros.recordings.franka_load import FrankaLoad, franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
@@ -48,6 +49,8 @@ It writes into DIR
   results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
                 joint states and all topics of the nodes
 """
+CONTRADICTED = 3
+"""Exit code of --strict where the recording contradicts the arm, or what was declared."""
 EXAMPLES = """\
 Numbers after "±" are half the width of a 95 % interval; summary.json has standard deviations.
 
@@ -107,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
             from panda_dynamics_ros.reporting.web_view import play_replay
 
             show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
-    return 0
+    return CONTRADICTED if args.strict and result.problem else 0
 
 
 def _recording(args: argparse.Namespace) -> str:
@@ -129,13 +132,16 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = _summary(data, result, segments)
+    loads = franka_loads(data, robot, result)
+    for sentence in stale_loads(loads, float(data.stamp[0])):
+        warnings.warn(sentence, stacklevel=2)
+    summary = _summary(data, result, segments, loads)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
-        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result))
+        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result, loads))
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)
@@ -159,31 +165,39 @@ def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDatas
     return [("replayed", f"{share:3d} %  {time:6.1f} s"), *payload_rows(estimate)]
 
 
-def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...]) -> dict[str, Any]:
+def _summary(
+    data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...], loads: tuple[FrankaLoad, ...]
+) -> dict[str, Any]:
     return build_summary(
         samples=len(data.stamp),
         dropped=sum(data.rejected.values()),
         duration_s=data.duration_s,
         rate_hz=data.rate_hz,
         torque_residual_rms=result.torque_residual_rms,
+        problem=result.problem,
+        joint_offsets=result.joint_offsets,
+        joint_offsets_std=result.joint_offsets_std,
         payload=result.last,
         events=[(event.stamp, f"detected_{event.kind}") for event in result.events],
         stamp=result.stamp,
         mass=result.mass,
         com=result.com,
         segments=segments,
+        franka_load=load_entry(loads),
     )
 
 
-def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
+def _rows(data: JointDataset, result: Replay, loads: tuple[FrankaLoad, ...]) -> list[tuple[str, str]]:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     events = "; ".join(f"{event.kind} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events) or "none"
     return [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
         ("dropped", dropped),
         ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
-        *payload_rows(result.last),
+        *(row for row in payload_rows(result.last) if row[0] != "problem"),
+        *([("load that Franka has", load_text(loads))] if loads else []),
         ("changes", events),
+        *([("problem", result.problem)] if result.problem else []),
     ]
 
 
@@ -222,7 +236,16 @@ def _write_files(
     name = Path(data.source).name
     shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))
     return [
-        plot_payload(history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})"),
-        plot_torques(time, result.measured_torques, result.gravity_torques, result.residual, output / "torques.png"),
-        draw_scene(ArmScene(robot).at(data.q[shown], result.last), output / "scene.png"),
+        plot_payload(
+            history, output / "payload.png", f"Payload found in {name} (parameters: {robot.name})", result.problem
+        ),
+        plot_torques(
+            time,
+            result.measured_torques,
+            result.gravity_torques,
+            result.residual,
+            output / "torques.png",
+            result.problem,
+        ),
+        draw_scene(ArmScene(robot).at(data.q[shown], result.last), output / "scene.png", banner=result.problem),
     ]

@@ -81,6 +81,9 @@ def report(recording: Recording, output: Path) -> Outcome:
         duration_s=recording.joint_states[-1].stamp - recording.start,
         rate_hz=float(stream["rate_hz"]),
         torque_residual_rms=offline.torque_residual_rms,
+        problem=offline.problem,
+        joint_offsets=offline.joint_offsets,
+        joint_offsets_std=offline.joint_offsets_std,
         payload=last,
         truth=truth,
         events=_events(recording),
@@ -93,10 +96,12 @@ def report(recording: Recording, output: Path) -> Outcome:
     scene = ArmScene(robot).at(data.q[np.searchsorted(data.stamp, last.stamp) - 1], last)
     files = [
         write_summary(summary, output),
-        _plot(recording, output),
+        _plot(recording, offline.problem, output),
         bag,
-        draw_scene(scene, output / "scene.png"),
-        plot_torques(time, data.tau, offline.gravity_torques, offline.residual, output / "torques.png"),
+        draw_scene(scene, output / "scene.png", banner=offline.problem),
+        plot_torques(
+            time, data.tau, offline.gravity_torques, offline.residual, output / "torques.png", offline.problem
+        ),
     ]
     return Outcome(summary, _rows(recording, summary, truth, last), files)
 
@@ -114,7 +119,7 @@ def _events(recording: Recording) -> list[tuple[float, str]]:
     return sorted(truth + [(stamp, f"detected_{kind}") for stamp, kind in recording.changes])
 
 
-def _plot(recording: Recording, output: Path) -> Path:
+def _plot(recording: Recording, problem: str, output: Path) -> Path:
     stamps = np.array([estimate.stamp for estimate in recording.estimates])
     truth_mass, truth_com = _truth_over(stamps, recording)
     history = PayloadHistory.of(
@@ -124,7 +129,9 @@ def _plot(recording: Recording, output: Path) -> Path:
         truth_mass=truth_mass,
         truth_com=truth_com,
     )
-    return plot_payload(history, output / "payload.png", "A simulated Panda's payload, found over ROS 2 topics")
+    return plot_payload(
+        history, output / "payload.png", "A simulated Panda's payload, found over ROS 2 topics", problem
+    )
 
 
 def _truth_over(stamps: FloatArray, recording: Recording) -> tuple[FloatArray, FloatArray]:

@@ -28,6 +28,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.compiled import compiled
 from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -206,11 +207,17 @@ def batched(sample: Any, columns: int = 0) -> tuple[Any, RowsKernel]:
         name=name,
         parameters=", ".join(["table", *parameters[1:first], *states, *results]),
         finite=" and ".join(f"finite({name})" for name in states),
-        one=lines("{}", "np.empty"),
+        one=lines("{}", "scratch"),
         eight=lines("state_lanes({}, k)", "work_lanes"),
-        row=lines("{}[k]", "np.empty"),
+        row=lines("{}[k]", "scratch"),
     )
-    names = {"__name__": function.__module__, function.__name__: sample, "np": np, "LANES": LANES, "finite": finite}
+    names = {
+        "__name__": function.__module__,
+        function.__name__: sample,
+        "scratch": scratch,
+        "LANES": LANES,
+        "finite": finite,
+    }
     names |= {"place_joints": place_joints, "state_lanes": state_lanes, "work_lanes": work_lanes}
     # As code of the sample's file, since that is where numba puts a kernel's cache.
     exec(compile(text, function.__code__.co_filename, "exec"), names)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -23,27 +23,17 @@ from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.gravity_input import GravityInput
 from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, now, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
-from panda_dynamics_ros.robot import RobotDescription, library_names
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
+from panda_dynamics_ros.samples.joint_mapping import JointMapping, doubt_about, link_name, resolve_joint_names
 from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
-OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques")  # of this type, too
+OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE, ABSENCE_PERIOD = 5.0, 1.0  # s
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
 Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
-
-
-def doubt_about(robot: RobotDescription, joint_names: Sequence[str]) -> str:
-    """In words, that these joints are called as another arm's of the library; else empty."""
-    stem, own = (names[0].removesuffix("joint1") for names in (joint_names, robot.joint_names))
-    arm = next((name for name in library_names() if stem.endswith(f"{name}_")), "")
-    if not arm or stem.endswith(own):
-        return ""
-    return f"the joints are those of {arm}, the parameters those of {robot.name}: robot:={arm}?"
 
 
 class JointStateInput:

@@ -33,6 +33,7 @@ from panda_dynamics_ros.samples.joint_mapping import link_name
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
 RESPAWN_DELAY = 1.0  # s
+JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
 
 
 def share(*path: str) -> PathJoinSubstitution:
@@ -135,7 +136,7 @@ def package_node(
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
         remappings=[
-            ("joint_states", LaunchConfiguration("joint_states_topic")),
+            *((name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES),
             *((topic, name) for topic in ("gravity", "imu") if (name := value_of(context, "gravity_topic"))),
         ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],

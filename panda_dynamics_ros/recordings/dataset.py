@@ -135,7 +135,7 @@ class SampleBlocks(Iterator[JointDataset]):
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self._stamps, self._recorded_ns = array("d"), array("q")
-        self._values = array("d")
+        self._values, self._external = array("d"), array("d")
         self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
         self.path, self.rejected, self._example = stream.path, Counter[str](), ""
         self._blocks = self._read()
@@ -170,14 +170,16 @@ class SampleBlocks(Iterator[JointDataset]):
         if self._mapping is not None:
             names = self._mapping.joint_names
             if keep.any():
-                size, recorded = count * 3 * len(names), None
-                values = np.frombuffer(self._values, count=size).reshape(-1, 3, len(names))[keep]
+                size, recorded, external = count * len(names), None, None
+                values = np.frombuffer(self._values, count=3 * size).reshape(-1, 3, len(names))[keep]
                 if self._recorded_ns:
                     recorded = np.frombuffer(self._recorded_ns, np.int64, count)[keep]
+                if self._external:
+                    external = np.frombuffer(self._external, count=size).reshape(-1, len(names))[keep]
                 stamp = np.frombuffer(self._stamps, count=count)[keep]
                 q, dq, tau = values.swapaxes(0, 1)
-                yield JointDataset(stamp, q, dq, tau, names, str(self.path), recorded_ns=recorded)
-            del self._values[: count * 3 * len(names)]
+                yield JointDataset(stamp, q, dq, tau, names, str(self.path), {}, (), recorded, external)
+            del self._values[: count * 3 * len(names)], self._external[: count * len(names)]
         del self._stamps[:count], self._recorded_ns[:count]
 
     def _add(self, sample: JointStateSample) -> None:
@@ -201,6 +203,8 @@ class SampleBlocks(Iterator[JointDataset]):
             self._recorded_ns.append(sample.recorded_ns)
         for values in fields:
             self._values.frombytes(values.tobytes())
+        if sample.external is not None:  # of tables: all rows have it, for the joints in order, or none
+            self._external.frombytes(sample.external.tobytes())
 
     def _check_that_one_arm_fits(self) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""

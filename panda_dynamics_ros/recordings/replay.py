@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.samples.joint_mapping import doubt_about
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ class Replay:
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     events: detected changes.
     last: the last estimate while a payload was carried, or of the recording where none was put down.
+    problem: that the joints are called as another arm's, or the sentence of `PayloadEstimate.problem` that was shown
+        longest; empty where all was well.
+    joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
 
     stamp: FloatArray
@@ -57,6 +62,9 @@ class Replay:
     estimates: tuple[PayloadEstimate, ...]
     events: tuple[ChangeEvent, ...]
     last: PayloadEstimate
+    problem: str
+    joint_offsets: FloatArray
+    joint_offsets_std: FloatArray
 
     @property
     def torque_residual_rms(self) -> FloatArray:
@@ -92,6 +100,7 @@ def replay(
     pose, wrench, touched = np.empty((count, 4, 4)), np.empty((count, 6)), np.zeros(count, dtype=np.intp)
     published: dict[int, PayloadEstimate] = {}
     events: list[ChangeEvent] = []
+    problems: Counter[str] = Counter()
     carried, before = None, monitor.payload_estimator.estimate
     for k in range(count):
         output = monitor.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
@@ -107,12 +116,15 @@ def replay(
         external[k], residual[k], wrench[k] = output.external_torques, output.residual, output.wrench.wrench
         if output.contact is not None and output.contact.lasts:
             touched[k] = output.contact.link
+        problems[estimate.problem] += 1
         mass[k], mass_std[k], com[k], com_std[k] = estimate.mass, estimate.std[0], estimate.com, estimate.com_std
         com_is_known[k] = estimate.com_is_known
         if progress is not None and k % 500 == 0:
             progress(k, count, estimate)
     if progress is not None:
         progress(count, count, before)
+    del problems[""]
+    arm_errors = monitor.payload_estimator.arm_errors
     return Replay(
         stamp=data.stamp,
         measured_torques=robot.link_side_torques(data.q, data.tau),
@@ -132,4 +144,7 @@ def replay(
         estimates=tuple(published.values()),
         events=tuple(events),
         last=carried or before,
+        problem=doubt_about(robot, data.names) or max(problems, key=problems.__getitem__, default=""),
+        joint_offsets=arm_errors.offset,
+        joint_offsets_std=arm_errors.offset_std,
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib
 
@@ -74,8 +75,11 @@ class PayloadHistory:
         )
 
 
-def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
-    """Mass and centre of mass over time, with 95 % bands, the truth where it is known, and the events."""
+def plot_payload(history: PayloadHistory, path: Path, title: str, banner: str = "") -> Path:
+    """Mass and centre of mass over time, with 95 % bands, the truth where it is known, and the events.
+
+    `banner`: what a reader has to know first, above the title.
+    """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     _plot_mass(mass_axes, history)
@@ -88,8 +92,15 @@ def plot_payload(history: PayloadHistory, path: Path, title: str) -> Path:
             ha="left", va="bottom",
         )  # fmt: skip
     mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
+    _add_banner(figure, banner)
     figure.savefig(path, dpi=130)
     return path
+
+
+def _add_banner(figure: Figure, banner: str) -> None:
+    """A red line above all axes."""
+    if banner:
+        figure.suptitle(plain_text(fill(banner, 110)), color=RED, fontsize=10, parse_math=False)
 
 
 def plain_text(text: str) -> str:
@@ -151,7 +162,9 @@ def _plot_com(axes: Axes, history: PayloadHistory) -> None:
     axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
 
 
-def plot_torques(time: FloatArray, measured: FloatArray, model: FloatArray, residual: FloatArray, path: Path) -> Path:
+def plot_torques(
+    time: FloatArray, measured: FloatArray, model: FloatArray, residual: FloatArray, path: Path, banner: str = ""
+) -> Path:
     """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
     n = measured.shape[1]
     figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
@@ -165,5 +178,6 @@ def plot_torques(time: FloatArray, measured: FloatArray, model: FloatArray, resi
             axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=3, frameon=False)
         if joint == n - 1:
             axes.set_xlabel("time (s)")
+    _add_banner(figure, banner)
     figure.savefig(path, dpi=130)
     return path

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib
 
@@ -27,17 +28,19 @@ SKY = np.array([1.0, 1.0, 1.0])
 FLOOR: Colour = (0.955, 0.962, 0.972, 1.0)
 LINE: Colour = (0.84, 0.86, 0.89, 1.0)
 SHADOW: Colour = (0.86, 0.875, 0.90, 1.0)
+RED = "#c0392b"
 CELL, LINE_WIDTH = 0.2, 0.004  # m
 AROUND_FLOOR = 0.45  # m of floor about what stands above it
 
 
-def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None) -> Path:
+def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banner: str = "") -> Path:
     """Write a scene as PNG into `path`, over a floor in cells of 20 cm, with the shadows of a lamp above.
 
     Parameters
     ----------
     around: (N, 3), m, in base: points that camera and floor take in; by default those of the scene itself. Pictures
         of one motion fit together if they have the same.
+    banner: what a reader has to know first, in a red line above the scene.
     """
     surfaces = [_surface(scene, primitive) for primitive in scene.primitives]
     solid = np.concatenate([triangles for triangles, _ in surfaces])
@@ -60,6 +63,8 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None) -> Pa
                 ha="center",
                 va="center",
             )
+    if banner:
+        figure.text(0.5, 0.985, fill(banner, 110), color=RED, fontsize=13, ha="center", va="top", parse_math=False)
     figure.text(0.985, 0.02, f"cells of {CELL:g} m", color="#7a818c", fontsize=11, ha="right")
     figure.savefig(path)
     return path

@@ -14,7 +14,7 @@ from panda_dynamics_ros.scene import Scene
 from panda_dynamics_ros.scene.primitives import Label, Primitive
 from panda_dynamics_ros.scene.tessellation import tessellate
 
-UNSEEN, SAME_COLOUR = 0.001, 0.02  # m, and a share of a colour's channel: smaller changes are not sent
+UNSEEN, SAME_COLOUR = 0.003, 0.04  # m, and a share of a colour's channel: smaller changes are not sent
 
 
 @dataclass

@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 
@@ -29,6 +30,7 @@ class Visual:
     scale: (3,), of the file's coordinates.
     colour: red, green, blue and opacity in [0, 1]; None: the file's own.
     folder: of the description, from which a path is relative; None of a text.
+    triangles: vertices (V, 3), m, and indices (F, 3) of three for each face, where the description has them itself.
     """
 
     frame: str
@@ -37,6 +39,7 @@ class Visual:
     scale: FloatArray
     colour: Colour | None
     folder: Path | None
+    triangles: tuple[FloatArray, NDArray[np.int64]] | None = None
 
     def file(self) -> Path | None:
         """The file, or None where it is not to be found.
@@ -72,4 +75,4 @@ def data_folders() -> Iterator[Path]:
 
 def placed(visual: Visual, frame: str, T: FloatArray) -> Visual:
     """The visual in another frame; `T` (4, 4) is that of its present frame there."""
-    return Visual(frame, np.asarray(T @ visual.T), visual.uri, visual.scale, visual.colour, visual.folder)
+    return replace(visual, frame=frame, T=np.asarray(T @ visual.T))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, SampleError
+from panda_dynamics_ros.robot import RobotDescription, library_names
 
 # The reasons of `SampleError`, as counts and diagnostics show them.
 MISSING_JOINTS = "missing joints"
@@ -69,6 +70,15 @@ def resolve_joint_names(
     wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}, or <name>joint1 .. {n}"
     beginning = f" that start with {arm_prefix!r}" if arm_prefix else ""
     raise SampleError(f"names: expected {wanted}{beginning}, got {_listed(available_names)}", MISSING_JOINTS)
+
+
+def doubt_about(robot: RobotDescription, joint_names: Sequence[str]) -> str:
+    """In words, that these joints are called as another arm's of the library; else empty."""
+    stem, own = (names[0].removesuffix("joint1") for names in (joint_names, robot.joint_names))
+    arm = next((name for name in library_names() if stem.endswith(f"{name}_")), "")
+    if not arm or stem.endswith(own):
+        return ""
+    return f"the joints are those of {arm}, the parameters those of {robot.name}: set robot to {arm}"
 
 
 def link_name(joint_names: Sequence[str], number: int) -> str:

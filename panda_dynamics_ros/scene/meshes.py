@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm as its description draws it: meshes of URDF files, read by trimesh.
+"""The arm as its description draws it: meshes of URDF files, read by trimesh, and those that MuJoCo has of MJCF.
 
 Of an arm of the library, and of one that was identified, the Panda of the package example-robot-data is drawn, where it
 is installed (extra `meshes`): the FR3 has the same links.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from panda_dynamics_ros.scene.primitives import Colour, Mesh, MeshPart, Primitiv
 PLAIN: Colour = (0.82, 0.84, 0.87, 1.0)  # of a mesh that has no colour
 PANDA = Path("example-robot-data", "robots", "panda_description", "urdf", "panda.urdf")
 SAME = 1e-4  # m, rad: placements of two files of one arm differ by their rounding
+LARGEST = 50 << 20  # bytes; the largest mesh of a Panda has 1.7 MB
 HAND = ("hand", "finger")
 Pieces = tuple[tuple[Mesh, Colour | None], ...]
 
@@ -32,12 +34,14 @@ def mesh_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     named in a warning.
     """
     visuals = robot.visuals or _of_the_panda(robot)
-    try:
-        import trimesh  # noqa: F401
-    except ImportError:
+    if find_spec("trimesh") is None and any(each.triangles is None for each in visuals):
         return ()
     primitives: list[Primitive] = []
     for number, visual in enumerate(visuals):
+        if visual.triangles is not None:
+            mesh, colour = Mesh(*visual.triangles), visual.colour or PLAIN
+            primitives.append(MeshPart(f"arm/mesh{number}", visual.frame, visual.T, colour, mesh, "", visual.scale))
+            continue
         file = visual.file()
         if file is None:
             warnings.warn(f"{visual.uri}: this mesh is not to be found; the arm is drawn from its model", stacklevel=2)
@@ -75,6 +79,8 @@ def _pieces(file: Path) -> Pieces:
     """Triangles of a file by their material, in its own coordinates, with its colour."""
     import trimesh
 
+    if file.stat().st_size > LARGEST:
+        raise ValueError(f"expected at most {LARGEST} bytes, got {file.stat().st_size}")
     scene = trimesh.load_scene(file, process=False)
     found: list[tuple[Mesh, Colour | None]] = []
     for node in scene.graph.nodes_geometry:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {
-    "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "payload", "truth", "events",
+    "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "problem", "joint_offsets",
+    "joint_offsets_std", "payload", "truth", "events",
 }  # fmt: skip
 
 
@@ -258,3 +260,26 @@ def test_recordings_without_velocity_or_effort_say_so(field, tmp_path, capsys):
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert ("velocity" if field == "velocity" else "effort") in lines[0]
+
+
+def test_a_problem_is_stated_and_ends_a_strict_replay(tmp_path, capsys):
+    """The sign of all torques is wrong: exit code 3 with --strict, and 0 with the right sign."""
+    path, robot = tmp_path / "log.csv", load_robot("panda")
+    motion = sinusoids(4.0, rate=200.0)
+    header = ",".join(["t", *(f"{name}{i}" for name in ("q", "dq", "tau") for i in range(1, 8))])
+    options = ["--output", str(tmp_path / "out"), "--bag-format", "none", "--strict"]
+    for sign, code in ((-1.0, 3), (1.0, 0)):
+        table = np.column_stack((motion.stamp, motion.q, motion.dq, sign * torques(robot, motion)))
+        np.savetxt(path, table, delimiter=",", header=header, comments="")
+        assert main(["replay", str(path), *options]) == code
+        stated = json.loads((tmp_path / "out" / "summary.json").read_text())["problem"]
+        assert ("opposite sign" in stated) == (code == 3)
+        assert ("opposite sign" in " ".join(capsys.readouterr().out.split())) == (code == 3)
+
+
+def test_joints_of_another_arm_are_a_problem(tmp_path, capsys):
+    """A perfect recording of a Panda whose joints are called fr3_joint1..7."""
+    robot = load_robot("panda")
+    path = recorded(replace(robot, joint_names=tuple(f"fr3_joint{i}" for i in range(1, 8))), tmp_path / "named")
+    summary = replayed(path, tmp_path / "out", capsys, "--bag-format", "none")
+    assert summary["problem"] == "the joints are those of fr3, the parameters those of panda: set robot to fr3"

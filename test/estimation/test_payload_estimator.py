@@ -187,3 +187,14 @@ def test_an_hour_of_stale_data_changes_nothing(panda):
     again = sinusoids(4.0, rate=200.0, start=last + 3_600.0)
     after, _ = feed(estimator, again, torques(panda, again, PAYLOAD))
     assert abs(after.mass - PAYLOAD.mass) < 2.0 * after.std[0]
+
+
+def test_a_mass_below_zero_widens_its_interval(panda):
+    """An arm lighter than its model by 0.3 kg at the flange: what is published is zero, and the error that shows."""
+    motion, missing = sinusoids(6.0, rate=200.0), InertialParameters(0.3, [0.0, 0.0, 0.05], np.zeros((3, 3)))
+    tau = 2.0 * torques(panda, motion) - torques(panda, motion, missing)
+    estimator = PayloadEstimator(panda)
+    estimate, _ = feed(estimator, motion, tau)
+    assert estimator.raw_mass < -0.15
+    assert estimate.mass < 0.05
+    assert estimate.std[0] > 0.5 * abs(estimator.raw_mass)

@@ -137,10 +137,23 @@ def test_a_wild_sample_moves_nothing(data):
 def test_forgetting_widens_up_to_the_prior_and_moves_no_mean(data):
     state, _ = filtered(*data)
     mean = state.mean.copy()
+    theta = slice(0, PARAMETERS)
     for _ in range(4_000):
-        forget(state, 0.99, PRIOR, ERRORS, 0.99)
+        learnt = 1.0 - np.diag(state.covariance)[-ERRORS:]
+        forget(state, state.covariance[theta, theta].copy(), 0.99, PRIOR, learnt, 0.99)
     # 0.99 ** 4000 = 3e-18 of the information is left: less than rounding.
     np.testing.assert_allclose(state.covariance[:PARAMETERS, :PARAMETERS], PRIOR, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(np.diag(state.covariance)[-ERRORS:], 1.0, rtol=1e-9)
     np.testing.assert_array_equal(state.mean, mean)
     assert np.linalg.eigvalsh(state.covariance)[0] > -1e-12
+
+
+def test_what_is_known_well_is_forgotten_slowly(data):
+    """The share that is lost is one of the covariance that the errors' scales imply, and not of the state's."""
+    state, _ = filtered(*data)
+    theta, before = slice(0, PARAMETERS), state.covariance.copy()
+    known = 0.01 * before[theta, theta]
+    forget(state, known, 0.99, PRIOR, np.full(ERRORS, 0.04), 0.9)
+    added = state.covariance - before
+    assert 0.0 < np.trace(added[theta, theta]) < 0.011 * np.trace(known)  # 1 / 0.99 - 1, and less near the prior
+    np.testing.assert_allclose(np.diag(added)[-ERRORS:], 0.1 * 0.04, rtol=1e-9)

@@ -39,6 +39,6 @@ def test_it_stays_within_bounds_and_takes_its_time() -> None:
 
 
 def test_what_an_identified_arm_leaves_is_as_quick_as_it_says() -> None:
-    np.testing.assert_allclose(NoiseLevel(RESIDUAL).correlation_time, [0.2, 0.2])
+    np.testing.assert_allclose(NoiseLevel(RESIDUAL).correlation_time, [0.4, 0.2])
     slow = ResidualModel(RESIDUAL.std, np.array([0.9, 0.1]))
-    np.testing.assert_allclose(NoiseLevel(slow).correlation_time, [0.36, 0.1])
+    np.testing.assert_allclose(NoiseLevel(slow).correlation_time, [0.72, 0.1])

@@ -64,7 +64,8 @@ def test_no_sample_is_lost(summary: dict[str, Any]) -> None:
 
 def test_the_summary_has_the_keys_that_programs_rely_on(summary: dict[str, Any]) -> None:
     assert set(summary) >= {
-        "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "payload", "truth", "events"
+        "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "problem", "joint_offsets",
+        "joint_offsets_std", "payload", "truth", "events",
     }  # fmt: skip
     assert len(summary["torque_residual_rms"]) == 7
     payload = summary["payload"]

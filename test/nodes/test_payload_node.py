@@ -8,6 +8,7 @@ import pytest
 from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -102,6 +103,13 @@ def test_covariance_and_diagnostics(stream: PayloadStream, script: Script, probe
     covariance = np.array(message.data).reshape(10, 10)
     np.testing.assert_allclose(covariance, covariance.T, rtol=0.0, atol=1e-12)
     assert np.linalg.eigvalsh(covariance).min() > 0.0
+
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    offsets = probe.listen(JointState, f"{stream.node}/joint_offsets", latched)
+    probe.until(lambda: offsets, "the joints' offsets")
+    assert list(offsets[-1].name) == [f"panda_joint{i}" for i in range(1, 8)]
+    np.testing.assert_allclose(offsets[-1].effort, 0.0, atol=0.1)  # N m: a perfect arm
+    assert np.any(offsets[-1].effort)
 
     values = stream.values("estimate", mass_kg=f"{stream.body.mass:.4f}")
     assert float(values["mass_std_kg"]) == pytest.approx(np.sqrt(covariance[0, 0]), abs=1e-3)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from matplotlib.image import imread
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
 from panda_dynamics_ros.scene import ArmScene
@@ -100,3 +102,22 @@ def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel
     corner = np.s_[-100:, :200]  # floor and its lines, away from arm and shadow
     assert (fixed[0][corner] == fixed[1][corner]).all()
     assert (own[0][corner] != own[1][corner]).any()
+
+
+def test_a_banner_is_red_and_on_top(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    """In all three pictures of a replay, which have little else in red at the top."""
+    time, motion = np.linspace(0.0, 1.0, 20), np.zeros((20, 7))
+    known = np.zeros(20, dtype=bool)
+    history = PayloadHistory(time, motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], known)
+    scene, path = ArmScene(panda).at(np.zeros(7)), tmp_path / "picture.png"
+    draw: list[Callable[[str], Path]] = [
+        lambda banner: plot_payload(history, path, "title", banner),
+        lambda banner: plot_torques(time, motion, motion, motion, path, banner),
+        lambda banner: draw_scene(scene, path, banner=banner),
+    ]
+    for each in draw:
+        red = []
+        for banner in ("", "the torques have the opposite sign of the arm's: check the sign convention"):
+            image = imread(each(banner))[:40, :, :3]
+            red.append(int((image[..., 0] - image[..., 1:].max(axis=-1) > 0.3).sum()))
+        assert red[1] > red[0] + 300  # px: a line of text

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 
@@ -97,6 +98,7 @@ def test_a_published_description_keeps_its_packages(tmp_path: Path, monkeypatch:
         ("../meshes/broken.stl", b"solid but not really", "broken.stl: not read"),
         ("../meshes/empty.obj", b"", "empty.obj: not read"),
         ("../meshes/broken.dae", b"<COLLADA>", "broken.dae: not read"),
+        ("../meshes/huge.stl", b"huge", "huge.stl: not read .expected at most 52428800 bytes, got 52428801"),
     ],
 )
 def test_without_its_meshes_the_arm_is_drawn_from_its_model(
@@ -105,12 +107,41 @@ def test_without_its_meshes_the_arm_is_drawn_from_its_model(
     robot = described(tmp_path, uri)
     if content is not None:
         (tmp_path / "ws" / "cell" / "meshes" / Path(uri).name).write_bytes(content)
+    if content == b"huge":
+        os.truncate(tmp_path / "ws" / "cell" / "meshes" / "huge.stl", (50 << 20) + 1)  # takes no room on the disk
     with pytest.warns(UserWarning, match=words):
         scene = ArmScene(robot).at([0.0])
     assert any(isinstance(each, Capsule) for each in scene.primitives)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert any(isinstance(each, Capsule) for each in ArmScene(robot, meshes=False).at([0.0]).primitives)
+
+
+MJCF = """<mujoco>
+<asset><mesh name="wedge" vertex="0 0 0  0.3 0 0  0 0.2 0  0 0 0.1"/><material name="red" rgba="1 0 0 1"/></asset>
+<worldbody><geom type="mesh" mesh="wedge" rgba="0 1 0 1"/>
+<body name="a" pos="0.1 0.2 0.3" euler="10 20 30"><joint name="j" axis="1 2 3" pos="0.05 0 0.1" range="-90 90"/>
+<geom type="mesh" mesh="wedge" pos="0.1 0 0.2" euler="5 -40 60" material="red" mass="1"/>
+<geom type="mesh" mesh="wedge" group="3" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_meshes_of_mjcf_are_where_mujoco_has_them(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(MJCF)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = pdr.load_robot(tmp_path / "arm.xml")
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    state = mujoco.MjData(model)
+    state.qpos[:] = 0.6
+    mujoco.mj_forward(model, state)
+    scene = ArmScene(robot).at([0.6])
+    parts = [each for each in scene.primitives if isinstance(each, MeshPart)]
+    assert [part.colour for part in parts] == [(0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0)]  # and none for collisions
+    for geom, part in enumerate(parts):
+        wanted = model.mesh_vert @ state.geom_xmat[geom].reshape(3, 3).T + state.geom_xpos[geom]
+        # MuJoCo's vertices have single precision.
+        np.testing.assert_allclose(corners(scene, part), np.unique(np.round(wanted, 7), axis=0), atol=1e-6)
 
 
 def test_what_is_malformed_in_a_visual_is_no_error_of_the_arm() -> None:

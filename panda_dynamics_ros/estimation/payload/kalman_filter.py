@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -125,7 +126,7 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
     n, size = y.shape[0], mean.shape[0]
     own, first = A.shape[1] - shared, PARAMETERS + n
     corrected = size if learns else first
-    PH, log_likelihood = np.empty(size), 0.0
+    PH, log_likelihood = scratch(size), 0.0
     for i in range(n):
         joint = first + shared + own * i
         nu = y[i] - mean[PARAMETERS + i]
@@ -162,18 +163,26 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
 
 
 def forget(
-    state: GaussianState, keep: float, prior_covariance: FloatArray, errors: int = 0, keep_errors: float = 1.0
+    state: GaussianState,
+    payload: FloatArray,
+    keep: float,
+    prior_covariance: FloatArray,
+    learnt: FloatArray,
+    keep_errors: float,
 ) -> None:
     """Let what is known of the payload and of the arm's errors become less certain, in place.
 
-    The payload's information leaks toward its prior's, L <- keep L + (1 - keep) L0, and the variance of each of the
-    `errors` entries of phi toward one, by the share 1 - keep_errors: never beyond the prior (stabilised forgetting).
+    The information on the payload, whose covariance is `payload` (10, 10), leaks toward its prior's,
+    L <- keep L + (1 - keep) L0, and the variance of each error of the arm toward its prior's, of which `learnt` (m,) is
+    lacking, by the share 1 - keep_errors: never beyond the prior (stabilised forgetting). Both are those that the
+    errors' scales imply (`familiarity`). Those of the state itself, whose prior of the errors is wide, are larger; a
+    leak in proportion to them would be so much noise that an arm like its model could not be known any better.
+
     Means stay. A leak of the means would draw what is carried for long to zero, and put errors of the arm in its place.
     """
-    theta, phi = slice(0, PARAMETERS), np.arange(len(state.mean) - errors, len(state.mean))
-    information, prior_information = np.linalg.inv(state.covariance[theta, theta]), np.linalg.inv(prior_covariance)
-    relaxed = np.linalg.inv(keep * information + (1.0 - keep) * prior_information)
-    state.covariance[theta, theta] = relaxed
-    state.covariance[phi, phi] += (1.0 - keep_errors) * np.maximum(0.0, 1.0 - state.covariance[phi, phi])
+    theta, phi = slice(0, PARAMETERS), np.arange(len(state.mean) - len(learnt), len(state.mean))
+    information, prior_information = np.linalg.inv(payload), np.linalg.inv(prior_covariance)
+    state.covariance[theta, theta] += np.linalg.inv(keep * information + (1.0 - keep) * prior_information) - payload
+    state.covariance[phi, phi] += (1.0 - keep_errors) * np.maximum(0.0, learnt)
     # Rounding in `correct` is not symmetric.
     state.covariance[:] = 0.5 * (state.covariance + state.covariance.T)

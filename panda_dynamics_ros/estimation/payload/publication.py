@@ -42,6 +42,7 @@ def published_estimate(
     `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
     """
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
+    covariance = _with_visible_error(mean, covariance)
     vector = no_heavier(body.nearest(mean, covariance), options.max_mass)
     if shape is not None:
         vector, covariance = with_known_shape(vector, covariance, shape)
@@ -55,6 +56,16 @@ def published_estimate(
         event=event,
         problem=problem,
     )
+
+
+def _with_visible_error(mean: FloatArray, covariance: FloatArray) -> FloatArray:
+    """The covariance (10, 10), with the error of the mass that shows where it is below zero.
+
+    A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
+    """
+    widened = covariance.copy()
+    widened[0, 0] += min(0.0, float(mean[0])) ** 2
+    return widened
 
 
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
