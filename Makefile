@@ -5,7 +5,7 @@ ROS_DISTRO ?= jazzy
 VENV ?= .venv-$(ROS_DISTRO)
 BIN := $(VENV)/bin
 ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs geometry-msgs std-msgs std-srvs \
-	visualization-msgs diagnostic-msgs)
+	visualization-msgs diagnostic-msgs trajectory-msgs)
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 

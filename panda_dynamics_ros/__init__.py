@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.recordings.replay import replay
     from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
     from panda_dynamics_ros.samples.joint_dataset import JointDataset
+    from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "JointDataset",
     "MomentumObserver",
     "MovingBase",
+    "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",
@@ -61,6 +63,7 @@ __all__ = [
     "pose",
     "replay",
     "threads",
+    "weigh_paired_runs",
     "write_robot",
 ]
 
@@ -77,6 +80,7 @@ _HOMES = {
     "recordings.replay": ("replay",),
     "robot": ("InertialParameters", "MovingBase", "write_robot"),
     "samples.joint_dataset": ("JointDataset",),
+    "weighing.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def installed_package(prefix: Path) -> Path:
     for folder in (share, libraries, marker.parent):
         folder.mkdir(parents=True)
     marker.touch()
-    for name in ("launch", "config", "package.xml"):
+    for name in ("launch", "config", "examples", "package.xml"):
         (share / name).symlink_to(ROOT / name)
     for node in NODES:
         script = libraries / node

@@ -37,6 +37,10 @@ ARROWS: dict[str, set[str]] = {
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
+    "weighing": {
+        *("robot", "kernels", "dynamics", "motion", "samples", "estimation", "identification", "simulation"),
+        *CHECKED,
+    },
     "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
     "annotation": {
@@ -44,18 +48,28 @@ ARROWS: dict[str, set[str]] = {
     },
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
-        "annotation",
-        *CHECKED,
+        *("weighing", "annotation", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
     "warm_up": {"errors", "estimation", "kernels", "model", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {
-    *("errors", "estimation", "identification", "kernels", "model", "pose", "recordings", "robot", "samples"),
+    *(
+        "errors",
+        "estimation",
+        "identification",
+        "kernels",
+        "model",
+        "pose",
+        "recordings",
+        "robot",
+        "samples",
+        "weighing",
+    ),
 }
 ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "motion", "identification", "annotation", "reporting"}
+    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
 ) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.

@@ -27,6 +27,7 @@ SHARED = [
     "params_file", "use_sim_time", "one_process", "respawn", "rviz", "launch_prefix", "log_level",
 ]  # fmt: skip
 ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"], "fleet": ["arms"]}
+ARGUMENTS["weigh"] = ["simulated", "trajectory", "trajectory_topic", "order", "results", "payload_mass", "seed"]
 
 
 def tree_of(name: str) -> ast.Module:

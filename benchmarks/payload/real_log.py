@@ -41,7 +41,11 @@ def log(path: Path = LOG_1KHZ) -> Samples:
 @cache
 def true_motion(path: Path = LOG_1KHZ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """q, dq, ddq (N, n) at the stamps of a 1 kHz log."""
-    data = log(path)
+    return motion_of(log(path))
+
+
+def motion_of(data: Samples | pdr.JointDataset) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, dq, ddq (N, n) at the stamps of a recording."""
     even = np.arange(data.stamp[0], data.stamp[-1] + STEP, STEP)
     q = np.column_stack([np.interp(even, data.stamp, column) for column in data.q.T])
     q = signal.sosfiltfilt(signal.butter(4, CUTOFF, fs=1.0 / STEP, output="sos"), q, axis=0)
@@ -49,6 +53,11 @@ def true_motion(path: Path = LOG_1KHZ) -> tuple[FloatArray, FloatArray, FloatArr
     motion = (q, dq, np.gradient(dq, STEP, axis=0))
     q, dq, ddq = (np.column_stack([np.interp(data.stamp, even, c) for c in values.T]) for values in motion)
     return q, dq, ddq
+
+
+def torques_along(data: pdr.JointDataset, payload: InertialParameters) -> FloatArray:
+    """(N, n), N m, of a payload on the motion of a recording."""
+    return pdr.load_robot("panda").payload_regressor(*motion_of(data)) @ payload.vector
 
 
 @cache

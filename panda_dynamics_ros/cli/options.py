@@ -116,7 +116,7 @@ def payload_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def add_payload_com_option(parser: argparse.ArgumentParser) -> None:
+def add_payload_com_option(parser: argparse._ActionsContainer) -> None:
     """Add `--payload-com` of a simulated payload."""
     com, help_text = [0.02, -0.015, 0.06], "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"
     parser.add_argument("--payload-com", type=float, nargs=3, default=com, metavar=("X", "Y", "Z"), help=help_text)

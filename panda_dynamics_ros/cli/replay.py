@@ -37,14 +37,17 @@ from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
 from panda_dynamics_ros.reporting.summary import build_summary, write_summary
+from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
 (.db3, .mcap or its folder), or a CSV with the columns t, q1.., dq1.., tau1..
 It writes into DIR
   summary.json  samples, losses, residual torques, payload and its changes
-                (with --smooth also segments: each payload from all its samples)
+                (with --smooth also segments: each payload from all its samples;
+                with --unloaded-run also paired: the payload from differences)
   *.png         the payload over time, the torques, and the arm
   results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
                 joint states and all topics of the nodes
@@ -94,6 +97,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="times, s from the start, at which nothing was carried: a tare for the payloads before and after each "
         "(turns --smooth on)",
     )  # fmt: skip
+    parser.add_argument(
+        "--unloaded-run", action="append", default=[], metavar="BAG",
+        help="a recording of the same motion with no payload, for a payload from the differences of both (give it once "
+        "for each run; see `panda-dynamics weigh`)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
 
 
@@ -131,17 +139,25 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
 
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
+    paired = None
+    if args.unloaded_run:
+        empty = [load_dataset(path, robot, columns=args.columns) for path in args.unloaded_run]
+        paired = weigh_paired_runs(robot, [data], empty, **options)
     args.output.mkdir(parents=True, exist_ok=True)
     loads = franka_loads(data, robot, result)
     for sentence in stale_loads(loads, float(data.stamp[0])):
         warnings.warn(sentence, stacklevel=2)
     summary = _summary(data, result, segments, loads)
+    if paired is not None:
+        summary["paired"] = paired_entry(paired)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
         print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result, loads))
+        if paired is not None:
+            print_table(f"compared with {len(args.unloaded_run)} unloaded runs", paired_rows(paired))
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)

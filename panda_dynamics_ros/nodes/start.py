@@ -40,11 +40,11 @@ def simulated_panda() -> int:
     return _run("simulated_panda")
 
 
-def bag_player() -> int:
-    """`ros2 run panda_dynamics_ros bag_player`; returns the exit code."""
-    return _run("bag_player")
-
-
 def fleet_monitor() -> int:
     """`ros2 run panda_dynamics_ros fleet_monitor`; returns the exit code."""
     return _run("fleet_monitor")
+
+
+def bag_player() -> int:
+    """`ros2 run panda_dynamics_ros bag_player`; returns the exit code."""
+    return _run("bag_player")

@@ -169,17 +169,18 @@ class SampleBlocks(Iterator[JointDataset]):
         keep = self._in_order(count)
         if self._mapping is not None:
             names = self._mapping.joint_names
+            n = len(names)
             if keep.any():
-                size, recorded, external = count * len(names), None, None
-                values = np.frombuffer(self._values, count=3 * size).reshape(-1, 3, len(names))[keep]
+                recorded = external = None
+                values = np.frombuffer(self._values, count=count * 3 * n).reshape(-1, 3, n)[keep]
                 if self._recorded_ns:
                     recorded = np.frombuffer(self._recorded_ns, np.int64, count)[keep]
                 if self._external:
-                    external = np.frombuffer(self._external, count=size).reshape(-1, len(names))[keep]
+                    external = np.frombuffer(self._external, count=count * n).reshape(-1, n)[keep]
                 stamp = np.frombuffer(self._stamps, count=count)[keep]
                 q, dq, tau = values.swapaxes(0, 1)
-                yield JointDataset(stamp, q, dq, tau, names, str(self.path), {}, (), recorded, external)
-            del self._values[: count * 3 * len(names)], self._external[: count * len(names)]
+                yield JointDataset(stamp, q, dq, tau, names, str(self.path), recorded_ns=recorded, tau_ext=external)
+            del self._values[: count * 3 * n], self._external[: count * n]
         del self._stamps[:count], self._recorded_ns[:count]
 
     def _add(self, sample: JointStateSample) -> None:

@@ -56,6 +56,8 @@ def split(primitive: Primitive) -> tuple[Primitive, ...]:
         return (primitive,)
     ball, half = np.full(3, primitive.radius), 0.5 * primitive.length
     wall = Cylinder(primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius, primitive.length)
+    if primitive.colour[3] < 1.0:  # a ball shines through the wall that it ends in
+        return (wall,)
     ends = (
         Ellipsoid(
             f"{primitive.name}{end}", primitive.frame, primitive.T @ translation([0.0, 0.0, z]), primitive.colour, ball

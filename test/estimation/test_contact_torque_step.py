@@ -63,6 +63,25 @@ def test_a_jump_is_sudden_at_once_and_old_after_the_lag(residual, rng):
     assert sudden[after:].max() < 5.0
 
 
+def test_an_arm_is_watched_more_closely_once_it_has_proved_quiet(residual, rng):
+    """At first it counts as a loud one, and a step of 12 sigmas each second keeps it one. A contact teaches nothing."""
+    quiet, loud, frozen = (TorqueStepDetector(residual, POLE) for _ in range(3))
+    first = quiet.loudness
+    torques = drift(residual, 30_000, rng)
+    run(quiet, torques)
+    steps = 12.0 * residual.std[0] * np.repeat(np.arange(30) % 2, 1000)
+    torques[:, 0] += steps
+    run(loud, torques)
+    frozen.start(-STEP, torques[0])
+    frozen.freeze()
+    for k in range(10_000):
+        frozen.update(STEP * k, torques[k], STEADY, INERTIA)
+    assert first > 1.3
+    assert quiet.loudness == 1.0
+    assert loud.loudness > first
+    assert frozen.loudness == first
+
+
 def test_noise_is_learnt(residual, rng):
     """White noise of one sigma is no part of the residual model: after 10 s it is known to some per cent."""
     noise = residual.std * rng.normal(size=(30_000, 2))

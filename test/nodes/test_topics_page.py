@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from bag_files import samples
 from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.parameter import Parameter
 
 from nodes.probe import Probe
 from nodes.processes import Nodes
@@ -88,7 +89,7 @@ def test_simulated_panda_and_bag_player(probe: Probe, nodes: Nodes, tmp_path: Pa
         return "/clock" in published and f"{nodes.namespace}/joint_states" in published
 
     probe.until(known, "the player's topics")
-    plant = SimulatedPandaNode()
+    plant = SimulatedPandaNode(parameter_overrides=[Parameter("follow_trajectories", value=True)])
     found = interface(plant)
     plant.destroy_node()
     for name, (kind,) in published.items():

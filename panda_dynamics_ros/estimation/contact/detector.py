@@ -31,6 +31,8 @@ RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
 as something carried."""
 SETTLING = 9.0
 """Time constants after which the transient of the filters' start, 10 N m of an arm in motion, is below 0.02 N m."""
+FIRST_SETTLING = 0.5
+"""s: the first samples after the start teach the arm's noise only; some drivers begin with wrong ones."""
 RISEN = 1.05
 """Factor by which the test statistic must grow for the link to be named again: larger steps determine it better."""
 
@@ -41,8 +43,8 @@ class ContactOptions(PositiveOptions):
 
     Attributes
     ----------
-    threshold: of the test statistic (sum z^4)^(1/4), z being the torque step of each joint in standard deviations. A
-        contact begins above it.
+    threshold: of the test statistic (sum z^4)^(1/4), z being the torque step of each joint in standard deviations, over
+        the arm's `TorqueStepDetector.loudness`. A contact begins above it.
     end_threshold: standard deviations; a contact has ended when no joint's step was above it for `quiet_s`.
     link_time_s: how long after its detection a contact's link may be named again, while its torques rise.
     quiet_s: see above.
@@ -116,7 +118,7 @@ class ContactDetector:
         self._table = robot.table
         self._clock = SampleClock(self.options.max_gap_s)
         self._last_loud, self._named_at = -math.inf, 0.0
-        self._settled = False
+        self._settled = self._started = False
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
         self.ratio = 0.0
@@ -161,7 +163,7 @@ class ContactDetector:
             self._settle(stamp, external)
             return None
         squared_inertia(self._table, q, self._inertia)
-        self.ratio = self._torque_step.update(stamp, external, dq, self._inertia)
+        self.ratio = self._torque_step.update(stamp, external, dq, self._inertia) / self._torque_step.loudness
         if self._lasting is not None:
             self._load.add(dt, self._regressor, self._torque_step.jump)
             self._follow(stamp, q)
@@ -177,7 +179,8 @@ class ContactDetector:
         """Wait until the transient of the filters has died out; a contact that lasted before counts as ended."""
         if self._lasting is not None:
             self._end(stamp, RELEASED)
-        self._settled = self._regression.age > SETTLING / self._regression.pole
+        self._settled = self._regression.age > (SETTLING / self._regression.pole if self._started else FIRST_SETTLING)
+        self._started |= self._settled
         self._torque_step.start(stamp, external)
 
     def _begin(self, stamp: float, q: FloatArray) -> None:
