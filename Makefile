@@ -5,7 +5,7 @@ ROS_DISTRO ?= jazzy
 VENV ?= .venv-$(ROS_DISTRO)
 BIN := $(VENV)/bin
 ROS_WHEELS := $(addprefix ros-$(ROS_DISTRO)-,rclpy rmw-fastrtps-cpp sensor-msgs geometry-msgs std-msgs std-srvs \
-	visualization-msgs diagnostic-msgs)
+	visualization-msgs diagnostic-msgs trajectory-msgs)
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 
@@ -13,7 +13,7 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-1khz bench-faults docs clean
+.PHONY: help demo test lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-datasets bench-1khz bench-faults docs clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
@@ -25,11 +25,13 @@ help:
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact     contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-datasets    thousands of recordings as one table: throughput, and what large data sets would cost"
 	@echo "make bench-1khz        both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
 	@echo "make bench-faults      both nodes under faulty input for minutes, and what the diagnostics say"
 	@echo "make clean             remove virtual environments and build products"
 
 $(VENV)/.run: setup.py Makefile
+	@$(PYTHON) -c "import ensurepip, venv" || { echo "$(PYTHON) cannot make virtual environments: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet $(ROS_WHEELS)
@@ -73,6 +75,9 @@ bench-unfamiliar: $(VENV)/.test
 
 bench-contact: $(VENV)/.test
 	$(BIN)/python -m benchmarks.contact $(BENCH_ARGS)
+
+bench-datasets: $(VENV)/.test
+	$(BIN)/python -m benchmarks.datasets $(BENCH_ARGS)
 
 bench-1khz: $(VENV)/.run
 	$(BIN)/python -m benchmarks.one_khz $(BENCH_ARGS)

@@ -20,11 +20,24 @@ from rclpy.node import Node
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes.bag_player import BagPlayerNode
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+from panda_dynamics_ros.nodes.fleet_monitor import FleetMonitorNode
+from panda_dynamics_ros.nodes.franka_state import FrankaStateNode, declared
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.nodes.simulated_panda import SimulatedPandaNode
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
-NODES = (DynamicsNode, PayloadEstimatorNode, SimulatedPandaNode, BagPlayerNode)
+
+class FrankaState(Node):
+    """The node without a robot to connect to."""
+
+    __module__ = FrankaStateNode.__module__
+
+    def __init__(self) -> None:
+        super().__init__("franka_state")
+        declared(self)
+
+
+NODES = (DynamicsNode, PayloadEstimatorNode, FrankaState, SimulatedPandaNode, BagPlayerNode, FleetMonitorNode)
 # Those that every node has, or that rclpy describes in its own words.
 ROS_OWN = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 # Ends of names that tell a unit; others are ratios, counts or words. In the order in which they are tried.
@@ -105,7 +118,17 @@ def page() -> str:
         names = load_robot("panda").joint_names
         write_joint_states(bag, [JointStateSample(1.0, names, *np.ones((3, 7)))])
         # The player needs a recording; its path does not belong on the page.
-        rclpy.init(args=["--ros-args", "-p", f"bag_player:bag:={bag}", "--log-level", "error"])
+        rclpy.init(
+            args=[
+                "--ros-args",
+                "-p",
+                f"bag_player:bag:={bag}",
+                "-p",
+                "fleet_monitor:arms:=[left]",
+                "--log-level",
+                "error",
+            ]
+        )
         try:
             parts = [BEGINNING]
             for kind in NODES:

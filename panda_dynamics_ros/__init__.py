@@ -15,22 +15,29 @@ Conventions, used everywhere in this package
 - Bad input raises a subclass of `PandaDynamicsError` that names the argument, what was expected, what came.
 """
 
-from panda_dynamics_ros import pose
-from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.estimation import (
-    ArmMonitor,
-    ContactDetector,
-    MomentumObserver,
-    PayloadEstimate,
-    PayloadEstimator,
-    Shape,
-)
-from panda_dynamics_ros.identification import Identification, identify, identify_gravity
-from panda_dynamics_ros.model import RobotModel, load_robot
-from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from panda_dynamics_ros import pose
+    from panda_dynamics_ros.errors import PandaDynamicsError
+    from panda_dynamics_ros.estimation import (
+        ArmMonitor,
+        ContactDetector,
+        MomentumObserver,
+        PayloadEstimate,
+        PayloadEstimator,
+        Shape,
+        learn_residual,
+    )
+    from panda_dynamics_ros.identification import Identification, identify, identify_gravity
+    from panda_dynamics_ros.kernels.batch import threads
+    from panda_dynamics_ros.model import RobotModel, load_robot
+    from panda_dynamics_ros.recordings.dataset import load_dataset
+    from panda_dynamics_ros.recordings.replay import replay
+    from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
+    from panda_dynamics_ros.samples.joint_dataset import JointDataset
+    from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
 __version__ = "0.1.0"
 
@@ -42,6 +49,7 @@ __all__ = [
     "JointDataset",
     "MomentumObserver",
     "MovingBase",
+    "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",
     "PayloadEstimator",
@@ -49,9 +57,43 @@ __all__ = [
     "Shape",
     "identify",
     "identify_gravity",
+    "learn_residual",
     "load_dataset",
     "load_robot",
     "pose",
     "replay",
+    "threads",
+    "weigh_paired_runs",
     "write_robot",
 ]
+
+_HOMES = {
+    "errors": ("PandaDynamicsError",),
+    "estimation": (
+        "ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape",
+        "learn_residual",
+    ),
+    "identification": ("Identification", "identify", "identify_gravity"),
+    "kernels.batch": ("threads",),
+    "model": ("RobotModel", "load_robot"),
+    "recordings.dataset": ("load_dataset",),
+    "recordings.replay": ("replay",),
+    "robot": ("InertialParameters", "MovingBase", "write_robot"),
+    "samples.joint_dataset": ("JointDataset",),
+    "weighing.paired_runs": ("PairedRuns", "weigh_paired_runs"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at its first use: a node needs neither identification nor recordings, which take longest."""
+    if name == "pose":
+        return import_module(f"{__name__}.pose")
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -36,3 +36,11 @@ class DataFileNotFoundError(PandaDynamicsError, FileNotFoundError):
 
 class MissingDependencyError(PandaDynamicsError, ImportError):
     """An optional library is needed for what was asked and is not installed."""
+
+
+class ConnectionFailedError(PandaDynamicsError, ConnectionError):
+    """A robot cannot be reached, or no longer; `kind` is the same few words for every error of its kind."""
+
+    def __init__(self, message: str, kind: str = "failed") -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -16,7 +16,7 @@ from pathlib import Path
 from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = ("dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player")
+NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player", "fleet_monitor")
 START, STOP = 240.0, 30.0  # s; the first start on a machine compiles the kernels: on a busy one minutes
 
 
@@ -50,13 +50,13 @@ def installed_package(prefix: Path) -> Path:
     for folder in (share, libraries, marker.parent):
         folder.mkdir(parents=True)
     marker.touch()
-    for name in ("launch", "config", "package.xml"):
+    for name in ("launch", "config", "examples", "package.xml"):
         (share / name).symlink_to(ROOT / name)
     for node in NODES:
         script = libraries / node
         script.write_text(
             f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-            f"from panda_dynamics_ros.nodes.{node} import main\nsys.exit(main())\n"
+            f"from panda_dynamics_ros.nodes.start import {node}\nsys.exit({node}())\n"
         )
         script.chmod(0o755)
     return prefix

@@ -33,22 +33,43 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
+    "live": {"robot", "samples", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
-    "scene": {"robot", "dynamics", "estimation", "checks"},
+    "weighing": {
+        *("robot", "kernels", "dynamics", "motion", "samples", "estimation", "identification", "simulation"),
+        *CHECKED,
+    },
+    "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
+    "annotation": {
+        *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
+    },
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
-        *CHECKED,
+        *("weighing", "annotation", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
     "warm_up": {"errors", "estimation", "kernels", "model", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
-ARROWS["__init__"] = {"errors", "estimation", "identification", "model", "pose", "recordings", "robot", "samples"}
+ARROWS["__init__"] = {
+    *(
+        "errors",
+        "estimation",
+        "identification",
+        "kernels",
+        "model",
+        "pose",
+        "recordings",
+        "robot",
+        "samples",
+        "weighing",
+    ),
+}
 ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "motion", "identification", "reporting"}
+    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
 ) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
@@ -57,7 +78,10 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
-OPTIONAL = {"rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser"}
+OPTIONAL = {
+    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh", "distributed"),
+    *("pylibfranka", "panda_py"),
+}
 LINES = 300
 
 
@@ -204,7 +228,7 @@ def run_without(blocked: set[str], code: str) -> None:
 
 
 def test_the_package_opens_without_any_optional_library() -> None:
-    run_without(OPTIONAL, f"import {NAME} as pdr; pdr.load_robot('panda')")
+    run_without(OPTIONAL, f"from {NAME} import *; load_robot('panda')")
 
 
 def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
@@ -266,4 +290,4 @@ def test_a_missing_docstring_is_found() -> None:
 
 def test_a_missing_library_would_be_noticed() -> None:
     with pytest.raises(AssertionError, match="numpy"):
-        run_without({"numpy"}, f"import {NAME}")
+        run_without({"numpy"}, f"import {NAME}.model")

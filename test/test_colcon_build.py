@@ -20,7 +20,15 @@ import panda_dynamics_ros as pdr
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "panda_dynamics_ros"
-EXECUTABLES = {"dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player", "panda-dynamics"}
+EXECUTABLES = {
+    "dynamics",
+    "payload_estimator",
+    "suite",
+    "franka_state",
+    "simulated_panda",
+    "bag_player",
+    "panda-dynamics",
+}
 PATIENCE = 240.0  # s; the first start on a machine compiles the kernels: half a minute, on a busy one minutes
 
 pytest.importorskip("colcon_ros", reason="colcon is not installed (extra colcon)")

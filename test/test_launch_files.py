@@ -26,7 +26,8 @@ SHARED = [
     "effort", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
     "params_file", "use_sim_time", "one_process", "respawn", "rviz", "launch_prefix", "log_level",
 ]  # fmt: skip
-ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"]}
+ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"], "fleet": ["arms"]}
+ARGUMENTS["weigh"] = ["simulated", "trajectory", "trajectory_topic", "order", "results", "payload_mass", "seed"]
 
 
 def tree_of(name: str) -> ast.Module:
@@ -47,7 +48,7 @@ def constant(node: ast.expr) -> str:
 # ---- without ROS 2 ---------------------------------------------------------------------------------------------
 
 
-def test_there_are_three_launch_files_that_compile() -> None:
+def test_there_are_four_launch_files_that_compile() -> None:
     assert [file.name.removesuffix(".launch.py") for file in FILES] == sorted(ARGUMENTS)
     for file in FILES:
         code = compile(file.read_text(encoding="utf-8"), file, "exec")

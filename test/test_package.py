@@ -107,7 +107,8 @@ def test_descriptions_of_the_licence_agree(manifest: Element, arguments: dict[st
 
 def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
     scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
-    assert set(scripts) == {"dynamics", "payload_estimator", "suite", "simulated_panda", "bag_player", "panda-dynamics"}
+    nodes = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player", "fleet_monitor"}
+    assert set(scripts) == {*nodes, "panda-dynamics"}
     for target in scripts.values():
         module, _, function = target.partition(":")
         file = ROOT / Path(*module.split("."))
@@ -136,3 +137,14 @@ def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, A
 def test_every_folder_with_code_is_a_package(arguments: dict[str, Any]) -> None:
     folders = {".".join(file.relative_to(ROOT).parent.parts) for file in (ROOT / NAME).rglob("*.py")}
     assert folders == set(arguments["packages"])
+
+
+def test_make_names_the_package_that_a_fresh_machine_lacks(tmp_path: Path) -> None:
+    """Debian's python3 has neither ensurepip nor, without it, a virtual environment."""
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    python.chmod(0o755)
+    command = ["make", "demo", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "apt install python3-venv" in done.stdout

@@ -46,9 +46,16 @@ COMPLETED = {
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": (
         "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
     ),
+    "panda-dynamics batch PATH...": "panda-dynamics batch my_recording.mcap --output table.csv",
     "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
+    "panda-dynamics replay LOADED --unloaded-run UNLOADED": "panda-dynamics replay my_recording.mcap "
+    "--unloaded-run empty.mcap --output paired --bag-format none",
+    "panda-dynamics weigh --simulate": "panda-dynamics weigh --simulate --order AB --trials 60 --output weighed",
+    "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
+    "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
+    "--loaded my_recording.mcap --output weighed_recordings",
     "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
     "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
     "panda-dynamics identify DATA...": "panda-dynamics identify simulated --no-stribeck --output my_panda.yaml",
@@ -61,8 +68,12 @@ WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
+    "panda-dynamics batch PATH...": "table.csv.html",
     "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
+    "panda-dynamics weigh --simulate": "weighed/weigh.html",
+    "panda-dynamics weigh --plan": "planned/trajectory.yaml",
+    "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "weighed_recordings/weigh.html",
     "panda-dynamics simulate MOTION": "simulated",
     "panda-dynamics identify DATA...": "my_panda.yaml",
     "panda-dynamics export": "panda.c",
@@ -70,8 +81,11 @@ WRITES = {
 }
 WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
 OTHER_LOGS = "test_other_logs.py reads such a log"
+OTHER_ARMS = "test_other_arms.py replays such a log of such an arm"
 SKIPPED = {
-    r"panda-dynamics (replay|convert) (log.csv|simulated_run.csv|episode_0.parquet).*": OTHER_LOGS,
+    r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
+    r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
+    r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_ARMS,
     r"rosdep install --from-paths src --ignore-src -y": "installs Debian packages; test_package.py checks their names",
     r"cd ~/ws": WORKSPACE,
     r"colcon build --packages-select panda_dynamics_ros": WORKSPACE,
@@ -113,13 +127,14 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     pytest.importorskip("rosbags", reason="recordings are written with rosbags")
     folder = tmp_path_factory.mktemp("readme")
     robot, motion = pdr.load_robot("panda"), sinusoids(3.0, 200.0)
-    tau = torques(robot, motion, PAYLOAD)
-    samples = [
-        JointStateSample(1.7e9 + t, robot.joint_names, q, dq, effort)
-        for t, q, dq, effort in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
-    ]
-    write_joint_states(folder / "written", samples)
-    shutil.copy(next((folder / "written").glob("*.mcap")), folder / "my_recording.mcap")
+    for name, payload, begin in (("my_recording", PAYLOAD, 1.7e9), ("empty", None, 1.7e9 - 60.0)):
+        tau = torques(robot, motion, payload)
+        samples = [
+            JointStateSample(begin + t, robot.joint_names, q, dq, effort)
+            for t, q, dq, effort in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
+        ]
+        write_joint_states(folder / f"{name}_written", samples)
+        shutil.copy(next((folder / f"{name}_written").glob("*.mcap")), folder / f"{name}.mcap")
     urdf = urdf_texts.panda().splitlines()
     unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers
     (folder / "my_arm.urdf").write_text("\n".join(unbranched), encoding="utf-8")

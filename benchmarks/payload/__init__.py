@@ -7,6 +7,7 @@ zero_phase              motion as it is known afterwards
 methods, baselines      the estimator and what it is measured against, behind one interface
 accuracy, incidents     trials: error over time; detection, false alarms, collisions
 offline                 trials: what a whole recording says of a payload, smoothed
+learnt                  trials: with a map of what the arm does unloaded
 scores, verdicts        trials pooled to figures; figures against targets
 report, plots           for people and programs
 """

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.payload import accuracy, incidents, offline, real_log, recordings, report
+from benchmarks.payload import accuracy, incidents, learnt, offline, real_log, recordings, report
 from benchmarks.payload.arms import ARMS, published, simulated
 from benchmarks.payload.jobs import Job, run_jobs
+from benchmarks.payload.learnt_report import print_learnt
 from benchmarks.payload.plots import plot_errors
 from benchmarks.payload.verdicts import verdicts
 from benchmarks.payload.zero_phase import unexplained
 from panda_dynamics_ros.estimation import PayloadEstimator
 
-QUICK = {"seeds": 2, "incident_seeds": 2, "minutes": 1.0}
-FULL = {"seeds": 12, "incident_seeds": 6, "minutes": 10.0}  # an hour of each: 6 seeds, 10 min
+QUICK = {"seeds": 2, "incident_seeds": 2, "minutes": 1.0, "repeats": 1}
+FULL = {"seeds": 12, "incident_seeds": 6, "minutes": 10.0, "repeats": 3}  # an hour of each: 6 seeds, 10 min
 
 
 def update_time(samples: int = 5000) -> float:
@@ -53,7 +54,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seeds", type=int, help="simulated arms")
     made.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     made.add_argument(
-        "--only", choices=("accuracy", "incidents", "offline"), help="a part of it; offline: replay --smooth"
+        "--only",
+        choices=("accuracy", "incidents", "offline", "map"),
+        help="a part of it; offline: replay --smooth; map: with a residual map",
     )
     made.add_argument("--no-real", action="store_true", help="leave the real logs out")
     made.add_argument("--output", type=Path, default=Path("benchmark_output"), help="folder for pictures and JSON")
@@ -72,6 +75,14 @@ def main() -> None:
     if args.only == "offline":
         outcomes, _ = run_jobs(list(offline.trials(settings["seeds"], real)), args.processes)
         offline.print_offline(report.console(), outcomes)
+        return
+    learnt_outcomes, learnt_found = (
+        run_jobs(learnt.trials(settings["seeds"], settings["repeats"], real), args.processes)
+        if args.only in (None, "map")
+        else ([], [])
+    )
+    if args.only == "map":
+        print_learnt(report.console(), learnt_outcomes, learnt_found)
         return
     jobs: list[Job] = []
     if args.only != "accuracy":
@@ -95,6 +106,8 @@ def main() -> None:
     report.print_coverage(out, outcomes)
     report.print_detection(out, found)
     report.print_verdicts(out, judged)
+    if learnt_outcomes:
+        print_learnt(out, learnt_outcomes, learnt_found)
     out.print(f"{len(pictures)} pictures and payload_benchmark.json are in {args.output}/")
 
 

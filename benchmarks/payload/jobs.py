@@ -5,23 +5,25 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.payload.incidents import Collisions, Found, Picks, Steady
+from benchmarks.payload.learnt import Learnt
 from benchmarks.payload.trial import Outcome, Trial
 
-Job = Trial | Picks | Steady | Collisions
+Job = Trial | Picks | Steady | Collisions | Learnt
 
 
-def run_job(job: Job) -> list[Outcome] | list[Found]:
+def run_job(job: Job) -> Sequence[Outcome | Found]:
     """One job, in a worker process."""
     return job.run()
 
 
-def run_jobs(jobs: list[Job], processes: int) -> tuple[list[Outcome], list[Found]]:
+def run_jobs(jobs: Sequence[Job], processes: int) -> tuple[list[Outcome], list[Found]]:
     """All results, with a progress bar on standard error; in an order that does not depend on the processes."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # A fresh interpreter for each process: a fork would share the locks of compiled code.

@@ -20,6 +20,7 @@ from panda_dynamics_ros.checks import FloatArray
 
 LOGS = Path(__file__).resolve().parents[3] / "shared" / "data"
 LOG_1KHZ = LOGS / "panda_gaz" / "excitation_1khz_first_7600ms.csv"
+SECOND_PASS = LOG_1KHZ.with_name("excitation_1khz_second_pass_13333ms_to_17000ms.csv")
 LOG_30HZ = LOGS / "panda_unisa_bag" / "panda_exciting_trajectory.db3"
 CUTOFF = 10.0  # Hz: the motion's fifth harmonic is at 0.4 Hz
 STEP = 1e-3  # s
@@ -38,9 +39,13 @@ def log(path: Path = LOG_1KHZ) -> Samples:
 
 
 @cache
-def true_motion() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, dq, ddq (N, n) at the stamps of the 1 kHz log."""
-    data = log()
+def true_motion(path: Path = LOG_1KHZ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, dq, ddq (N, n) at the stamps of a 1 kHz log."""
+    return motion_of(log(path))
+
+
+def motion_of(data: Samples | pdr.JointDataset) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, dq, ddq (N, n) at the stamps of a recording."""
     even = np.arange(data.stamp[0], data.stamp[-1] + STEP, STEP)
     q = np.column_stack([np.interp(even, data.stamp, column) for column in data.q.T])
     q = signal.sosfiltfilt(signal.butter(4, CUTOFF, fs=1.0 / STEP, output="sos"), q, axis=0)
@@ -50,14 +55,19 @@ def true_motion() -> tuple[FloatArray, FloatArray, FloatArray]:
     return q, dq, ddq
 
 
+def torques_along(data: pdr.JointDataset, payload: InertialParameters) -> FloatArray:
+    """(N, n), N m, of a payload on the motion of a recording."""
+    return pdr.load_robot("panda").payload_regressor(*motion_of(data)) @ payload.vector
+
+
 @cache
-def _regressor() -> FloatArray:
-    return pdr.load_robot("panda").payload_regressor(*true_motion())
+def _regressor(path: Path) -> FloatArray:
+    return pdr.load_robot("panda").payload_regressor(*true_motion(path))
 
 
-def payload_torques(payload: InertialParameters) -> FloatArray:
-    """(N, n), N m, at the stamps of the 1 kHz log."""
-    return _regressor() @ payload.vector
+def payload_torques(payload: InertialParameters, path: Path = LOG_1KHZ) -> FloatArray:
+    """(N, n), N m, at the stamps of a 1 kHz log."""
+    return _regressor(path) @ payload.vector
 
 
 def push_torques(link: int, force: FloatArray) -> FloatArray:

@@ -24,6 +24,9 @@ PROGRAM = "panda-dynamics"
 COMMANDS = {
     "demo": "a simulated Panda picks a payload up, and the nodes find it",
     "replay": "torques, poses, contacts and payload of a recording, offline",
+    "live": "a robot by its IP address: torques, pose and payload while it moves",
+    "weigh": "a payload to the gram, from runs of one motion with and without it",
+    "batch": "thousands of recordings as one table of payloads, contacts and quality",
     "identify": "a model of your own arm, fitted to recordings",
     "excite": "an exciting trajectory for identification, within the arm's limits",
     "simulate": "a recording of a simulated Panda on an exciting motion",

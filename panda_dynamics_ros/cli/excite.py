@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -20,7 +19,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.motion.motion_file import write_motion
+from panda_dynamics_ros.motion.motion_file import write_motion, write_trajectory
 from panda_dynamics_ros.motion.search import FoundMotion, periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import answer
@@ -84,7 +83,9 @@ def run(args: argparse.Namespace) -> int:
     args.output.parent.mkdir(parents=True, exist_ok=True)
     times = np.arange(0.0, args.duration + 0.5 * CSV_STEP, CSV_STEP)
     states = found.motion(times)
-    files = [write_motion(times, states, args.output), _write_yaml(robot, found, args)]
+    path, coarse = args.output.with_suffix(".yaml"), np.arange(0.0, args.duration + 0.5 * YAML_STEP, YAML_STEP)
+    files = [write_motion(times, states, args.output)]
+    files.append(write_trajectory(robot.joint_names, coarse, found.motion(coarse), path))
     files.append(plot_motion(times, states, robot.limits, args.output.with_suffix(".png")))
     summary = _summary(robot, found, states, recorded, files)
     answer(args.json, summary, [(f"exciting motion for {robot.name}", _rows(summary, found))], files)
@@ -112,24 +113,6 @@ def _search(robot: RobotModel, args: argparse.Namespace) -> FoundMotion:
             seed=args.seed,
             progress=lambda done, best: bar.update(task, completed=done, best=best),
         )
-
-
-def _write_yaml(robot: RobotModel, found: FoundMotion, args: argparse.Namespace) -> Path:
-    """trajectory_msgs/JointTrajectory, as `ros2 topic pub` reads it."""
-    times = np.arange(0.0, args.duration + 0.5 * YAML_STEP, YAML_STEP)
-    points = [
-        {
-            "positions": q.round(9).tolist(),
-            "velocities": dq.round(9).tolist(),
-            "accelerations": ddq.round(9).tolist(),
-            "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(t * 1e9), 10**9), strict=True)),
-        }
-        for t, q, dq, ddq in zip(times.tolist(), *found.motion(times), strict=True)
-    ]
-    path: Path = args.output.with_suffix(".yaml")
-    content = {"joint_names": list(robot.joint_names), "points": points}
-    path.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding="utf-8")
-    return path
 
 
 def _summary(

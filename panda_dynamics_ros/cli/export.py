@@ -30,6 +30,7 @@ examples:
   panda-dynamics export --language c --output panda_dynamics.c
   panda-dynamics export fr3 --functions gravity_torques pose > fr3_gravity.c
   panda-dynamics export my_arm.yaml --language python --name arm --output arm_dynamics.py --json
+  panda-dynamics export --language python --math jax.numpy --output panda_jax.py
 """
 
 
@@ -44,6 +45,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"some of {', '.join(FUNCTIONS)} (default: all)",
     )  # fmt: skip
     parser.add_argument("--name", help="prefix of the functions' names (default: the robot's name)")
+    parser.add_argument(
+        "--math", default="math", metavar="MODULE",
+        help="where Python code takes sin and cos from: numpy, jax.numpy, torch or cupy for arrays of many states",
+    )  # fmt: skip
     parser.add_argument("--output", type=Path, metavar="FILE", help="file for the source (default: standard output)")
     parser.add_argument(
         "--json", action="store_true", help="print the counts as JSON; without --output, the source too"
@@ -57,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None and args.output.is_dir():
         raise ArgumentError(f"--output: expected a file, got the folder {str(args.output)!r}")
     robot = load_arm(args)
-    code = generate(robot, args.language, args.functions, args.name)
+    code = generate(robot, args.language, args.functions, args.name, args.math)
     if args.output is not None:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.write_text(code.source, encoding="utf-8")

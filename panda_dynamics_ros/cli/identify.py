@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
 from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -30,6 +32,7 @@ EXAMPLES = """\
 examples:
   panda-dynamics identify excitation.csv
   panda-dynamics identify poses.csv --gravity-only
+  panda-dynamics identify excitation.csv cycle.csv --residual-map
   panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
   panda-dynamics replay recording.mcap --robot my_panda.yaml
 """
@@ -47,6 +50,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--gravity-only",
         action="store_true",
         help="identify masses and centres of mass only, from poses in which the arm rests",
+    )
+    parser.add_argument(
+        "--residual-map",
+        action="store_true",
+        help="also learn what the result leaves unexplained in these motions, into a file beside OUTPUT",
     )
     parser.add_argument("--no-stribeck", action="store_true", help="fit friction without a Stribeck term")
     parser.add_argument(
@@ -72,10 +80,14 @@ def run(args: argparse.Namespace) -> int:
         if args.gravity_only
         else identify(recordings, prior, stribeck=not args.no_stribeck)
     )
+    if args.residual_map:
+        fit = replace(fit, robot=learn_residual(recordings, fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
     validations = [("Validation", validate(data, models)) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
     files = [fit.save(args.output, force=args.force)]
+    if args.residual_map:
+        files.append(args.output.with_name(f"{args.output.stem}.residual.npz"))
     if args.urdf is not None:
         args.urdf.parent.mkdir(parents=True, exist_ok=True)
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
@@ -106,6 +118,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
         "problems": list(fit.problems),
+        "residual_map_points": 0 if fit.robot.residual_map is None else len(fit.robot.residual_map.points),
         "base_parameters": [
             {"name": name, "value": float(value), "std": float(std)}
             for name, value, std in zip(fit.base_names, fit.base_values, fit.base_std, strict=True)
@@ -131,12 +144,21 @@ def _rows(fit: Identification) -> list[tuple[str, str]]:
         ("held-out blocks", _per_joint(fit.cross_validated_rms) + " N m"),
         (f"{fit.prior.name}", _per_joint(fit.prior_torque_rms) + " N m"),
         ("tilt of the base", f"{1e3 * fit.tilt[0]:.1f}, {1e3 * fit.tilt[1]:.1f} mrad"),
+        *_map_row(fit),
         ("not identified", ", ".join(fit.not_identified) or "none"),
         (
             "base parameters",
             f"{len(fit.base_names)}, {known} with a standard deviation below {WELL_KNOWN:.0%}; see --report, --json",
         ),
     ]
+
+
+def _map_row(fit: Identification) -> list[tuple[str, str]]:
+    """A row on the residual map, where one was learnt."""
+    known = fit.robot.residual_map
+    return (
+        [] if known is None else [("residual map", f"{len(known.points)} points, noise {_per_joint(known.noise)} N m")]
+    )
 
 
 def _write_report(fit: Identification, validations: list[tuple[str, Validation]], folder: Path) -> list[Path]:

@@ -8,8 +8,9 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.robot.effort import KINDS
 
 if TYPE_CHECKING:
@@ -90,7 +91,32 @@ def add_columns_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", metavar="MAP", help=help_text)
 
 
-def add_payload_com_option(parser: argparse.ArgumentParser) -> None:
+def add_payload_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
+    from panda_dynamics_ros.estimation import EstimatorOptions
+
+    most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
+    parser.add_argument(
+        "--known-mass", type=float, default=0.0, metavar="KG", help="mass of the payload, where it has been weighed"
+    )
+    parser.add_argument(
+        "--max-mass", type=float, default=most, metavar="KG", help=f"the heaviest possible payload (default: {most:g})"
+    )
+    parser.add_argument("--shape", metavar="WORDS", help=f"shape of the payloads, lengths in m: {forms}")
+
+
+def payload_options(args: argparse.Namespace) -> dict[str, Any]:
+    """These options as keyword arguments; the ranges are those of the parameters."""
+    from panda_dynamics_ros.estimation import Shape
+
+    return {
+        "known_mass": checks.number(args.known_mass, "--known-mass", minimum=0.0, maximum=100.0),
+        "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
+        "shape": Shape.of(args.shape),
+    }
+
+
+def add_payload_com_option(parser: argparse._ActionsContainer) -> None:
     """Add `--payload-com` of a simulated payload."""
     com, help_text = [0.02, -0.015, 0.06], "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"
     parser.add_argument("--payload-com", type=float, nargs=3, default=com, metavar=("X", "Y", "Z"), help=help_text)

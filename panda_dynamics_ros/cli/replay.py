@@ -14,36 +14,40 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
     add_columns_option,
+    add_payload_options,
     add_robot_option,
     add_view_options,
     load_arm,
     opened_view,
+    payload_options,
     show_until_interrupted,
 )
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import (
-    EstimatorOptions,
     PayloadEstimate,
     PayloadSegment,
-    Shape,
     SmoothedHistory,
     smooth_payloads,
 )
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
+from panda_dynamics_ros.recordings.franka_load import FrankaLoad, franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
 from panda_dynamics_ros.reporting.summary import build_summary, write_summary
+from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
 (.db3, .mcap or its folder), or a CSV with the columns t, q1.., dq1.., tau1..
 It writes into DIR
   summary.json  samples, losses, residual torques, payload and its changes
-                (with --smooth also segments: each payload from all its samples)
+                (with --smooth also segments: each payload from all its samples;
+                with --unloaded-run also paired: the payload from differences)
   *.png         the payload over time, the torques, and the arm
   results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
                 joint states and all topics of the nodes
@@ -70,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_robot_option(parser)
     add_columns_option(parser)
-    _add_payload_options(parser)
+    add_payload_options(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -93,34 +97,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="times, s from the start, at which nothing was carried: a tare for the payloads before and after each "
         "(turns --smooth on)",
     )  # fmt: skip
+    parser.add_argument(
+        "--unloaded-run", action="append", default=[], metavar="BAG",
+        help="a recording of the same motion with no payload, for a payload from the differences of both (give it once "
+        "for each run; see `panda-dynamics weigh`)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
-
-
-def _add_payload_options(parser: argparse.ArgumentParser) -> None:
-    """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
-    most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
-    parser.add_argument(
-        "--known-mass", type=float, default=0.0, metavar="KG", help="mass of the payload, where it has been weighed"
-    )
-    parser.add_argument(
-        "--max-mass", type=float, default=most, metavar="KG", help=f"the heaviest possible payload (default: {most:g})"
-    )
-    parser.add_argument("--shape", metavar="WORDS", help=f"shape of the payloads, lengths in m: {forms}")
-
-
-def _payload_options(args: argparse.Namespace) -> dict[str, Any]:
-    """These options as keyword arguments; the ranges are those of the parameters."""
-    return {
-        "known_mass": checks.number(args.known_mass, "--known-mass", minimum=0.0, maximum=100.0),
-        "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
-        "shape": Shape.of(args.shape),
-    }
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
-    options = _payload_options(args)
+    options = payload_options(args)
     args.bag = _recording(args)
     robot = load_arm(args)
     data = load_dataset(args.bag, robot, columns=args.columns)
@@ -151,14 +139,25 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
 
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
+    paired = None
+    if args.unloaded_run:
+        empty = [load_dataset(path, robot, columns=args.columns) for path in args.unloaded_run]
+        paired = weigh_paired_runs(robot, [data], empty, **options)
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = _summary(data, result, segments)
+    loads = franka_loads(data, robot, result)
+    for sentence in stale_loads(loads, float(data.stamp[0])):
+        warnings.warn(sentence, stacklevel=2)
+    summary = _summary(data, result, segments, loads)
+    if paired is not None:
+        summary["paired"] = paired_entry(paired)
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
-        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result))
+        print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result, loads))
+        if paired is not None:
+            print_table(f"compared with {len(args.unloaded_run)} unloaded runs", paired_rows(paired))
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)
@@ -182,7 +181,9 @@ def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDatas
     return [("replayed", f"{share:3d} %  {time:6.1f} s"), *payload_rows(estimate)]
 
 
-def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...]) -> dict[str, Any]:
+def _summary(
+    data: JointDataset, result: Replay, segments: tuple[PayloadSegment, ...], loads: tuple[FrankaLoad, ...]
+) -> dict[str, Any]:
     return build_summary(
         samples=len(data.stamp),
         dropped=sum(data.rejected.values()),
@@ -198,10 +199,11 @@ def _summary(data: JointDataset, result: Replay, segments: tuple[PayloadSegment,
         mass=result.mass,
         com=result.com,
         segments=segments,
+        franka_load=load_entry(loads),
     )
 
 
-def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
+def _rows(data: JointDataset, result: Replay, loads: tuple[FrankaLoad, ...]) -> list[tuple[str, str]]:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     events = "; ".join(f"{event.kind} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events) or "none"
     return [
@@ -209,6 +211,7 @@ def _rows(data: JointDataset, result: Replay) -> list[tuple[str, str]]:
         ("dropped", dropped),
         ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
         *(row for row in payload_rows(result.last) if row[0] != "problem"),
+        *([("load that Franka has", load_text(loads))] if loads else []),
         ("changes", events),
         *([("problem", result.problem)] if result.problem else []),
     ]

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.progress import track
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import add_payload_com_option
+from panda_dynamics_ros.cli.options import add_payload_com_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.motion.motion_file import read_motion
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.reporting.console import answer
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.effort import MEASURED
 
 DESCRIPTION = """\
 Simulates a Panda that runs a motion of `panda-dynamics excite`, faster than
@@ -50,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="carry a cube of 10 cm with this mass (default: none)",
     )
     add_payload_com_option(parser)
+    add_robot_option(parser)
     parser.add_argument(
         "--seed", type=int, default=0, help="number of the simulated arm (default: 0, that of the demo)"
     )
@@ -74,7 +75,9 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(
             f"--output: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}"
         )
-    robot = load_robot("panda")
+    robot = load_arm(args)
+    if robot.effort != MEASURED:
+        raise ArgumentError(f"--effort: expected {MEASURED}, which the simulated sensors record, got {robot.effort}")
     motion = read_motion(args.motion, robot.n)
     plant = SimulatedPanda(
         robot,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from panda_dynamics_ros.codegen.arm import arm_of
@@ -15,7 +15,7 @@ from panda_dynamics_ros.codegen.source_text import c_source, python_source
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
 
-LANGUAGES = {"c": c_source, "python": python_source}
+LANGUAGES: dict[str, Callable[..., str]] = {"c": c_source, "python": python_source}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,11 @@ class GeneratedCode:
 
 
 def generate(
-    robot: RobotDescription, language: str = "c", functions: Iterable[str] = tuple(FUNCTIONS), name: str | None = None
+    robot: RobotDescription,
+    language: str = "c",
+    functions: Iterable[str] = tuple(FUNCTIONS),
+    name: str | None = None,
+    math: str = "math",
 ) -> GeneratedCode:
     """Source code that computes a robot's dynamics without this package.
 
@@ -48,6 +52,8 @@ def generate(
     language: "c" (C99 and C++, double precision, <math.h> only) or "python" (standard library only).
     functions: some of gravity_torques, coriolis_torques, inverse_dynamics, mass_matrix and pose.
     name: an identifier that the names of the functions begin with; of the robot's name if left out.
+    math: the module that Python code takes sin and cos from. With `numpy`, `jax.numpy`, `torch` or `cupy` its functions
+        take arrays (n, ..) of many states, also on a GPU.
 
     Returns
     -------
@@ -56,7 +62,7 @@ def generate(
 
     Raises
     ------
-    ArgumentError: there is no such language or function, or the name is not an identifier.
+    ArgumentError: there is no such language or function, or a name is not an identifier.
 
     Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of any arm of n revolute
     joints takes at most 92 n - 127 multiplications and 81 n - 117 additions.
@@ -70,9 +76,13 @@ def generate(
     name = _identifier(robot.name) if name is None else name
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
+    if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
+        raise ArgumentError(f"math: expected the name of a module, for Python only, got {math!r} for {language}")
     programs = {key: _program(robot, key) for key in wanted}
     notes = _notes(robot, programs)
-    source = LANGUAGES[language](name, robot.n, notes, {key: (FUNCTIONS[key], programs[key]) for key in wanted})
+    written = {key: (FUNCTIONS[key], programs[key]) for key in wanted}
+    options = {"math": math} if language == "python" else {}
+    source = LANGUAGES[language](name, robot.n, notes, written, **options)
     return GeneratedCode(source, name, {key: program.count for key, program in programs.items()})
 
 

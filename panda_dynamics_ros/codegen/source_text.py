@@ -78,10 +78,20 @@ q, dq, ddq: joint position, velocity and acceleration, rad and seconds (m where 
 M is symmetric, {n} x {n}. T is T_base_flange, 4 x 4."""
 
 
-def python_source(name: str, n: int, notes: list[str], written: Mapping[str, tuple[Function, Program]]) -> str:
-    """The file's text. Every function's name begins with `name`."""
-    header = [*notes, "", *PYTHON_NOTES.format(n=n).splitlines()]
-    lines = [*(f"# {line}".rstrip() for line in header), "", "from math import cos, sin"]
+ARRAY_NOTES = """\
+Arguments are sequences of {n} numbers or arrays: an array of shape ({n}, ..) is many states at once. Results are lists,
+matrices lists of rows, with an entry of the states' shape each; entries that do not depend on the state are numbers.
+q, dq, ddq: joint position, velocity and acceleration, rad and seconds (m where a joint slides); tau: N m (N).
+M is symmetric, {n} x {n}. T is T_base_flange, 4 x 4."""
+
+
+def python_source(
+    name: str, n: int, notes: list[str], written: Mapping[str, tuple[Function, Program]], math: str = "math"
+) -> str:
+    """The file's text. Every function's name begins with `name`; `math` is the module that has sin and cos."""
+    python_notes = PYTHON_NOTES if math == "math" else ARRAY_NOTES
+    header = [*notes, "", *python_notes.format(n=n).splitlines()]
+    lines = [*(f"# {line}".rstrip() for line in header), "", f"from {math} import cos, sin"]
     for key, (function, program) in written.items():
         lines += ["", "", *_python_definition(name, n, key, function, program)]
     return "\n".join([*lines, ""])

@@ -11,6 +11,7 @@ from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_kernel, mass_mat
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_kernel, newton_euler_sample
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.kernels.small_matrices import solve_in_place, solve_rows
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -20,8 +21,8 @@ from panda_dynamics_ros.robot.description import RobotDescription
 def forward_dynamics_of_one(table, q, dq, tau, ddq):
     """ddq (n,) of one state (n,); False if that is not finite, or a joint moves nothing that has mass."""
     n = q.shape[0]
-    frames, wrenches, composite = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 10))
-    M, rest = np.empty((n, n)), np.zeros(n)
+    frames, wrenches, composite = scratch((n, 12)), scratch((n, 6)), scratch((n, 10))
+    M, rest = scratch((n, n)), zeros(n)
     place_joints(table, q, frames)
     newton_euler_sample(table, 1.0, frames, dq, rest, wrenches, ddq)
     mass_matrix_sample(table, frames, composite, M)

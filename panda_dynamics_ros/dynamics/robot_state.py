@@ -14,6 +14,7 @@ from panda_dynamics_ros.dynamics.kinematics import step_beyond, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
 from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
 from panda_dynamics_ros.kernels.batch import finite, is_one_motion
+from panda_dynamics_ros.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.kernels.vectors import compiled, joint_count, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -31,9 +32,7 @@ class RobotState(NamedTuple):
 def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
     """The fields of `RobotState` for one motion (n,); False if it is not finite."""
     n = joint_count(table)
-    workspace = np.zeros(n * 19)  # one allocation: each costs a twentieth of the whole call
-    frames, work = workspace[: n * 12].reshape(n, 12), workspace[n * 12 : n * 18].reshape(n, 6)
-    rest = workspace[n * 18 :]
+    frames, work, rest = scratch((n, 12)), scratch((n, 6)), zeros(n)
     place_joints(table, q, frames)
     gravity_sample(table, frames, work, gravity)
     newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)

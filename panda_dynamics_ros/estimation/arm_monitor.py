@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.robot_state import robot_state
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector
 from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
@@ -25,9 +26,17 @@ from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.residual_learner import ResidualLearner
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot.residual_map import ResidualMap
+from panda_dynamics_ros.samples.libfranka_state import sample_of
+
+LIGHTEST, LIGHT = 0.02, 0.1
+"""kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
+AFTER_CONTACT = 5.0
+"""s after something has touched the arm, for which its residual map learns nothing."""
 
 
 class DynamicsOutput(NamedTuple):
@@ -96,6 +105,7 @@ class ArmMonitor:
     external_torque_bandwidth_hz: of the momentum observer.
     contact: options of the contact detector (see `ContactOptions`).
     publish_period_s: between two estimates that are due; a detected change is due at once.
+    learn_residual: whether the residual map goes on learning while nothing is carried (see `ResidualLearner`).
     options: of the payload estimator (see `EstimatorOptions`).
 
     Raises
@@ -111,6 +121,7 @@ class ArmMonitor:
         external_torque_bandwidth_hz: float = 10.0,
         contact: Mapping[str, float] | None = None,
         publish_period_s: float = PERIOD,
+        learn_residual: bool = False,
         **options: float,
     ) -> None:
         self.robot = robot
@@ -124,6 +135,32 @@ class ArmMonitor:
         self._regression = MomentumRegression(robot.n, self.payload_estimator.options.bandwidth_hz)
         self._clock = SampleClock(self.payload_estimator.options.max_gap_s)
         self._residual = np.full(robot.n, math.nan)
+        self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
+        self._busy_until = -math.inf
+
+    @property
+    def learns(self) -> bool:
+        """Whether the residual map goes on learning."""
+        return self._learner is not None
+
+    @property
+    def residual_map(self) -> ResidualMap | None:
+        """The residual map in use, with what was learnt since the start."""
+        return self.robot.residual_map if self._learner is None else self._learner.map
+
+    def restore_map(self, residual_map: ResidualMap) -> None:
+        """Go on from a residual map that was learnt before; to be called before the first sample.
+
+        Raises
+        ------
+        ArgumentError: it is a map of another number of joints, or this monitor does not learn.
+        """
+        if self._learner is None or len(residual_map.sigma) != self.robot.n:
+            raise ArgumentError("residual_map: expected one of this arm, and a monitor that learns")
+        self._learner.start_from(residual_map)
+        nothing = np.zeros(self.robot.n)
+        self._terms.use_map(residual_map)
+        self.payload_estimator.use_map(residual_map, self._terms.unexplained, MeanChange(nothing, nothing, nothing))
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
@@ -154,6 +191,17 @@ class ArmMonitor:
             self.carry(payload.estimate.payload)
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms), *payload)
 
+    def update_state(self, state: Any) -> ArmOutput:
+        """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
+
+        The stamp is the robot's time. It is called in the control loop, since a robot takes one connection only.
+
+        Raises
+        ------
+        ArgumentError: `state` has no `time`, `q`, `dq` or `tau_J`, or one of them is malformed.
+        """
+        return self.update(*sample_of(state))
+
     def update_dynamics(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> DynamicsOutput:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
@@ -181,15 +229,34 @@ class ArmMonitor:
         self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
     ) -> PayloadOutput:
         estimate = self.payload_estimator.update_terms(stamp, q, dq, tau, terms)
-        residual = self._residual_after(stamp, terms, estimate.vector)
+        residual = self._residual_after(stamp, q, dq, terms, estimate)
         return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), residual)
 
-    def _residual_after(self, stamp: float, terms: MomentumTerms, payload: FloatArray) -> FloatArray:
+    def _residual_after(
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, estimate: PayloadEstimate
+    ) -> FloatArray:
         dt = self._clock.step(stamp)
         if dt is None:
             return self._residual
         if dt == 0.0:
             self._regression.restart()
         Y, y = self._regression.step(dt, terms)
-        self._residual = y - Y @ payload if self._regression.settled else np.full(self.robot.n, math.nan)
+        settled = self._regression.settled
+        self._residual = y - Y @ estimate.vector if settled else np.full(self.robot.n, math.nan)
+        if self._learner is not None and self._learner.update(
+            stamp, dt, (q, dq), y, terms.mean, settled and self._is_empty(stamp, estimate, terms)
+        ):
+            change = self._learner.renew(terms)
+            terms.evaluate_map(q, dq)
+            self._regression.change_mean(*change)
+            self.payload_estimator.use_map(self._learner.map, terms.unexplained, change)
         return self._residual
+
+    def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms) -> bool:
+        """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""
+        if estimate.event is not None and estimate.event.kind == "contact":
+            self._busy_until = stamp + AFTER_CONTACT
+        # Where nothing has been learnt the error of the model looks like a small payload.
+        least = LIGHTEST + (LIGHT - LIGHTEST) * float(terms.unexplained.mean())
+        limit = min(max(least, 2.0 * float(estimate.std[0])), LIGHT)
+        return stamp >= self._busy_until and self.payload_estimator.raw_mass <= limit and not estimate.problem

@@ -17,15 +17,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
+from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 ARM = PARAMETERS
 """Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
@@ -38,8 +42,8 @@ def momentum_terms(table, friction, rotors, frame, q, dq, tau, momentum, bias):
     p contains the momentum of the rotors, rotors dq (n,).
     """
     n = q.shape[0]
-    frames, work, S = np.empty((n, 12)), np.empty((n, 18)), np.empty((n, 6))
-    p, arm_bias, friction_torque = np.empty(n), np.empty(n), np.empty(n)
+    frames, work, S = scratch((n, 12)), scratch((n, 18)), scratch((n, 6))
+    p, arm_bias, friction_torque = scratch(n), scratch(n), scratch(n)
     place_joints(table, q, frames)
     momentum_sample(table, frames, dq, work, p, arm_bias)
     payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)
@@ -59,18 +63,38 @@ class MomentumTerms:
     Attributes
     ----------
     momentum: (n, 11), [Y_p | -p]: momentum of the payload's ten parameters in the flange frame, and of the arm.
-    bias: (n, 11), N m, [Y_b | tau - friction - bias].
+    bias: (n, 11), N m, [Y_b | tau - friction - bias - mean].
+    mean: (n,), N m, of the robot's residual map; zero without one.
+    unexplained: (n,), share of the residual's variance that the map leaves open; one without a map.
     """
 
     def __init__(self, robot: RobotDescription) -> None:
         self._table, self._friction, self._frame = robot.table, robot.friction.table, robot.frame_index("flange")
         self._rotors = robot.felt_rotor_inertia
         self.momentum, self.bias = np.zeros((2, robot.n, ARM + 1))
+        self.mean, self.unexplained = np.zeros(robot.n), np.ones(robot.n)
+        self._coordinates = np.zeros(3 * robot.n)
+        self.use_map(robot.residual_map)
+
+    def use_map(self, residual_map: ResidualMap | None) -> None:
+        """Subtract the mean of this map from the next sample on."""
+        self._map = None if residual_map is None else residual_map.table
+        self.mean[:], self.unexplained[:] = 0.0, 1.0
+        self._covariance = np.zeros(0 if residual_map is None else len(residual_map.points))
 
     def at(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> MomentumTerms:
         """These terms, computed for one sample: q, dq, tau (n,) in rad, rad/s, N m, checked by the caller."""
         momentum_terms(self._table, self._friction, self._rotors, self._frame, q, dq, tau, self.momentum, self.bias)
+        if self._map is not None:
+            self.evaluate_map(q, dq)
+            self.bias[:, ARM] -= self.mean
         return self
+
+    def evaluate_map(self, q: FloatArray, dq: FloatArray) -> None:
+        """`mean` and `unexplained` of a state, where there is a map."""
+        if self._map is not None:
+            point_covariance(self._map.points, q, dq, self._coordinates, self._covariance)
+            residual_sample(self._covariance, *self._map[1:], self.mean, self.unexplained)
 
 
 @compiled
@@ -104,6 +128,14 @@ class FilterState:
     first: FloatArray
     second: FloatArray
     old_middle: FloatArray
+
+
+class MeanChange(NamedTuple):
+    """How much more a new residual map subtracts from the torque: now, and after one and two poles; (n,) each, N m."""
+
+    latest: FloatArray
+    first: FloatArray
+    second: FloatArray
 
 
 class MomentumRegression:
@@ -167,6 +199,13 @@ class MomentumRegression:
         self._old_middle[:, ARM] += left * torque
         self._second[:, ARM] += (1.0 + self.pole * age) * left * torque
 
+    def change_mean(self, latest: FloatArray, first: FloatArray, second: FloatArray) -> None:
+        """Go on as if a `MeanChange` more had always been subtracted from the torque."""
+        self._old_direct[:, ARM] += latest
+        self._first[:, ARM] += first
+        self._old_middle[:, ARM] -= first
+        self._second[:, ARM] -= second
+
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
         self.age = math.nan
@@ -218,3 +257,15 @@ class TwoPoleFilter:
                 state[:] = 0.0
         low_pass_step(x, self._pole, dt, self._first, self._previous, self._second, self._previous_first)
         return self._second
+
+    @property
+    def state(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The last input, and what has passed one and both filters, (n,) each."""
+        return self._previous, self._first, self._second
+
+    def shift(self, latest: FloatArray, first: FloatArray, second: FloatArray) -> None:
+        """Go on as if the signal had always been larger by one whose `state` this is."""
+        self._previous += latest
+        self._first += first
+        self._previous_first += first
+        self._second += second

@@ -130,6 +130,7 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
         friction=friction_of(prior, x[friction]),
         gravity=tilted(prior, x[friction.stop :]),
         residual=residual,
+        residual_map=None,  # one of the prior's is of what the prior left
     )
 
 

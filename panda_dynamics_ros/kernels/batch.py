@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +28,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.compiled import compiled
 from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -68,14 +73,14 @@ def {name}_of_one({parameters}):
     {one.call}
     return {finite}
 
-def {name}_of_rows({parameters}):
+def {name}_of_rows({parameters}):  # without Python's lock
     n = q.shape[1]
     {row.space}
     for k in range(q.shape[0]):
         {row.place}
         {row.call}
 
-def {name}_of_eights({parameters}):
+def {name}_of_eights({parameters}):  # without Python's lock
     rows, n = q.shape
     eights = rows - rows % LANES
     if eights > 0:
@@ -98,12 +103,52 @@ class RowsKernel:
 
     one_at_a_time = False
 
-    def __init__(self, of_eights: Any, of_rows: Any) -> None:
-        self.of_eights, self.of_rows = of_eights, of_rows
+    def __init__(self, of_eights: Any, of_rows: Any, shared: int) -> None:
+        self.of_eights, self.of_rows, self._shared = of_eights, of_rows, shared
 
     def __call__(self, *arguments: Any) -> None:
-        """Fill the results, the last arguments, in place."""
-        (self.of_rows if RowsKernel.one_at_a_time else self.of_eights)(*arguments)
+        """Fill the results, the last arguments, in place. The first `shared` arguments are the same for all rows."""
+        kernel, rows = self.of_rows if RowsKernel.one_at_a_time else self.of_eights, len(arguments[self._shared])
+        count = min(_THREADS.get(), rows // LEAST_ROWS)
+        if count < 2:
+            kernel(*arguments)
+            return
+        # Whole eights to each, so that every row is computed as it would be by one thread.
+        length = LANES * -(-rows // (LANES * count))
+        shared, arrays = arguments[: self._shared], arguments[self._shared :]
+        parts = [slice(first, first + length) for first in range(0, rows, length)]
+        jobs = [_pool(count).submit(kernel, *shared, *(array[part] for array in arrays)) for part in parts]
+        for job in jobs:
+            job.result()
+
+
+LEAST_ROWS = 256
+"""Rows that are worth a thread: some 25 us of inverse dynamics."""
+_THREADS = ContextVar("threads", default=1)
+_pool = cache(ThreadPoolExecutor)
+
+
+@contextlib.contextmanager
+def threads(count: int | None = None) -> Iterator[None]:
+    """Within, functions of many states are computed by `count` threads, bit for bit as by one.
+
+    Parameters
+    ----------
+    count: of threads; left out, as many as there are cores that this process may use.
+
+    Raises
+    ------
+    ArgumentError: the count is not a positive integer.
+    """
+    if count is None:
+        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(count, int) or count < 1:
+        raise ArgumentError(f"count: expected a positive integer, got {count!r}")
+    before = _THREADS.set(count)
+    try:
+        yield
+    finally:
+        _THREADS.reset(before)
 
 
 @contextlib.contextmanager
@@ -162,16 +207,23 @@ def batched(sample: Any, columns: int = 0) -> tuple[Any, RowsKernel]:
         name=name,
         parameters=", ".join(["table", *parameters[1:first], *states, *results]),
         finite=" and ".join(f"finite({name})" for name in states),
-        one=lines("{}", "np.empty"),
+        one=lines("{}", "scratch"),
         eight=lines("state_lanes({}, k)", "work_lanes"),
-        row=lines("{}[k]", "np.empty"),
+        row=lines("{}[k]", "scratch"),
     )
-    names = {"__name__": function.__module__, function.__name__: sample, "np": np, "LANES": LANES, "finite": finite}
+    names = {
+        "__name__": function.__module__,
+        function.__name__: sample,
+        "scratch": scratch,
+        "LANES": LANES,
+        "finite": finite,
+    }
     names |= {"place_joints": place_joints, "state_lanes": state_lanes, "work_lanes": work_lanes}
     # As code of the sample's file, since that is where numba puts a kernel's cache.
     exec(compile(text, function.__code__.co_filename, "exec"), names)
-    of_one, of_rows, of_eights = (compiled(names[f"{name}_of_{what}"], text) for what in ("one", "rows", "eights"))
-    return of_one, RowsKernel(of_eights, of_rows)
+    of_one = compiled(names[f"{name}_of_one"], text)
+    of_rows, of_eights = (compiled(names[f"{name}_of_{what}"], text, nogil=True) for what in ("rows", "eights"))
+    return of_one, RowsKernel(of_eights, of_rows, first)
 
 
 def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:

@@ -9,12 +9,40 @@ from typing import Any
 
 from numba import types
 from numba.core.caching import NullCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from panda_dynamics_ros.kernels.cache import GENERATED, KernelCache, compilation
 
-OPTIONS = {"nopython": True, "error_model": "numpy"}  # division by zero gives inf or nan, as in NumPy
+# Division by zero gives inf or nan, as in NumPy; no references are counted (see scratch.py).
+OPTIONS = {"nopython": True, "error_model": "numpy", "_nrt": False}
+
+
+class _Part(JITCodeLibrary):
+    """The code of a kernel that others call: a part of theirs, in which it is optimised and becomes machine code."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> _Part:
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """A callee has no environment: nothing in it calls Python."""
+
+
+class _PartCompiler(Compiler):
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *options: Any) -> None:
+        super().__init__(typingctx, targetctx, library or _Part(targetctx.codegen(), "part"), *options)
 
 
 class _Callee(CPUDispatcher):
@@ -33,10 +61,10 @@ class _Kernel(CPUDispatcher):
 
     _cache: Any
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, targetoptions=OPTIONS | {"no_cfunc_wrapper": True})
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=OPTIONS | options | {"no_cfunc_wrapper": True})
         options = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        self._callee = _Callee(function, targetoptions=options)
+        self._callee = _Callee(function, targetoptions=options, pipeline_class=_PartCompiler)
 
     @property
     def _numba_type_(self) -> types.Dispatcher:
@@ -52,12 +80,13 @@ class _Kernel(CPUDispatcher):
             return super().compile(sig)
 
 
-def compiled(function: Callable[..., Any], text: str = "") -> Any:
+def compiled(function: Callable[..., Any], text: str = "", **options: Any) -> Any:
     """Compile `function` at its first call; later processes load it from the cache.
 
     Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `text` is what a
-    generated function was made of; that of others is read from their file.
+    generated function was made of; that of others is read from their file. `options` are numba's, beside `OPTIONS`;
+    a cache does not notice when they change.
     """
     if text:
         GENERATED[function] = text
-    return _Kernel(function)
+    return _Kernel(function, options)

@@ -15,20 +15,17 @@ from __future__ import annotations
 import operator
 from typing import Any, cast
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed, lower_builtin, lower_cast
 from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import models, overload, register_model
 
-from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.kernels.scratch import intrinsic, on_stack, sizes
 
 LANES = 8
-intrinsic: Any = numba_intrinsic  # its annotations count the typing context among the arguments of a call
 
 
 class Lanes(types.Type):
@@ -115,10 +112,19 @@ def _lane_array(array: Any, first: bool) -> Any:
     return result(array, types.intp), codegen
 
 
-@compiled
-def work_lanes(shape):
-    """Workspace of this shape, a tuple."""
-    return _last_axis_lanes(np.empty((*shape, LANES)), 0)
+@intrinsic
+def work_lanes(typingctx: Any, shape: Any) -> Any:
+    """Workspace of this shape, a tuple, on the stack."""
+    array_type = types.Array(types.float64, len(shape) + 1, "C")
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        struct = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+        full = [*sizes(context, builder, sig.args[0], args[0]), context.get_constant(types.intp, LANES)]
+        struct.array = on_stack(context, builder, array_type, full)
+        struct.start = context.get_constant(types.intp, 0)
+        return struct._getvalue()
+
+    return LaneArray(len(shape), False)(shape), codegen
 
 
 def _pointers(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> list[Any]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from panda_dynamics_ros.kernels.compiled import compiled
 
 
@@ -44,16 +42,17 @@ def solve(L, b):
 
 
 @compiled
-def inverse(A):
-    """A^-1 of a positive definite A, as one more symmetric matrix."""
-    L, columns = A.copy(), np.eye(A.shape[0])
-    factorise(L)
+def invert(A, columns):
+    """`columns` <- A^-1 of a positive definite A, symmetric; A's lower triangle becomes its factor."""
+    columns[:] = 0.0
     for i in range(A.shape[0]):
-        solve(L, columns[i])
+        columns[i, i] = 1.0
+    factorise(A)
+    for i in range(A.shape[0]):
+        solve(A, columns[i])
     for i in range(A.shape[0]):
         for j in range(i):
             columns[i, j] = columns[j, i]
-    return columns
 
 
 @compiled

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exciting motions as CSV: t, q1.., dq1.., ddq1.. in s, rad, rad/s, rad/s^2, over one period."""
+"""Motions as files: CSV with t, q1.., dq1.., ddq1.. in s, rad, rad/s, rad/s^2, and trajectories for ROS 2."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
@@ -21,6 +23,27 @@ def write_motion(times: FloatArray, states: tuple[FloatArray, ...], path: Path) 
     names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "ddq") for j in range(1, n + 1))]
     table = np.column_stack([times, *states])
     np.savetxt(path, table, fmt="%.9g", delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
+    """Write trajectory_msgs/JointTrajectory as YAML, as `ros2 topic pub` reads it, and return the path.
+
+    Parameters
+    ----------
+    names: of the n joints. times: (N,), s from the start. states: q, dq, ddq (N, n).
+    """
+    points = [
+        {
+            "positions": q.round(9).tolist(),
+            "velocities": dq.round(9).tolist(),
+            "accelerations": ddq.round(9).tolist(),
+            "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(t * 1e9), 10**9), strict=True)),
+        }
+        for t, q, dq, ddq in zip(times.tolist(), *states, strict=True)
+    ]
+    content = {"joint_names": list(names), "points": points}
+    path.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding="utf-8")
     return path
 
 

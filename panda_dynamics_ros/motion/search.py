@@ -97,7 +97,7 @@ def exciting_motion(
         return -information(robot, q, dq, ddq)
 
     blocked = partial(_blocked, robot, max(0.8, velocity_share + 0.1), CARRYING, 0.0)
-    return replace(_search(draw, motion_of, score, blocked, trials, seed).motion, standstill=standstill, pauses=pauses)
+    return replace(search(draw, motion_of, score, blocked, trials, seed).motion, standstill=standstill, pauses=pauses)
 
 
 def information(robot: RobotDescription, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
@@ -149,7 +149,7 @@ def periodic_motion(
         return within_limits(shape, limits, PERIODIC_VELOCITY_SHARE, wish, step=0.5 * SAMPLE_TIME)
 
     blocked = partial(_blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, Margins(), table_height)
-    return _search(draw, motion_of, score, blocked, trials, seed, DRAWN, progress)
+    return search(draw, motion_of, score, blocked, trials, seed, DRAWN, progress)
 
 
 def within_limits(
@@ -159,7 +159,7 @@ def within_limits(
     middle: FloatArray,
     *,
     share: FloatArray | float = 1.0,
-    reach: float = np.inf,
+    reach: FloatArray | float = np.inf,
     step: float = SAMPLE_TIME,
 ) -> FourierMotion:
     """The motion `shape`, scaled joint by joint to what limits of position, velocity and acceleration leave.
@@ -168,7 +168,7 @@ def within_limits(
     ----------
     middle: (n,), rad, where the middle of each joint's motion should be, as far as its size allows.
     share: (n,) or number in 0..1, of the largest size.
-    reach: rad, the most to either side.
+    reach: rad, (n,) or number, the most to either side.
     step: s, between the samples at which peaks are looked for.
     """
     q, dq, ddq = shape(np.arange(shape.settled, shape.settled + shape.period, step))
@@ -213,7 +213,7 @@ def _reach(robot: RobotDescription) -> float:
     return float(lengths + travel + TOOL)
 
 
-def _search(
+def search(
     draw: Callable[[np.random.Generator], FloatArray],
     motion_of: Callable[[FloatArray], FourierMotion],
     score: Score,

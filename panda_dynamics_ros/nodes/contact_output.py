@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
 
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.estimation import Contact, ContactOptions
 from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.estimation.contact.detector import PAYLOAD
+from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe
@@ -87,6 +89,8 @@ class PayloadInput:
 class ContactOutput:
     """Publishes `~/contact_wrench` with every sample and `~/contact` when a contact begins, moves or ends.
 
+    Each `~/contact` also goes out with the stamp of its sample, beside the wrench of the contact's torques.
+
     A pick or a release begins as a contact, too, until the payload explains it. So the log has a contact only once it
     has lasted for a while or ended as one, and `contacts` does not count those that were a payload.
 
@@ -103,25 +107,32 @@ class ContactOutput:
         self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
+        self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
+        self._stamped_wrench = publisher(node, WrenchStamped, "~/contact_stamped_wrench", LATCHED)
+        self._wrench_estimator = WrenchEstimator(samples.robot)
 
-    def publish(self, header_stamp: Time, output: DynamicsOutput | ArmOutput, ratio: float) -> None:
+    def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput, ratio: float) -> None:
         """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
         self._encoded = self._encoded or self._encode()
         self._wrenches.publish(self._encoded.at(header_stamp, output.wrench.wrench))
         if output.contact_changed:
-            self._change(output.contact)
+            self._change(header_stamp, q, output.contact)
         elif self._contact is None or not self._contact.lasts:
             self._largest = max(self._largest, ratio)
         if self._unlogged and output.stamp - self._contact.start > LOG_DELAY:  # type: ignore[union-attr]
             self._log()
 
-    def _change(self, contact: Contact | None) -> None:
+    def _change(self, header_stamp: Time, q: FloatArray, contact: Contact | None) -> None:
         before, self._contact = self._contact, contact
         if contact is None:
             return
         if before is None or contact.start != before.start:
             self._count, self._unlogged = self._count + 1, True
-        self._contacts.publish(self.diagnostic())
+        status, stamp_ns = self.diagnostic(), conversions.nanoseconds(header_stamp)
+        self._contacts.publish(status)
+        self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
+        wrench = self._wrench_estimator.estimate(q, contact.torques).wrench
+        self._stamped_wrench.publish(conversions.wrench_message(header_stamp, self._input.base_frame, wrench))
         if contact.ended_by == PAYLOAD:
             self._count, self._unlogged = self._count - 1, False
         elif not contact.lasts:

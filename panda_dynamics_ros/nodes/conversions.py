@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -17,6 +18,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
 
@@ -47,6 +49,24 @@ def doubles(values: FloatArray) -> array[float]:
     packed = array("d")
     packed.frombytes(np.ascontiguousarray(values, dtype=np.float64).tobytes())
     return packed
+
+
+def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
+    """A trajectory_msgs/JointTrajectory of the joints `names`, in their order, with velocities and accelerations.
+
+    Raises
+    ------
+    ArgumentError: it has other joints, points are incomplete, or it is no trajectory.
+    """
+    if sorted(message.joint_names) != sorted(names):
+        raise ArgumentError(f"joint_names: expected {', '.join(names)}, got {', '.join(message.joint_names)}"[:300])
+    order = [list(message.joint_names).index(name) for name in names]
+    fields = ("positions", "velocities", "accelerations")
+    if any(len(getattr(point, field)) != len(names) for point in message.points for field in fields):
+        raise ArgumentError(f"points: expected {len(names)} {', '.join(fields)} each, got fewer or more")
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
+    states = [np.array([getattr(point, field) for point in message.points]).reshape(-1, len(names)) for field in fields]
+    return JointTrajectory(np.array(times), *(state[:, order] for state in states))
 
 
 def torque_message(stamp: Time, names: Sequence[str], torques: FloatArray) -> JointState:

@@ -88,7 +88,7 @@ class DynamicsNode(Node):
         self._external.publish(torques.at(header_stamp, output.external_torques))
         self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(output.T_base_ee)))
         self._o_t_ee.publish(o_t_ee.at(header_stamp, output.T_base_ee.T))
-        self._contact.publish(header_stamp, output, self.monitor.contact_detector.ratio)
+        self._contact.publish(header_stamp, q, output, self.monitor.contact_detector.ratio)
         if output.contact_changed:
             self._publish_diagnostics()
         touched = output.contact is not None and output.contact.lasts

@@ -6,18 +6,20 @@ It is the one call by which this package changes a real robot: the controller co
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
+from std_srvs.srv import Trigger
 
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.payload_file import franka_load
-from panda_dynamics_ros.nodes.interface import fixed
+from panda_dynamics_ros.nodes.interface import fixed, log_answer
 
 DISCOVERY_PATIENCE, ANSWER_PATIENCE = 0.5, 1.0  # s
 LARGEST_MASS_STD = 0.1  # kg: the controller compensates 1 N of weight more or less by itself
@@ -47,11 +49,65 @@ def unfit_for_load(estimate: PayloadEstimate) -> str:
     return ""
 
 
+def helper_node(node: Node, suffix: str) -> Node:
+    """A node beside `node`, without parameters; names are to be resolved by `node`, which has the remappings."""
+    return Node(
+        f"{node.get_name()}_{suffix}", namespace=node.get_namespace(), context=node.context,
+        use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+    )  # fmt: skip
+
+
+class LoadServices:
+    """`~/apply_load` and `~/force_apply_load`, served in a thread: while the robot is waited for, samples are used.
+
+    Parameters
+    ----------
+    estimate: gives the estimate to send.
+    """
+
+    def __init__(self, node: Node, estimate: Callable[[], PayloadEstimate]) -> None:
+        self._logger, self._estimate, self._client = node.get_logger(), estimate, FrankaLoadClient(node)
+        self._helper, self._executor = helper_node(node, "load"), SingleThreadedExecutor(context=node.context)
+        for name, handle in (("apply_load", self._on_apply), ("force_apply_load", self._on_force)):
+            self._helper.create_service(Trigger, node.resolve_service_name(f"~/{name}"), handle)
+        self._executor.add_node(self._helper)
+        self._thread = threading.Thread(target=self._serve, name="load", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with suppress(ExternalShutdownException):
+            self._executor.spin()
+
+    def close(self) -> None:
+        """End the thread, once a call that it serves is answered."""
+        self._executor.shutdown()
+        self._thread.join()
+        self._helper.destroy_node()
+
+    def _on_apply(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        estimate = self._estimate()
+        if missing := unfit_for_load(estimate):
+            words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
+            return self._answer("apply_load", response, False, words)
+        return self._answer("apply_load", response, *self._client.apply(estimate))
+
+    def _on_force(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        estimate = self._estimate()
+        done, words = self._client.apply(estimate)
+        if missing := unfit_for_load(estimate):
+            words += f", although {missing}"
+        return self._answer("force_apply_load", response, done, words)
+
+    def _answer(self, service: str, response: Trigger.Response, success: bool, words: str) -> Trigger.Response:
+        log_answer(self._logger, service, success, words)
+        response.success, response.message = success, words
+        return response
+
+
 class FrankaLoadClient:
     """Calls set_load, waits for the answer, and reads back what the robot then reports.
 
-    It waits in a node and an executor of its own. Samples that come meanwhile are queued, 200 of them; the robot
-    answers within some milliseconds.
+    It waits in a node and an executor of its own.
     """
 
     def __init__(self, node: Node) -> None:
@@ -74,7 +130,7 @@ class FrankaLoadClient:
         except ImportError:
             return False, f"franka_msgs is not installed here: install franka_ros2, or set the load by hand with {load}"
         with self._helper() as (helper, wait):
-            client = helper.create_client(SetLoad, self._service)
+            client = helper.create_client(SetLoad, self._node.resolve_service_name(self._service))
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
             answer = wait(client.call_async(SetLoad.Request(**load)))
@@ -96,7 +152,8 @@ class FrankaLoadClient:
             if not received.done():
                 received.set_result(message.inertia_load.inertia)
 
-        topic = helper.create_subscription(FrankaRobotState, self._state_topic, take, 1).topic_name
+        topic = self._node.resolve_topic_name(self._state_topic)
+        helper.create_subscription(FrankaRobotState, topic, take, 1)
         inertia = wait(received)
         if inertia is None:
             return f"not read back: nothing came on {topic}"
@@ -108,7 +165,7 @@ class FrankaLoadClient:
     @contextmanager
     def _helper(self) -> Iterator[tuple[Node, Callable[[Future], Any]]]:
         """A node in the same namespace, and what waits for a future of it: its result, or None if it comes too late."""
-        helper = Node(f"{self._node.get_name()}_load", namespace=self._node.get_namespace(), context=self._node.context)
+        helper = helper_node(self._node, "set_load")
         executor = SingleThreadedExecutor(context=self._node.context)
         executor.add_node(helper)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -80,3 +81,11 @@ def subscribe(
 ) -> Subscription:
     """Call `handle` with each message of the topic, or with its bytes if `raw`."""
     return node.create_subscription(message_type, topic, handle, qos, qos_overriding_options=_OVERRIDABLE, raw=raw)
+
+
+def log_answer(logger: RcutilsLogger, service: str, success: bool, words: str) -> None:
+    """What a service answered, in the log."""
+    if success:  # rclpy wants a line of code for each severity
+        logger.info(f"{service}: {words}")
+    else:
+        logger.warning(f"{service}: {words}")

@@ -8,7 +8,7 @@ default; so most arguments are empty by default.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from panda_dynamics_ros.samples.joint_mapping import link_name
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
 RESPAWN_DELAY = 1.0  # s
+JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
 
 
 def share(*path: str) -> PathJoinSubstitution:
@@ -135,7 +136,7 @@ def package_node(
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
         remappings=[
-            ("joint_states", LaunchConfiguration("joint_states_topic")),
+            *((name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES),
             *((topic, name) for topic in ("gravity", "imu") if (name := value_of(context, "gravity_topic"))),
         ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
@@ -168,6 +169,39 @@ def estimators(context: LaunchContext) -> list[Action]:
             package_node(context, "payload_estimator", "payload_estimator", {**shared, **resume}, **options),
         ]
     return [each for node in nodes for each in (ends_with(node), node)]
+
+
+def fleet_arms(path: str, known: Set[str]) -> list[dict[str, str]]:
+    """The launch arguments of each arm in a fleet's file.
+
+    Parameters
+    ----------
+    known: names of arguments that an arm may have.
+
+    Raises
+    ------
+    RuntimeError: the file is no list of arms with namespaces of their own, or an arm has another argument.
+    """
+    file = Path(path).expanduser()
+    wanted = "expected YAML with a list `arms` of namespace: NAME and arguments of dynamics.launch.py"
+    try:
+        arms = yaml.safe_load(file.read_text(encoding="utf-8"))["arms"]
+        found = [{str(name): _argument_text(value) for name, value in arm.items()} for arm in arms]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, AttributeError) as error:
+        raise RuntimeError(f"arms: {wanted}, got {path}: {error}") from error
+    unknown = sorted({name for arm in found for name in arm} - known)
+    namespaces = [arm.get("namespace", "").strip("/") for arm in found]
+    if not found or unknown or not all(namespaces) or len(set(namespaces)) < len(namespaces):
+        problem = f"unknown {', '.join(unknown)}" if unknown else f"the namespaces {namespaces}"
+        raise RuntimeError(f"arms: {wanted}, got {problem} in {path}")
+    return found
+
+
+def _argument_text(value: Any) -> str:
+    """A value of YAML as it would be typed on the command line."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def ends_with(node: Node) -> RegisterEventHandler:

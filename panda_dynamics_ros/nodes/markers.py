@@ -17,7 +17,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.interface import publisher
+from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.scene import ArmScene, Scene
@@ -84,6 +84,8 @@ def _message(drawing: Drawing) -> Marker:
         color=ColorRGBA(r=red, g=green, b=blue, a=opacity),
         points=[Point(x=x, y=y, z=z) for x, y, z in drawing.points.tolist()],
         text=drawing.text,
+        mesh_resource=drawing.uri,
+        mesh_use_embedded_materials=bool(drawing.uri),
         lifetime=Duration(sec=LIFETIME),
     )
 
@@ -125,7 +127,10 @@ class RobotMarkers(_MarkerOutput):
 
     def __init__(self, node: Node, samples: JointStateInput) -> None:
         super().__init__(node, samples, "~/robot_markers")
-        self._scene = ArmScene(samples.robot)
+        words = "Whether ~/robot_markers show the meshes of the arm's description, if its files are on this machine."
+        # Triangles without a file would be sent ten times a second.
+        have_files = all(each.triangles is None for each in samples.robot.visuals)
+        self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words) and have_files)
         self._scene.at(samples.robot.limits.lower)  # compiles, while no sample is waiting
 
     def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:

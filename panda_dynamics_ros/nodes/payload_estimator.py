@@ -24,8 +24,17 @@ from panda_dynamics_ros.estimation.payload.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
-from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, unfit_for_load
-from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, in_range, now, publisher, switch
+from panda_dynamics_ros.nodes.franka_load import LoadServices
+from panda_dynamics_ros.nodes.interface import (
+    LATCHED,
+    diagnostic_name,
+    fixed,
+    in_range,
+    log_answer,
+    now,
+    publisher,
+    switch,
+)
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -80,8 +89,8 @@ class PayloadEstimatorNode(Node):
         options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
-        self._file = EstimateFile(self, self._estimator)
-        self._load_client = FrankaLoadClient(self)
+        self._file = EstimateFile(self, self.monitor)
+        self._load = LoadServices(self, lambda: self._estimator.estimate)
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
@@ -96,8 +105,6 @@ class PayloadEstimatorNode(Node):
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/tare", self._on_tare)
         self.create_service(Trigger, "~/save", self._on_save)
-        self.create_service(Trigger, "~/apply_load", self._on_apply_load)
-        self.create_service(Trigger, "~/force_apply_load", self._on_force_apply_load)
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._on_second)
@@ -122,7 +129,12 @@ class PayloadEstimatorNode(Node):
         memory = "Time in motion after which the information about the payload has decayed to 1/e, s."
         most = "Largest mass that is carried, kg; torques of a larger one are reported as a problem."
         known = "Mass of the payloads, kg, if it is known; 0: unknown."
+        learning = (
+            "Whether the node goes on learning what the arm's model leaves unexplained while nothing is carried. The "
+            "first cycles must then be without payload."
+        )
         return {
+            "learn_residual": fixed(self, "learn_residual", False, learning),
             "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
             "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),
             "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
@@ -167,7 +179,7 @@ class PayloadEstimatorNode(Node):
         self._publish_diagnostics()
         if self._estimator.counts.used:
             stamp = conversions.time_message(self._estimator.estimate.stamp)
-            offsets = self._estimator.joint_offsets
+            offsets = self._estimator.arm_errors.offset
             self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
 
     def _publish_diagnostics(self) -> None:
@@ -193,7 +205,8 @@ class PayloadEstimatorNode(Node):
             "implausible": counts.implausible.total(),
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,
-            "joint_offsets_nm": np.array2string(self._estimator.joint_offsets, precision=3),
+            "joint_offsets_nm": np.array2string(self._estimator.arm_errors.offset, precision=3),
+            "residual_map_points": 0 if self.monitor.residual_map is None else len(self.monitor.residual_map.points),
             "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",
@@ -223,10 +236,7 @@ class PayloadEstimatorNode(Node):
     def _answer(self, service: str, response: Any, success: bool, words: str) -> Any:
         """Fill in a service's response, and log it."""
         response.success, response.message = success, words
-        if success:  # rclpy wants a line of code for each severity
-            self.get_logger().info(f"{service}: {words}")
-        else:
-            self.get_logger().warning(f"{service}: {words}")
+        log_answer(self.get_logger(), service, success, words)
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -243,23 +253,12 @@ class PayloadEstimatorNode(Node):
 
     def destroy_node(self) -> None:
         """Save and log the last estimate, and end."""
-        if hasattr(self, "_file"):  # Kilted destroys a node that could not start, too
+        if hasattr(self, "_load"):  # Kilted destroys a node that could not start, too
+            self._load.close()
             self._file.close()
             if self._estimator.counts.used:
                 self.get_logger().info(f"last estimate: {_words(self._estimator.estimate)}")
         super().destroy_node()
-
-    def _on_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if missing := unfit_for_load(self._estimator.estimate):
-            words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
-            return self._answer("apply_load", response, False, words)
-        return self._answer("apply_load", response, *self._load_client.apply(self._estimator.estimate))
-
-    def _on_force_apply_load(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        done, words = self._load_client.apply(self._estimator.estimate)
-        if missing := unfit_for_load(self._estimator.estimate):
-            words += f", although {missing}"
-        return self._answer("force_apply_load", response, done, words)
 
     def _on_set_enabled(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.set_parameters([Parameter("enabled", value=bool(request.data))])

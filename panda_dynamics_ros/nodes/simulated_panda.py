@@ -5,22 +5,30 @@ from __future__ import annotations
 
 import sys
 from array import array
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.arm_parameters import declare_arm
-from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher
+from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.simulation import SimulatedPanda
+from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
+
+if TYPE_CHECKING:
+    from trajectory_msgs.msg import JointTrajectory
 
 PERIOD = 0.001  # s, as the real robot's
 CLOCK_STEPS = 10  # samples from one /clock to the next
@@ -37,11 +45,18 @@ def payload_box(mass: float, com: list[float]) -> InertialParameters:
     return InertialParameters(mass, np.array(com), np.eye(3) * mass * edge**2 / 6.0)
 
 
+def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
+    """An arm at rest in Franka's ready posture, whose error repeats when it repeats a motion."""
+    at_rest = FourierMotion(np.array(READY), np.zeros((len(READY), 1)), np.zeros((len(READY), 1)))
+    usual = exciting_motion(robot, seed)
+    return SimulatedPanda(robot, seed=seed, realism=Realism.repeating(), excitation=at_rest, arm_excitation=usual)
+
+
 class SimulatedPandaNode(Node):
     """Steps the plant in real time, publishes `joint_states`, and picks up and puts down by schedule or service."""
 
-    def __init__(self) -> None:
-        super().__init__("simulated_panda")
+    def __init__(self, **options: Any) -> None:
+        super().__init__("simulated_panda", **options)
         robot = declare_arm(self, with_effort=False)  # from which the plant deviates
         arm_prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.")
         seed = fixed(self, "seed", 0, "Seed of the plant's imperfections, its noise and its motion.", 0, 2**31)
@@ -58,12 +73,18 @@ class SimulatedPandaNode(Node):
             0,
             100,
         )
+        follows = fixed(
+            self,
+            "follow_trajectories",
+            False,
+            "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule.",
+        )
         self._payload = payload_box(mass, com)
-        self._plant = SimulatedPanda(robot, seed=seed)
+        self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
         for _ in range(REHEARSAL):
             self._plant.step()
         self._carrying = False
-        self._manual = False
+        self._manual = follows
         names = robot.joint_names
         self._message = self._blank_message(
             tuple(f"{arm_prefix.rstrip('_')}_{name}" for name in names) if arm_prefix else names
@@ -72,6 +93,10 @@ class SimulatedPandaNode(Node):
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
         self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
+        if follows:
+            from trajectory_msgs.msg import JointTrajectory
+
+            subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
         self.create_service(Trigger, "~/pick", self._on_pick)
         self.create_service(Trigger, "~/release", self._on_release)
         self._wall = Clock(clock_type=ClockType.SYSTEM_TIME)  # also where this node publishes /clock
@@ -119,6 +144,15 @@ class SimulatedPandaNode(Node):
             self._sent += 1
             self._follow_schedule(PERIOD * self._sent)
             self._publish_sample()
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        names = self._message.name[len(FINGERS) :]
+        try:
+            self._plant.follow(conversions.joint_trajectory(message, names))
+        except PandaDynamicsError as error:
+            self.get_logger().error(f"trajectory refused: {error}")
+            return
+        self.get_logger().info(f"follows a trajectory of {len(message.points)} points")
 
     def _follow_schedule(self, elapsed: float) -> None:
         if self._manual or self._pick_at < 0.0:

@@ -24,6 +24,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FIELDS = ("t", "q", "dq", "tau")
+OPTIONAL = "tau_ext"
+"""Franka's external torques, `tau_ext_hat_filtered`."""
 DURATION = "duration"
 """Times as libfranka has them: whole numbers are milliseconds, others seconds."""
 
@@ -32,6 +34,7 @@ _UNITS = {
     "q": {"rad": 1.0, "deg": math.pi / 180.0},
     "dq": {"rad": 1.0, "deg": math.pi / 180.0},
     "tau": {"Nm": 1.0},
+    OPTIONAL: {"Nm": 1.0},
 }
 _TERM = re.compile(r"(?P<name>.+?)(\[(?P<first>\d*):(?P<last>\d*)\])?(:(?P<unit>[A-Za-z]+))?")
 
@@ -63,13 +66,16 @@ class ColumnMap(NamedTuple):
             words = [word.partition("=")[::2] for word in shlex.split(text)]
         except ValueError as error:
             raise ArgumentError(f"{source}: expected quotes in pairs, got {text!r:.80}") from error
-        if sorted(field for field, _ in words) != sorted(FIELDS):
-            raise ArgumentError(f"{source}: expected t=.. q=.. dq=.. tau=.., each once, got {text!r:.80}")
+        given = sorted(field for field, _ in words)
+        if given not in (sorted(FIELDS), sorted((*FIELDS, OPTIONAL))):
+            raise ArgumentError(
+                f"{source}: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
+            )
         return cls(source, {field: _terms(field, value, source) for field, value in words})
 
     def columns_of(self, field: str, widths: Mapping[str, int]) -> list[list[str]] | None:
         """For each summand of a field, the columns to set side by side; None where they are not all there."""
-        found = [_columns(term, widths) for term in self.terms[field]]
+        found = [_columns(term, widths) for term in self.terms.get(field, ())] or [[]]
         return None if any(not columns for columns in found) else found
 
     def fits(self, widths: Mapping[str, int]) -> bool:
@@ -111,15 +117,18 @@ def _columns(term: Term, widths: Mapping[str, int]) -> list[str]:
     return names
 
 
-OWN = ColumnMap.of("t=t q=q# dq=dq# tau=tau#", "panda_dynamics_ros")
+OWN = ColumnMap.of("t=t q=q# dq=dq# tau=tau# tau_ext=tau_ext#", "panda_dynamics_ros")
 _DROID = (
     "t={0}timestamp/robot_state/robot_timestamp_seconds+{0}timestamp/robot_state/robot_timestamp_nanos:ns "
     "q={0}robot_state/joint_positions dq={0}robot_state/joint_velocities tau={0}robot_state/motor_torques_measured"
 )
 KNOWN = (
     OWN,
-    ColumnMap.of("t=time:ms q=state.q[#] dq=state.dq[#] tau=state.tau_J[#]", "libfranka's logToCSV"),
-    ColumnMap.of("t=time:duration q=q dq=dq tau=tau_J", "panda-python's get_log"),
+    ColumnMap.of(
+        "t=time:ms q=state.q[#] dq=state.dq[#] tau=state.tau_J[#] tau_ext=state.tau_ext_hat_filtered[#]",
+        "libfranka's logToCSV",
+    ),
+    ColumnMap.of("t=time:duration q=q dq=dq tau=tau_J tau_ext=tau_ext_hat_filtered", "panda-python's get_log"),
     ColumnMap.of("t=time_since_skill_started q=q dq=dq tau=tau_J", "frankapy"),
     ColumnMap.of(_DROID.format("observation/"), "DROID"),
     ColumnMap.of(_DROID.format(""), "DROID"),

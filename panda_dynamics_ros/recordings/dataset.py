@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +32,9 @@ FUTURE_STAMP = "stamp from the future"
 NOT_SECONDS = "stamp not in seconds"
 EXAMPLE = Path(__file__).with_name("example.csv.gz")
 """A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
+
+BLOCK = 10_000
+"""Samples in a block of a recording that is read piece by piece: 2 MB."""
 
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
@@ -70,6 +75,28 @@ def load_dataset(
     DataError: the file cannot be read or has no usable sample; the message states the counts.
     ArgumentError: several arms fit.
     """
+    blocks = open_dataset(
+        path, robot, topic=topic, joint_names=joint_names, arm_prefix=arm_prefix, columns=columns, block=sys.maxsize
+    )
+    (data,) = blocks
+    return replace(data, rejected=dict(blocks.rejected), notes=blocks.notes)
+
+
+def open_dataset(
+    path: str | Path,
+    robot: RobotDescription | str | Path | None = None,
+    *,
+    topic: str | None = None,
+    joint_names: Sequence[str] | None = None,
+    arm_prefix: str = "",
+    columns: str | None = None,
+    block: int = BLOCK,
+) -> SampleBlocks:
+    """The samples of `load_dataset`, about `block` at a time; parameters and errors are the same.
+
+    Memory does not grow with the length of an MCAP or SQLite recording. A table (CSV, npz, HDF5, Parquet) is read as a
+    whole; only what is made of it comes in pieces.
+    """
     path = checks.path(path, "path")
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
@@ -82,36 +109,79 @@ def load_dataset(
         default = PANDA_JOINTS
     wanted = tuple(joint_names or (robot.joint_names if robot else default))
     gate = SampleGate(robot) if robot is not None else None
-    return _Collection(wanted, arm_prefix, gate).of(stream)
+    return SampleBlocks(stream, wanted, arm_prefix, gate, block)
 
 
-class _Collection:
-    """Samples of a stream gathered, sorted into usable and not."""
+class SampleBlocks(Iterator[JointDataset]):
+    """The usable samples of a stream, block by block, each in order of time.
 
-    def __init__(self, wanted: tuple[str, ...], arm_prefix: str, gate: SampleGate | None) -> None:
-        self._wanted, self._gate = wanted, gate
+    Attributes
+    ----------
+    path: what is read.
+    rejected: how many samples were left out so far, by reason; complete after the last block.
+    notes: what else is to be said of the file, a line each; complete after the last block.
+    """
+
+    def __init__(
+        self,
+        stream: JointStateStream | TableStream,
+        wanted: tuple[str, ...],
+        arm_prefix: str,
+        gate: SampleGate | None,
+        size: int,
+    ) -> None:
+        self._stream, self._wanted, self._gate, self._size = stream, wanted, gate, size
         self._arm_prefix = arm_prefix
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self._stamps, self._recorded_ns = array("d"), array("q")
-        self._values = array("d")
-        self._rejected: Counter[str] = Counter()
-        self._example = ""
+        self._values, self._external = array("d"), array("d")
+        self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
+        self.path, self.rejected, self._example = stream.path, Counter[str](), ""
+        self._blocks = self._read()
 
-    def of(self, stream: JointStateStream | TableStream) -> JointDataset:
-        """The dataset of all samples of a stream."""
-        for sample in stream:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else is to be said of the file so far, a line each."""
+        return self._stream.notes
+
+    def __next__(self) -> JointDataset:
+        return next(self._blocks)
+
+    def _read(self) -> Iterator[JointDataset]:
+        found = False
+        for sample in self._stream:
             self._add(sample)
-        self._rejected.update(stream.rejected)
+            if len(self._stamps) > self._size:  # one more: whether a stamp is sound shows in the next one
+                for block in self._block(self._size):
+                    found = True
+                    yield block
+        self.rejected.update(self._stream.rejected)
+        for block in self._block(len(self._stamps)):
+            found = True
+            yield block
+        if not found:
+            raise self._nothing_usable(self.path)
+
+    def _block(self, count: int) -> Iterator[JointDataset]:
+        """What is usable of the first `count` samples that are waiting; nothing where none is."""
         self._check_that_one_arm_fits()
-        keep = self._in_order()
-        if self._mapping is None or not keep.any():
-            raise self._nothing_usable(stream.path)
-        names = self._mapping.joint_names
-        q, dq, tau = np.array(self._values).reshape(-1, 3, len(names))[keep].swapaxes(0, 1)
-        stamp = np.array(self._stamps)[keep]
-        recorded_ns = np.array(self._recorded_ns)[keep] if self._recorded_ns else None
-        return JointDataset(stamp, q, dq, tau, names, str(stream.path), dict(self._rejected), stream.notes, recorded_ns)
+        keep = self._in_order(count)
+        if self._mapping is not None:
+            names = self._mapping.joint_names
+            n = len(names)
+            if keep.any():
+                recorded = external = None
+                values = np.frombuffer(self._values, count=count * 3 * n).reshape(-1, 3, n)[keep]
+                if self._recorded_ns:
+                    recorded = np.frombuffer(self._recorded_ns, np.int64, count)[keep]
+                if self._external:
+                    external = np.frombuffer(self._external, count=count * n).reshape(-1, n)[keep]
+                stamp = np.frombuffer(self._stamps, count=count)[keep]
+                q, dq, tau = values.swapaxes(0, 1)
+                yield JointDataset(stamp, q, dq, tau, names, str(self.path), recorded_ns=recorded, tau_ext=external)
+            del self._values[: count * 3 * n], self._external[: count * n]
+        del self._stamps[:count], self._recorded_ns[:count]
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -126,7 +196,7 @@ class _Collection:
             if self._gate is not None:
                 self._gate.check(sample.stamp, *fields)
         except SampleError as error:
-            self._rejected[error.reason] += 1
+            self.rejected[error.reason] += 1
             self._example = self._example or f"; for example {error}"
             return
         self._stamps.append(sample.stamp)
@@ -134,6 +204,8 @@ class _Collection:
             self._recorded_ns.append(sample.recorded_ns)
         for values in fields:
             self._values.frombytes(values.tobytes())
+        if sample.external is not None:  # of tables: all rows have it, for the joints in order, or none
+            self._external.frombytes(sample.external.tobytes())
 
     def _check_that_one_arm_fits(self) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""
@@ -147,23 +219,26 @@ class _Collection:
                 f"arm_prefix: expected the prefix of one arm (or joint_names), got {both} to choose from"
             )
 
-    def _in_order(self) -> NDArray[np.bool_]:
-        """Which samples come after all before them; the others are counted as rejected."""
-        stamps = np.array(self._stamps)
-        before, after = np.concatenate([[-np.inf], stamps[:-1]]), np.concatenate([stamps[1:], [np.inf]])
+    def _in_order(self, count: int) -> NDArray[np.bool_]:
+        """Which of the first `count` samples come after all before them; the others are counted as rejected."""
+        stamps = np.array(self._stamps[: count + 1])
+        before, after = np.concatenate([[self._before], stamps[:-1]]), np.concatenate([stamps[1:], [math.inf]])
+        stamps, before, after = stamps[:count], before[:count], after[:count]
         # One such stamp would make all that follow it backward ones.
         ahead = (before < after) & (after < stamps - STAMP_JUMP) & (before < stamps - STAMP_JUMP)
-        sound = np.where(ahead, -np.inf, stamps)
-        latest = np.maximum.accumulate(np.concatenate([[-np.inf], sound]))[:-1]
+        sound = np.where(ahead, -math.inf, stamps)
+        latest = np.maximum.accumulate(np.concatenate([[self._latest], sound]))
+        self._latest, latest = float(latest[-1]), latest[:-1]
+        self._before = float(stamps[-1]) if count else self._before
         duplicate, backward = ~ahead & (stamps == latest), ~ahead & (stamps < latest)
         for reason, bad in ((DUPLICATE_STAMP, duplicate), (BACKWARD_STAMP, backward), (FUTURE_STAMP, ahead)):
             if bad.any():
-                self._rejected[reason] += int(bad.sum())
+                self.rejected[reason] += int(bad.sum())
         return ~(ahead | duplicate | backward)
 
     def _nothing_usable(self, path: Path) -> DataError:
-        total = self._rejected.total()
+        total = self.rejected.total()
         if not total:
             return DataError(f"{path}: expected usable samples, got none at all")
-        counts = ", ".join(f"{count} {reason}" for reason, count in self._rejected.most_common())
+        counts = ", ".join(f"{count} {reason}" for reason, count in self.rejected.most_common())
         return DataError(f"{path}: expected usable samples, got none among {total} ({counts}){self._example}")

@@ -38,6 +38,7 @@ class JointStateSample:
     names: N joint names.
     position, velocity, effort: (N,), rad, rad/s, N m; of length 0 where the message had none.
     recorded_ns: the stamp as recorded, to the nanosecond; None where it is known in seconds only.
+    external: (N,), N m, Franka's tau_ext_hat_filtered; None where it is not recorded.
     """
 
     stamp: float
@@ -46,6 +47,7 @@ class JointStateSample:
     velocity: FloatArray
     effort: FloatArray
     recorded_ns: int | None = None
+    external: FloatArray | None = None
 
     @property
     def stamp_ns(self) -> int:

@@ -123,7 +123,7 @@ class _Markers:
 
     def __init__(self, data: JointDataset, robot: RobotModel, result: Replay) -> None:
         self._data, self._robot, self._result = data, robot, result
-        self._scene = ArmScene(robot)
+        self._scene = ArmScene(robot, meshes=False)  # files that another machine does not have
         base = link_name(data.names, 0)
         self._arm, self._payload = SceneSerialiser(base), SceneSerialiser(base)
         due = data.stamp[0] + np.arange(0.0, data.duration_s, MARKER_PERIOD)

@@ -19,7 +19,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, MissingDependencyError
-from panda_dynamics_ros.recordings.columns import FIELDS, KNOWN, OWN, ColumnMap
+from panda_dynamics_ros.recordings.columns import FIELDS, KNOWN, OPTIONAL, OWN, ColumnMap
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
 
@@ -68,6 +68,7 @@ class TableStream(Iterator[JointStateSample]):
         fields = self._fields(table, chosen or next((each for each in KNOWN if each.fits(table.widths)), OWN))
         self._stamps = fields.pop("t")[:, 0]
         self._values = np.stack([fields[field] for field in ("q", "dq", "tau")], axis=1)
+        self._external = fields.get(OPTIONAL)
         self.names = tuple(f"joint{i + 1}" for i in range(self._values.shape[2]))
         self._next = 0
 
@@ -75,7 +76,9 @@ class TableStream(Iterator[JointStateSample]):
         if self._next == len(self._stamps):
             raise StopIteration
         k, self._next = self._next, self._next + 1
-        return JointStateSample(float(self._stamps[k]), self.names, *self._values[k])
+        external = None if self._external is None else self._external[k]
+        position, velocity, effort = self._values[k]
+        return JointStateSample(float(self._stamps[k]), self.names, position, velocity, effort, None, external)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
         wanted = {field: columns.columns_of(field, table.widths) for field in FIELDS}
@@ -87,6 +90,9 @@ class TableStream(Iterator[JointStateSample]):
         elif missing:
             raise DataError(f"{self.path}: {columns.source}: expected columns for {', '.join(missing)}, got {shown}")
         found = {field: names for field, names in wanted.items() if names is not None}
+        external = columns.columns_of(OPTIONAL, table.widths)
+        if external is not None:
+            found[OPTIONAL] = external
         arrays = table.read(sorted({name for sums in found.values() for names in sums for name in names}))
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
@@ -95,6 +101,8 @@ class TableStream(Iterator[JointStateSample]):
         if counts["t"] != 1 or len({counts["q"], counts["dq"], counts["tau"]}) != 1 or not counts["q"]:
             given = ", ".join(f"{counts[field]} of {field}" for field in FIELDS)
             raise DataError(f"{self.path}: expected one time, and as many dq and tau as q, in a row, got {given}")
+        if OPTIONAL in fields and fields[OPTIONAL].shape != fields["q"].shape:
+            del fields[OPTIONAL]
         return fields
 
     def _check_own(self, names: Mapping[str, int], shown: str) -> None:

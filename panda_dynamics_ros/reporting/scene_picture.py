@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene as a picture, with no OpenGL, no window and no meshes to install."""
+"""A scene as a picture, with no OpenGL and no window."""
 
 from __future__ import annotations
 

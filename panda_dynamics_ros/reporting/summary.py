@@ -35,6 +35,7 @@ def build_summary(
     com: FloatArray,
     truth: InertialParameters | None = None,
     segments: Sequence[PayloadSegment] = (),
+    franka_load: dict[str, Any] | None = None,
     time_origin: float = 0.0,
 ) -> dict[str, Any]:
     """The content of summary.json.
@@ -52,6 +53,7 @@ def build_summary(
     stamp, mass, com: (K,) s, (K,) kg and (K, 3) m, the estimates over the run, for the entries of the events.
     truth: the payload where somebody knows it.
     segments: payloads from all samples while each was carried; left out of the summary where there are none.
+    franka_load: the load in Franka's own model (`load_entry`); left out where it is not known.
     time_origin: s, subtracted from the stamps of the events.
     """
     summary: dict[str, Any] = {
@@ -64,11 +66,13 @@ def build_summary(
         "joint_offsets": floats(joint_offsets),
         "joint_offsets_std": floats(joint_offsets_std),
         "payload": payload_entry(payload),
-        "truth": None if truth is None else _body(truth),
+        "truth": None if truth is None else body_entry(truth),
         "events": [_event(*event, stamp, mass, com, time_origin) for event in sorted(events)],
     }
     if segments:
         summary["segments"] = [_segment(segment) for segment in segments]
+    if franka_load:
+        summary["franka_load"] = franka_load
     return summary
 
 
@@ -87,7 +91,7 @@ def floats(values: FloatArray) -> list[float]:
 def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
     """The summary's `payload`; deviations that are not known, since there is hardly a mass, are null."""
     return {
-        **_body(estimate.payload),
+        **body_entry(estimate.payload),
         "std": floats(estimate.std),
         "com_std": _finite(estimate.com_std),
         "inertia_std": _finite(estimate.inertia_std),
@@ -97,7 +101,8 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
     }
 
 
-def _body(body: InertialParameters) -> dict[str, Any]:
+def body_entry(body: InertialParameters) -> dict[str, Any]:
+    """A body as the summary has it."""
     return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
 
 

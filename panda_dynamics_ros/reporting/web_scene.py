@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,17 @@ from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.scene import Scene
 from panda_dynamics_ros.scene.primitives import Label, Primitive
 from panda_dynamics_ros.scene.tessellation import tessellate
+
+UNSEEN, SAME_COLOUR = 0.003, 0.04  # m, and a share of a colour's channel: smaller changes are not sent
+
+
+@dataclass
+class _Shown:
+    """A primitive that the page shows; the one whose corners and colour were `sent`; and viser's handle."""
+
+    primitive: Primitive
+    sent: Primitive
+    handle: Any
 
 
 class WebScene:
@@ -24,7 +36,7 @@ class WebScene:
     def __init__(self, server: Any) -> None:
         self._scene = server.scene
         self._frames: dict[str, Any] = {}
-        self._nodes: dict[str, tuple[Primitive, Any]] = {}
+        self._nodes: dict[str, _Shown] = {}
         self._hidden: set[str] = set()
 
     def show(self, scene: Scene) -> None:
@@ -35,33 +47,51 @@ class WebScene:
                 self._frames[name] = self._scene.add_frame(f"/{name}", show_axes=False)
             moved.append((self._frames[name], T))
         for primitive in scene.primitives:
-            before, handle = self._nodes.get(primitive.name, (None, None))
-            if before is not primitive:
-                handle = self._redraw(handle, primitive) if handle is not None else self._add(primitive)
-                self._nodes[primitive.name] = primitive, handle
+            shown = self._nodes.get(primitive.name)
+            if shown is None:
+                shown = self._nodes[primitive.name] = _Shown(primitive, primitive, self._add(primitive))
+                moves = True
+            else:
+                moves = shown.primitive is not primitive and not np.array_equal(shown.primitive.T, primitive.T)
+                self._redraw(shown, primitive)
             if isinstance(primitive, Label):
-                moved.append((handle, scene.place(primitive)))
-            elif before is None or (before is not primitive and not np.array_equal(before.T, primitive.T)):
-                moved.append((handle, primitive.T))
+                moved.append((shown.handle, scene.place(primitive)))
+            elif moves:
+                moved.append((shown.handle, primitive.T))
         for name in self._nodes.keys() - {primitive.name for primitive in scene.primitives}:
-            self._nodes.pop(name)[1].remove()
+            self._nodes.pop(name).handle.remove()
         _place(moved)
 
     def set_visible(self, layer: str, visible: bool) -> None:
         """Show or hide a layer, now and later."""
         (self._hidden.discard if visible else self._hidden.add)(layer)
-        for primitive, handle in self._nodes.values():
-            if primitive.layer == layer:
-                handle.visible = visible
+        for shown in self._nodes.values():
+            if shown.primitive.layer == layer:
+                shown.handle.visible = visible
 
-    def _redraw(self, handle: Any, primitive: Primitive) -> Any:
+    def _redraw(self, shown: _Shown, primitive: Primitive) -> None:
+        """Send what can be seen to differ: a browser makes new geometries of corners, and new materials of colours."""
+        sent, shown.primitive = shown.sent, primitive
+        if sent is primitive:
+            return
+        handle = shown.handle
         if isinstance(primitive, Label):
-            handle.text = primitive.text
-        else:
-            mesh = tessellate(primitive)
-            handle.vertices, handle.faces = mesh.vertices.astype(np.float32), mesh.faces.astype(np.uint32)
+            if not isinstance(sent, Label) or primitive.text != sent.text:
+                handle.text, shown.sent = primitive.text, primitive
+            return
+        mesh, old = tessellate(primitive), tessellate(sent)
+        same_faces = np.array_equal(mesh.faces, old.faces)
+        moved = mesh.vertices.shape != old.vertices.shape or np.abs(mesh.vertices - old.vertices).max() > UNSEEN
+        coloured = np.abs(np.subtract(primitive.colour, sent.colour)).max() > SAME_COLOUR
+        if same_faces and not moved and not coloured:
+            return
+        shown.sent = primitive
+        if not same_faces:
+            handle.faces = mesh.faces.astype(np.uint32)
+        if moved:
+            handle.vertices = mesh.vertices.astype(np.float32)
+        if coloured:
             handle.color, handle.opacity = _red_green_blue(primitive), _opacity(primitive)
-        return handle
 
     def _add(self, primitive: Primitive) -> Any:
         path, visible = f"/{primitive.frame}/{primitive.name}", primitive.layer not in self._hidden

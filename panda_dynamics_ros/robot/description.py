@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,9 @@ from panda_dynamics_ros.robot.effort import MEASURED, checked_constants, checked
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
+from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
 
@@ -46,6 +48,9 @@ class RobotDescription:
     motor_constants: (n,), N m/A, joint torque per motor current, for effort "current"; else empty.
     base_link, flange_link: names of the links whose frames are `base` and `flange`; empty where the description has
         none.
+    residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
+        Estimators use it; the functions of `dynamics` are those of the model alone.
+    visuals: meshes that the description draws the arm with.
 
     Raises
     ------
@@ -69,6 +74,8 @@ class RobotDescription:
     motor_constants: FloatArray = field(default_factory=lambda: np.zeros(0))
     base_link: str = ""
     flange_link: str = ""
+    residual_map: ResidualMap | None = None
+    visuals: tuple[Visual, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):
@@ -76,13 +83,15 @@ class RobotDescription:
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
-        per_joint = {
+        per_joint: dict[str, Any] = {
             "links": self.links,
             "prismatic": self.prismatic,
             "friction": self.friction.viscous,
             "limits": self.limits.lower,
             "residual": self.residual.std,
         }
+        if self.residual_map is not None:
+            per_joint["residual_map"] = self.residual_map.sigma
         for name, values in per_joint.items():
             if len(values) != n:
                 raise RobotDescriptionError(f"{name}: expected {n} entries, one for each joint, got {len(values)}")
@@ -191,7 +200,10 @@ class RobotDescription:
         """
         R = rotation_from_rpy(checks.exactly(rpy, (3,), "mounting"))
         given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")
-        return replace(self, gravity=R.T @ given)
+        changed = R.T @ given
+        # What was learnt of the residual holds for the direction of gravity in which it was learnt.
+        residual_map = self.residual_map if np.array_equal(changed, self.gravity) else None
+        return replace(self, gravity=changed, residual_map=residual_map)
 
     @property
     def felt_rotor_inertia(self) -> FloatArray:
@@ -200,7 +212,7 @@ class RobotDescription:
 
     def without_friction(self: Self) -> Self:
         """The arm with no friction, as simulators have it."""
-        return replace(self, friction=Friction.of(self.n))
+        return replace(self, friction=Friction.of(self.n), residual_map=None)
 
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
         """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged.

@@ -18,9 +18,11 @@ from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf_file import UNSTATED, read_chain
 from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, UrdfTree
+from panda_dynamics_ros.robot.visual import Visual
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
+LAST_SHOWN = 2  # group of geoms
 KINDS = ("floating", "floating", "prismatic", "revolute")
 """Of MuJoCo's joint types free, ball, slide, hinge; a ball is no joint of a serial arm either."""
 
@@ -87,7 +89,25 @@ def parse_mjcf(path: Path) -> UrdfTree:
         )
         links[_name(model, index)] = inertial.transformed(np.linalg.inv(T_frame[index]))
     x, y, z = model.opt.gravity.tolist()
-    return UrdfTree(path.stem, links, tuple(joints), (x, y, z))
+    return UrdfTree(path.stem, links, tuple(joints), (x, y, z), _visuals(mujoco, model, T_frame))
+
+
+def _visuals(mujoco: Any, model: Any, T_frame: dict[int, FloatArray]) -> tuple[Visual, ...]:
+    """The meshes that MuJoCo's viewer shows, in the links' frames; those of higher groups are for collisions."""
+    found = []
+    for geom in range(model.ngeom):
+        if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH or model.geom_group[geom] > LAST_SHOWN:
+            continue
+        mesh, body, material = int(model.geom_dataid[geom]), int(model.geom_bodyid[geom]), int(model.geom_matid[geom])
+        vertices = slice(model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh])
+        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
+        T = np.linalg.inv(T_frame[body]) @ _transform(mujoco, model.geom_pos[geom], model.geom_quat[geom])
+        red, green, blue, opacity = (model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]).tolist()
+        triangles = np.array(model.mesh_vert[vertices], dtype=float), np.array(model.mesh_face[faces], dtype=np.int64)
+        name = str(model.mesh(mesh).name)
+        colour = (red, green, blue, opacity)
+        found.append(Visual(_name(model, body), T, name, np.ones(3), colour, None, triangles))
+    return tuple(found)
 
 
 def _name(model: Any, index: int) -> str:

@@ -21,6 +21,7 @@ from panda_dynamics_ros.robot.inertial import InertialParameters, require_physic
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.urdf_tree import Tree
 from panda_dynamics_ros.robot.urdf_xml import INERTIA, UrdfJoint, UrdfTree, number, parse_urdf
+from panda_dynamics_ros.robot.visual import Visual, placed
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 Source = TypeVar("Source", Path, Path | str)
@@ -101,13 +102,14 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) ->
     if not joints:
         raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
     parts, T_link_frame = tree.rigid_body(base), np.eye(4)  # of the body that carries the joint; a rotation
-    placements, links = [], []
-    for joint in joints:
+    placements, links, visuals = [], [], _visuals(tree, parts, T_link_frame, "base")
+    for number_of_joint, joint in enumerate(joints, start=1):
         T_link_next = _frame_along(joint.axis)
         T_body_child = parts[joint.parent] @ joint.T_parent_child
         placements.append(T_link_frame.T @ T_body_child @ T_link_next)
         parts, T_link_frame = tree.rigid_body(joint.child), T_link_next
         links.append(_joined(tree, parts, T_link_frame, strict))
+        visuals += _visuals(tree, parts, T_link_frame, f"joint{number_of_joint}")
     _warn_of_left_out(tree, joints)
     limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
     n = len(joints)
@@ -126,6 +128,7 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) ->
         rotor_inertia=_dynamics(joints, "armature"),
         base_link=base,
         flange_link=tip,
+        visuals=tuple(visuals),
     )
 
 
@@ -173,6 +176,13 @@ def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, 
         )
     # Where no mass is fixed to it, such an inertia is left out.
     return require_physical(whole, f"link {', '.join(massless)}", strict=False) if massless else whole
+
+
+def _visuals(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, frame: str) -> list[Visual]:
+    """The meshes of links that move together, in a frame of the arm."""
+    return [
+        placed(each, frame, T_link_frame.T @ parts[each.frame]) for each in tree.urdf.visuals if each.frame in parts
+    ]
 
 
 def _limit(joint: UrdfJoint, key: str) -> float:

@@ -23,6 +23,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.inertial import InertialParameters, symmetric_from_six
+from panda_dynamics_ros.robot.visual import Visual
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -51,6 +52,7 @@ class UrdfTree:
     links: Mapping[str, InertialParameters | None]
     joints: tuple[UrdfJoint, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)  # m/s^2, along -z of the root link: URDF states none
+    visuals: tuple[Visual, ...] = ()
 
 
 def parse_urdf(source: Path | str) -> UrdfTree:
@@ -79,7 +81,31 @@ def parse_urdf(source: Path | str) -> UrdfTree:
             raise RobotDescriptionError(f"link {name}: expected one link of this name, got two")
         links[name] = _inertial(element, f"link {name}")
     joints = tuple(_joint(element) for element in root.findall("joint"))
-    return UrdfTree(root.get("name", "robot" if isinstance(source, str) else source.stem), links, joints)
+    name = root.get("name", "robot" if isinstance(source, str) else source.stem)
+    return UrdfTree(name, links, joints, visuals=_visuals(root, None if isinstance(source, str) else source.parent))
+
+
+def _visuals(root: ET.Element, folder: Path | None) -> tuple[Visual, ...]:
+    """The meshes of all links; what is malformed in them is left out, since nothing is computed with them."""
+    colours = {each.get("name"): each.find("color") for each in root.findall("material")}
+    found = []
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            mesh, material = visual.find("geometry/mesh"), visual.find("material")
+            if mesh is None or not mesh.get("filename"):
+                continue
+            colour = None if material is None else material.find("color")
+            if colour is None and material is not None:
+                colour = colours.get(material.get("name"))
+            try:
+                scale = _numbers(mesh.get("scale", "1 1 1"), 3, "scale")
+                rgba = None if colour is None else _numbers(colour.get("rgba", ""), 4, "rgba")
+                T = _origin(visual, "visual")
+            except RobotDescriptionError:
+                continue
+            shown = None if rgba is None else (float(rgba[0]), float(rgba[1]), float(rgba[2]), float(rgba[3]))
+            found.append(Visual(link.get("name", ""), T, mesh.get("filename", ""), scale, shown, folder))
+    return tuple(found)
 
 
 def number(attributes: Mapping[str, str], key: str, owner: str, default: str | None = None) -> float:

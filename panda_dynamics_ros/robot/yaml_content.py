@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,20 +17,24 @@ from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.residual_file import read_residual_map
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
 REQUIRED = ("name", "joint_names", "inertia_about", "links", "limits", "residual")
 OPTIONAL = (
     "modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia",
-    "effort", "motor_constants", "base_link", "flange_link",
+    "effort", "motor_constants", "base_link", "flange_link", "residual_map",
 )  # fmt: skip
 LIMITS = ("lower", "upper", "velocity", "acceleration", "effort")
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
 
 
-def robot_from_content(content: Any, model: type[Robot]) -> Robot:
+def robot_from_content(content: Any, model: type[Robot], folder: Path | None = None) -> Robot:
     """The robot of a parsed description, as an instance of `model`.
+
+    folder: of the file, in which a residual map is looked for.
 
     Raises
     ------
@@ -58,7 +63,17 @@ def robot_from_content(content: Any, model: type[Robot]) -> Robot:
         motor_constants=checks.real_array(top.get("motor_constants", []), "motor_constants"),
         base_link=str(top.get("base_link", "")),
         flange_link=str(top.get("flange_link", "")),
+        residual_map=_residual_map(top.get("residual_map"), folder),
     )
+
+
+def _residual_map(name: Any, folder: Path | None) -> ResidualMap | None:
+    """The map in a file of this name beside the description; None without a name."""
+    if name is None:
+        return None
+    if folder is None or not isinstance(name, str) or Path(name).name != name:
+        raise RobotDescriptionError(f"residual_map: expected the name of a file beside the description, got {name!r}")
+    return read_residual_map(folder / name)
 
 
 def modified_dh(a: float, d: float, alpha: float, theta: float) -> FloatArray:

@@ -134,6 +134,6 @@ def read_robot(
             )
     content = read_yaml(path)
     try:
-        return robot_from_content(content, model)
+        return robot_from_content(content, model, path.parent)
     except (ArgumentError, RobotDescriptionError) as error:
         raise RobotDescriptionError(f"{path}: {error}") from error

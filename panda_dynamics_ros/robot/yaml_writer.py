@@ -17,12 +17,14 @@ from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, six_from_symmetric
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.residual_file import write_residual_map
 
 
 def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
     """Write `robot` to a .yaml file, whole or not at all, and return the path.
 
-    Placements are written as matrices, numbers with all their digits: a robot that is read back has the same bits.
+    Placements are written as matrices, numbers with all their digits: a robot that is read back has the same bits. A
+    residual map goes to a file beside it, `<name>.residual.npz`, which the YAML file names.
 
     Parameters
     ----------
@@ -39,9 +41,14 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     if target.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"path: expected a name that ends in .yaml, got {str(path)!r}")
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-    text = yaml.safe_dump(_content(robot), sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
+    content, map_path = _content(robot), target.with_name(f"{target.stem}.residual.npz")
+    if robot.residual_map is not None:
+        content["residual_map"] = map_path.name
+    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
     partial = target.with_name(f".{target.name}.partial")
     try:
+        if robot.residual_map is not None:
+            write_residual_map(robot.residual_map, map_path)
         partial.write_text(head + text, encoding="utf-8")
         partial.replace(target)
     except OSError as error:

@@ -26,6 +26,7 @@ class JointDataset:
     source: the file the samples came from.
     rejected: how many samples of the file were left out, by reason.
     notes: what else is to be said of the file, a line each.
+    tau_ext: (N, n), N m, Franka's tau_ext_hat_filtered, nan where it is not known; None where it is not recorded.
     recorded_ns: (N,), the stamps as recorded, to the nanosecond; None where they are known in seconds only.
     """
 
@@ -38,6 +39,7 @@ class JointDataset:
     rejected: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     recorded_ns: NDArray[np.int64] | None = None
+    tau_ext: FloatArray | None = None
 
     def __post_init__(self) -> None:
         stamp = checks.trailing(self.stamp, (), "stamp")
@@ -47,6 +49,10 @@ class JointDataset:
         for name in ("q", "dq", "tau"):
             array = checks.exactly(getattr(self, name), (len(stamp), len(self.names)), name)
             object.__setattr__(self, name, checks.read_only(array))
+        if self.tau_ext is not None:
+            if self.tau_ext.shape != self.tau.shape:
+                raise ArgumentError(f"tau_ext: expected shape {self.tau.shape}, got {self.tau_ext.shape}")
+            object.__setattr__(self, "tau_ext", checks.read_only(self.tau_ext))
         if self.recorded_ns is not None and self.recorded_ns.shape != stamp.shape:
             raise ArgumentError(f"recorded_ns: expected shape {stamp.shape}, got {self.recorded_ns.shape}")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.scene.meshes import mesh_primitives
 from panda_dynamics_ros.scene.primitives import (
     Arrow,
     Capsule,
@@ -26,28 +27,31 @@ COM: Colour = (0.10, 0.55, 0.60, 1.0)
 AXES: tuple[Colour, ...] = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.4, 0.9, 1.0))
 BASE_RADIUS, FLANGE_RADIUS, THICKEST, THINNEST = 0.075, 0.046, 0.058, 0.04  # m
 SHORTEST = 0.02  # m: frames nearer to each other have no link drawn between them
+IN_LINE = 0.99  # cosine: a Panda's forearm, at 0.98, leads past joint 5's axis by 8 cm
 COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
 
 
-def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
+def arm_primitives(robot: RobotDescription, meshes: bool = True) -> tuple[Primitive, ...]:
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
-    Layers: `arm`, `com` and `ee`. A ball at a link's centre of mass has its mass at `COM_DENSITY`.
+    Layers: `arm`, `com` and `ee`. A ball at a link's centre of mass has its mass at `COM_DENSITY`. With `meshes`, links
+    and joints are drawn as the description does, if its meshes can be had (`mesh_primitives`).
     """
-    return (*_links(robot), *_joints(robot), *_centres_of_mass(robot), *_end_effector(robot))
+    body = (mesh_primitives(robot) if meshes else ()) or (*_links(robot), *_joints(robot))
+    return (*body, *_centres_of_mass(robot), *_end_effector(robot))
 
 
 def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:
     """Where each joint is drawn: (4, 4) in the joint's frame, z along its axis.
 
     At the frame's origin; halfway back along the link before it where that runs along the joint's axis, as the
-    drives of a Panda's joints 1, 3 and 5 sit. (Their frames coincide with the next joint's.)
+    drives of a Panda's joints 1 and 3 sit. (Their frames coincide with the next joint's.)
     """
     places = []
     for i, T in enumerate(robot.placements):
         back = -T[:3, :3].T @ T[:3, 3]  # the frame before, seen from this one
         length = float(np.linalg.norm(back))
-        in_line = length > SHORTEST and abs(back[2]) > 0.9 * length and not robot.prismatic[i]
+        in_line = length > SHORTEST and abs(back[2]) > IN_LINE * length and not robot.prismatic[i]
         places.append(translation([0.0, 0.0, 0.5 * back[2] if in_line else 0.0]))
     return tuple(places)
 

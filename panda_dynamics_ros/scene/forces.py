@@ -18,7 +18,8 @@ SMALLEST_SHARE = 0.02  # of the limit, that is drawn at all
 # Share of the limit -> colour, linear in between.
 SHARES = (0.0, 0.35, 0.8)
 COLOURS = np.array([[0.25, 0.70, 0.35], [0.95, 0.70, 0.15], [0.85, 0.15, 0.10]])
-PER_NEWTON, PER_NEWTON_METRE, LONGEST = 0.008, 0.04, 0.6  # m
+PER_NEWTON, PER_NEWTON_METRE, LONGEST = 0.015, 0.04, 0.6  # m
+SURFACE = 0.05  # m from the flange's origin, where a force's arrow ends: it would be hidden in the wrist
 SMALLEST_FORCE, SMALLEST_MOMENT = 3.0, 1.0  # N, N m: about what an arm at rest makes of its model's errors
 FORCE: Colour = (0.75, 0.10, 0.55, 1.0)
 MOMENT: Colour = (0.45, 0.25, 0.75, 1.0)
@@ -57,11 +58,11 @@ def share_colour(share: float) -> Colour:
 
 
 def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, ...]:
-    """The force as an arrow that ends at the point, the moment as one that begins there; layer `contact`, in base.
+    """The force as an arrow that ends before the point, the moment as one that begins there; layer `contact`, in base.
 
     Parameters
     ----------
-    wrench: (6,), N and N m, force first, in base axes: what the surroundings do to the arm. 8 mm stand for a
+    wrench: (6,), N and N m, force first, in base axes: what the surroundings do to the arm. 15 mm stand for a
         newton, 4 cm for a newton metre, up to 0.6 m; less than 3 N or 1 N m is not drawn.
     point: (3,), m, in base, where it acts.
 
@@ -74,7 +75,7 @@ def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, 
     size = float(np.linalg.norm(force))
     if size > SMALLEST_FORCE:
         length = min(PER_NEWTON * size, LONGEST)
-        tail = point - force * (length / size)
+        tail = point - force * ((length + SURFACE) / size)
         primitives.append(Arrow("contact/force", "base", along(force, tail), FORCE, length, 0.008))
         label = translation(tail + np.array([0.0, 0.0, 0.04]))
         primitives.append(Label("contact/size", "base", label, FORCE, f"{size:.0f} N", 0.035))

@@ -18,11 +18,12 @@ from panda_dynamics_ros.scene.primitives import (
     Cylinder,
     Ellipsoid,
     Label,
+    MeshPart,
     Primitive,
     translation,
 )
 
-ARROW, CUBE, SPHERE, CYLINDER, LINE_STRIP, TEXT_VIEW_FACING = 0, 1, 2, 3, 4, 9  # Marker's types
+ARROW, CUBE, SPHERE, CYLINDER, LINE_STRIP, TEXT_VIEW_FACING, MESH_RESOURCE = 0, 1, 2, 3, 4, 9, 10  # Marker's types
 ADD, DELETE = 0, 2  # Marker's actions
 Key = tuple[str, int]
 """`ns` and `id` of a marker, by which RViz knows it."""
@@ -41,14 +42,22 @@ class Drawing:
     colour: Colour
     points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     text: str = ""
+    uri: str = ""
 
 
 def split(primitive: Primitive) -> tuple[Primitive, ...]:
-    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls."""
+    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls.
+
+    A mesh is read by RViz as a whole: the first of its parts stands for all.
+    """
+    if isinstance(primitive, MeshPart) and not primitive.uri:
+        return ()
     if not isinstance(primitive, Capsule):
         return (primitive,)
     ball, half = np.full(3, primitive.radius), 0.5 * primitive.length
     wall = Cylinder(primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius, primitive.length)
+    if primitive.colour[3] < 1.0:  # a ball shines through the wall that it ends in
+        return (wall,)
     ends = (
         Ellipsoid(
             f"{primitive.name}{end}", primitive.frame, primitive.T @ translation([0.0, 0.0, z]), primitive.colour, ball
@@ -98,6 +107,13 @@ def _arrow(primitive: Arrow) -> Drawing:
 @draw.register
 def _arc(primitive: Arc) -> Drawing:
     return Drawing(LINE_STRIP, (2.0 * primitive.radius, 0.0, 0.0), primitive.colour, primitive.points(POINTS_OF_ARC))
+
+
+@draw.register
+def _mesh(primitive: MeshPart) -> Drawing:
+    """With the materials of the file, which RViz uses where the colour is zero."""
+    x, y, z = primitive.scale.tolist()
+    return Drawing(MESH_RESOURCE, (x, y, z), (0.0, 0.0, 0.0, 0.0), uri=primitive.uri)
 
 
 @draw.register

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 
@@ -96,6 +96,26 @@ class Arc(Primitive):
         """So many points (count, 3) along the middle of the rod."""
         angles = np.linspace(0.0, self.angle, count)
         return self.bend_radius * np.column_stack((np.cos(angles), np.sin(angles), np.zeros(count)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Vertices (V, 3), m, and faces (F, 3), indices of three vertices counter-clockwise as seen from outside."""
+
+    vertices: FloatArray
+    faces: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MeshPart(Primitive):
+    """The triangles of one material of a mesh, in the primitive's axes.
+
+    `uri` is that of the whole file, at the first of its parts, and empty at the others; `scale` (3,) is the file's.
+    """
+
+    mesh: Mesh
+    uri: str
+    scale: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,32 +3,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.scene.primitives import Arc, Arrow, Box, Capsule, Cylinder, Ellipsoid, Primitive
+from panda_dynamics_ros.scene.primitives import (
+    Arc,
+    Arrow,
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    MeshPart,
+    Primitive,
+)
 
 AROUND = 40  # corners of a round cross-section
 ALONG_DOME = 9  # rings from a dome's rim to its top
 CORNERS_OF_ROD, RINGS_OF_ARC = 8, 28
 
 
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """Vertices (V, 3), m, and faces (F, 3), indices of three vertices counter-clockwise as seen from outside."""
-
-    vertices: FloatArray
-    faces: NDArray[np.int64]
-
-
 @singledispatch
 def tessellate(primitive: Primitive) -> Mesh:
     """The surface of a primitive, in its own axes; of a label, which has none, an empty mesh."""
     return Mesh(np.empty((0, 3)), np.empty((0, 3), dtype=np.int64))
+
+
+@tessellate.register
+def _mesh(primitive: MeshPart) -> Mesh:
+    return primitive.mesh
 
 
 @tessellate.register

@@ -23,6 +23,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_sample
+from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.motion.search import exciting_motion
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck, dahl_step
@@ -41,6 +42,7 @@ from panda_dynamics_ros.simulation.realism import Realism, Sensors
 ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
 MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
 MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m, with Dahl's hysteresis
+JUMP = 0.02  # rad, between where the arm is and where a trajectory starts
 MAX_PAYLOAD = 10.0  # kg, more than three times the arm's rated payload
 
 
@@ -125,6 +127,8 @@ class SimulatedPanda:
         self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
         self._samples = 0
+        self._trajectory: JointTrajectory | None = None
+        self._followed_since = 0.0
         self._motor_state, self._link_state = np.zeros(n), np.zeros(n)
         self._armature, self._motor_friction = np.array(ARMATURE), np.array(MOTOR_FRICTION)
         self._reference = np.empty((3, n))
@@ -145,7 +149,10 @@ class SimulatedPanda:
     def step(self) -> Measurement:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
-        motion_sample(stamp, *self.excitation.arguments, *self._reference)
+        if self._trajectory is None:
+            motion_sample(stamp, *self.excitation.arguments, *self._reference)
+        else:
+            self._reference[:] = self._trajectory(stamp - self._followed_since)
         link_friction = self._link_friction()
         self._apply_motors()
         self._update_push()
@@ -159,6 +166,27 @@ class SimulatedPanda:
         self._mujoco.mj_Euler(self._model, data)  # dq += h ddq, then q += h dq
         self._samples += 1
         return Measurement(stamp, *measured)
+
+    @property
+    def reference(self) -> FloatArray:
+        """(n,), rad, where the arm should be now."""
+        if self._trajectory is not None:
+            return self._trajectory(self.time - self._followed_since)[0]
+        return self.excitation(self.time)[0]
+
+    def follow(self, trajectory: JointTrajectory) -> None:
+        """Leave the excitation for a trajectory, which starts now at its time 0; the arm stays where it ends.
+
+        Raises
+        ------
+        ArgumentError: it has other joints, or starts more than `JUMP` from where the arm should be now.
+        """
+        if trajectory.q.shape[1] != self.robot.n:
+            raise ArgumentError(f"trajectory: expected {self.robot.n} joints, got {trajectory.q.shape[1]}")
+        jump = float(np.abs(trajectory.q[0] - self.reference).max())
+        if jump > JUMP:
+            raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
+        self._trajectory, self._followed_since = trajectory, self.time
 
     def attach(self, payload: InertialParameters) -> None:
         """Join a payload (flange axes), which already moves along with the flange: velocities do not jump.

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -142,6 +141,8 @@ def measure_residual(robot: RobotDescription, recording: SimulatedRun) -> Residu
 
 def residual_torques(robot: RobotDescription, recording: SimulatedRun) -> tuple[FloatArray, float]:
     """Residual (k, n) in N m, without the edges, and the time step of its samples in s."""
+    from scipy import signal  # not needed by a node, whose start it would double
+
     timestep = float(np.median(np.diff(recording.stamp)))
     sections = signal.butter(4, CUTOFF, fs=1.0 / timestep, output="sos")
     q, dq, tau = (signal.sosfiltfilt(sections, x, axis=0) for x in (recording.q, recording.dq, recording.tau))
@@ -152,6 +153,8 @@ def residual_torques(robot: RobotDescription, recording: SimulatedRun) -> tuple[
 
 def correlation_time(series: FloatArray, timestep: float) -> float:
     """Lag in s at which the autocorrelation of a series (k,) about its mean has fallen to 1/e."""
+    from scipy import signal
+
     centred = series - series.mean()
     autocorrelation = signal.correlate(centred, centred, mode="full", method="fft")[len(centred) - 1 :]
     below = np.flatnonzero(autocorrelation < autocorrelation[0] / np.e)

@@ -38,6 +38,17 @@ def test_each_option_is_that_of_load_robot(tmp_path: Path) -> None:
     assert arm("--end-effector", "hand").name == "panda+hand"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"],
+)
+def test_every_command_about_an_arm_has_them(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    words = capsys.readouterr().out
+    for option in ("--end-effector", "--base", "--tip", "--friction", "--mounting", "--gravity", "--effort"):
+        assert f"  {option} " in words
+
+
 def test_a_command_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "arm.urdf"
     file.write_text(urdf_texts.with_slide_and_fixed_joints())

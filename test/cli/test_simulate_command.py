@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
 pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 
-from panda_dynamics_ros import load_dataset
+from panda_dynamics_ros import load_dataset, load_robot
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
 from panda_dynamics_ros.motion.motion_file import read_motion, write_motion
@@ -53,6 +53,21 @@ def test_the_arm_follows_the_motion_and_another_take_has_other_noise(
     assert not np.array_equal(first.tau, other.tau)
     # One arm: what differs is noise and disturbance, 0.3 N m at most; another arm's bodies would change more.
     assert np.sqrt(np.mean((first.tau - other.tau) ** 2)) < 0.5
+
+
+def test_the_arm_may_carry_a_hand(motion: FourierMotion, file: Path, tmp_path: Path) -> None:
+    """At rest the torques of two arms that differ by it differ by its weight: 3 N m at joint 4."""
+    taken = []
+    for tool in ("none", "hand"):
+        words = ["simulate", str(file), "--repeat", "1", "--output", str(tmp_path / tool), "--end-effector", tool]
+        assert main([*words, "--json"]) == 0
+        taken.append(load_dataset(tmp_path / tool).tau[500:1000].mean(axis=0))
+    bare, carrying = load_robot("panda"), load_robot("panda", end_effector="hand")
+    q = motion(np.zeros(1))[0][0]
+    weight = carrying.gravity_torques(q) - bare.gravity_torques(q)
+    assert np.abs(weight).max() > 2.0
+    assert np.abs(taken[1] - taken[0] - weight).max() < 0.5  # the same imperfections, a few percent of other masses
+    assert main(["simulate", str(file), "--effort", "actuator", "--output", str(tmp_path / "other")]) == 2
 
 
 def test_a_recording_is_not_replaced_unless_asked(

@@ -7,6 +7,7 @@ import ctypes
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,3 +162,24 @@ def test_generation_is_reproducible(panda: pdr.RobotModel) -> None:
 def test_mistakes_are_told(panda: pdr.RobotModel, arguments: dict[str, str], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         generate(panda, **arguments)
+
+
+def test_python_over_arrays_agrees_with_the_package() -> None:
+    """Many states at once, as on a GPU; NumPy stands for its libraries."""
+    robot, rng = pdr.load_robot("panda"), np.random.default_rng(64)
+    code = generate(robot, "python", math="numpy")
+    names: dict[str, Any] = {}
+    exec(code.source, names)
+    q, dq, ddq = rng.normal(size=(3, 4, 5, 7))
+    first = [np.moveaxis(x, -1, 0) for x in (q, dq, ddq)]
+    tau = np.moveaxis(np.stack(names["panda_inverse_dynamics"](*first)), 0, -1)
+    assert_agrees(tau, robot.inverse_dynamics(q, dq, ddq), TOLERANCE, axes=1)
+    rows = names["panda_mass_matrix"](first[0])
+    M = np.array([[np.broadcast_to(entry, (4, 5)) for entry in row] for row in rows]).transpose(2, 3, 0, 1)
+    assert_agrees(M, robot.mass_matrix(q), TOLERANCE, axes=2)
+
+
+@pytest.mark.parametrize(("language", "math"), [("python", "os; x"), ("python", ""), ("c", "numpy")])
+def test_a_module_that_is_none_is_refused(language: str, math: str) -> None:
+    with pytest.raises(ArgumentError, match="math: expected the name of a module"):
+        generate(pdr.load_robot("panda"), language, math=math)

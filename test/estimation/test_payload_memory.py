@@ -71,8 +71,8 @@ def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda
     for name in ("mean", "covariance", "noise_ratio", "scale"):
         np.testing.assert_array_equal(getattr(restored.memory.arm, name), getattr(memory.arm, name))
     # The scales' posterior is worked out ten times a second: the last time was up to that long ago.
-    np.testing.assert_allclose(restored.joint_offsets, tared.joint_offsets, atol=0.02)
-    assert restored.joint_offsets.any()
+    np.testing.assert_allclose(restored.arm_errors.offset, tared.arm_errors.offset, atol=0.02)
+    assert restored.arm_errors.offset.any()
     unlearnt = PayloadEstimator(panda).arm_errors.offset_std
     assert restored.arm_errors.offset_std.mean() < 0.8 * unlearnt.mean()  # one joint's scale may have grown
 

@@ -33,7 +33,7 @@ def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda: RobotModel, se
     errors = estimator.arm_errors
     # Of the wrist, where little else has such torques: masses, friction and offsets of the first joints look alike.
     assert (np.abs(errors.viscous - 0.5)[4:] < 0.15).all()
-    assert (np.abs(estimator.joint_offsets - offset)[4:] < 0.15).all()
+    assert (np.abs(estimator.arm_errors.offset - offset)[4:] < 0.15).all()
     assert (errors.offset_std[4:] < 0.1).all()
 
 

@@ -2,13 +2,15 @@
 """What an estimate needs before it is sent to a robot, and what the robot's answer becomes.
 
 franka_msgs is on no registry and cannot be built from the wheels, which have neither headers nor generators' templates.
-So the service is a real one over DDS, of a type that is there: `SetLoad` here is std_srvs/SetBool with other words.
+So service and state are real ones over DDS, of types that are there: `SetLoad` here is std_srvs/SetBool and
+`FrankaRobotState` geometry_msgs/InertiaStamped, with the names that franka_msgs gives to their fields.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
@@ -17,13 +19,16 @@ from typing import Any
 import numpy as np
 import pytest
 import rclpy
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped
 from rclpy.executors import SingleThreadedExecutor
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 
 from nodes.probe import Probe
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, unfit_for_load
+from panda_dynamics_ros.nodes.conversions import inertia_message
+from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, LoadServices, unfit_for_load
 
 BODY = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
 COVARIANCE = np.diag([0.02**2, *[0.003**2] * 3, *[0.005**2] * 6])
@@ -73,9 +78,12 @@ class SetLoad(SetBool):
 
 
 @pytest.fixture
-def robot(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
-    """Starts a robot that takes loads or refuses them."""
-    messages, services = ModuleType("franka_msgs"), ModuleType("franka_msgs.srv")
+def robot(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Starts a robot that takes loads or refuses them, after `delay` s; it reports `load`, if there is one."""
+    messages, services, states = (ModuleType(f"franka_msgs{name}") for name in ("", ".srv", ".msg"))
+    states.FrankaRobotState = InertiaStamped  # type: ignore[attr-defined]
+    monkeypatch.setattr(InertiaStamped, "inertia_load", property(lambda state: state), raising=False)
+    monkeypatch.setitem(sys.modules, "franka_msgs.msg", states)
     services.SetLoad = SetLoad  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "franka_msgs", messages)
     monkeypatch.setitem(sys.modules, "franka_msgs.srv", services)
@@ -91,12 +99,17 @@ def robot(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[b
 
     thread = threading.Thread(target=spin)
 
-    def start(takes: bool) -> None:
+    def start(takes: bool, delay: float = 0.0, load: InertialParameters | None = None) -> None:
         def answer(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+            time.sleep(delay)
             response.success = takes and request.data
             return response
 
         node.create_service(SetBool, "service_server/set_load", answer)
+        if load is not None:
+            state = inertia_message(Time(), "panda_link8", load)
+            publisher = node.create_publisher(InertiaStamped, "franka_robot_state_broadcaster/robot_state", 1)
+            node.create_timer(0.02, lambda: publisher.publish(state))
         thread.start()
 
     yield start
@@ -113,24 +126,75 @@ def client(probe: Probe) -> Iterator[FrankaLoadClient]:
     node.destroy_node()
 
 
-def test_a_load_that_the_robot_takes(robot: Callable[[bool], None], client: FrankaLoadClient) -> None:
+def test_a_load_that_the_robot_takes(robot: Callable[..., None], client: FrankaLoadClient) -> None:
     robot(True)
     done, words = client.apply(FIT)
     assert done, words
     assert words.startswith("the robot took the load {'mass': 1.0")
-    assert "not read back" in words
+    assert "not read back: nothing came on /franka_robot_state_broadcaster/robot_state" in words
     (load,) = SetLoad.sent
     assert load["center_of_mass"] == pytest.approx(BODY.com)
 
 
-def test_a_load_that_the_robot_refuses(robot: Callable[[bool], None], client: FrankaLoadClient) -> None:
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (BODY, "; it reports 1.000 kg at [0.02, -0.015, 0.06] m"),
+        (InertialParameters(0.5, BODY.com, BODY.inertia), "; but it reports 0.500 kg at"),
+    ],
+)
+def test_what_the_robot_reports_afterwards_is_read_back(
+    load: InertialParameters, words: str, robot: Callable[..., None], client: FrankaLoadClient
+) -> None:
+    robot(True, load=load)
+    done, answer = client.apply(FIT)
+    assert done
+    assert words in answer
+
+
+def test_samples_are_used_while_the_robot_is_waited_for(robot: Callable[..., None], probe: Probe) -> None:
+    """The services do not need the executor of their node, which is free for samples (here: is not spun at all)."""
+    robot(True, delay=0.6)
+    ticks: list[float] = []
+    node, before = rclpy.create_node("estimator"), probe.node.create_timer(0.01, lambda: ticks.append(time.monotonic()))
+    services = LoadServices(node, lambda: FIT)
+    try:
+        answer = probe.call(Trigger, "estimator/apply_load")
+    finally:
+        services.close()
+        node.destroy_node()
+        before.cancel()
+    assert answer.success, answer.message
+    assert SetLoad.sent
+    assert len(ticks) > 10
+
+
+def test_an_estimate_that_is_unfit_is_sent_only_by_force(robot: Callable[..., None], probe: Probe) -> None:
+    robot(True)
+    node = rclpy.create_node("estimator")
+    services = LoadServices(node, lambda: replace(FIT, **less_certain(0, 0.15)))
+    try:
+        refused = probe.call(Trigger, "estimator/apply_load")
+        assert not refused.success
+        assert refused.message.startswith("not sent: the mass has not converged")
+        assert not SetLoad.sent
+        forced = probe.call(Trigger, "estimator/force_apply_load")
+        assert forced.success, forced.message
+        assert "although the mass has not converged" in forced.message
+        assert len(SetLoad.sent) == 1
+    finally:
+        services.close()
+        node.destroy_node()
+
+
+def test_a_load_that_the_robot_refuses(robot: Callable[..., None], client: FrankaLoadClient) -> None:
     robot(False)
     done, words = client.apply(FIT)
     assert not done
     assert words.startswith("the robot refused the load: motion is running")
 
 
-def test_no_robot(robot: Callable[[bool], None], client: FrankaLoadClient) -> None:
+def test_no_robot(robot: Callable[..., None], client: FrankaLoadClient) -> None:
     done, words = client.apply(FIT)
     assert not done
     assert words.startswith("nobody offers the service service_server/set_load")

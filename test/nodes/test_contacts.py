@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from motion import PAYLOAD
 from rclpy.publisher import Publisher
@@ -34,6 +34,10 @@ class Stream:
         self.publisher: Publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
         self.wrenches: list[WrenchStamped] = probe.listen(WrenchStamped, f"{self.node}/contact_wrench")
         self.external: list[JointState] = probe.listen(JointState, f"{self.node}/external_torques")
+        self.stamped: list[DiagnosticArray] = probe.listen(DiagnosticArray, f"{self.node}/contact_stamped", LATCHED)
+        self.of_contacts: list[WrenchStamped] = probe.listen(
+            WrenchStamped, f"{self.node}/contact_stamped_wrench", LATCHED
+        )
         self.contacts: list[DiagnosticStatus] = probe.listen(DiagnosticStatus, f"{self.node}/contact", LATCHED)
 
     def feed(self, script: Script, start: int = 0, stop: int | None = None) -> None:
@@ -93,6 +97,23 @@ def test_a_contact_is_said_when_it_begins_and_when_it_ends(stream: Stream) -> No
     assert last[1]["ended_by"] == "released"
     assert 0.0 < float(last[1]["until"]) - EPOCH - 0.001 * END < 0.4
     assert stream.contacts[-1].message.startswith("no contact; the last, on link 7, ended at")
+
+
+def test_each_contact_has_a_stamp_and_a_wrench_with_the_same(stream: Stream) -> None:
+    """The torques of a contact are those at the largest test statistic, a short while after its beginning."""
+    stamps = [nanoseconds_of(message.header.stamp) for message in stream.stamped]
+    assert stamps == [nanoseconds_of(message.header.stamp) for message in stream.of_contacts]
+    assert [message.status[0] for message in stream.stamped] == stream.contacts[-len(stamps) :]
+    first, last = stream.stamped[0], stream.stamped[-1]
+    since, until = values_of(first.status[0])["since"], values_of(last.status[0])["until"]
+    assert stamps[0] * 1e-9 == pytest.approx(float(since) - EPOCH, abs=1e-6)
+    assert stamps[-1] * 1e-9 == pytest.approx(float(until) - EPOCH, abs=1e-6)
+    force = stream.of_contacts[-1].wrench.force
+    assert stream.of_contacts[-1].header.frame_id == "panda_link0"
+    found = np.array([force.x, force.y, force.z])
+    # Along the push, at the size that it has after two filters of some 10 ms.
+    assert found @ WRENCH[:3] / np.linalg.norm(found) / np.linalg.norm(WRENCH[:3]) > 0.9
+    assert 0.3 < np.linalg.norm(found) / np.linalg.norm(WRENCH[:3]) < 1.2
 
 
 def test_diagnostics_say_it_in_words(stream: Stream) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from motion import PAYLOAD
+from std_srvs.srv import Trigger
 
 from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
@@ -16,6 +17,7 @@ from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
+from panda_dynamics_ros.robot.residual_file import read_residual_map
 
 LEARNT, MORE = 3000, 1000
 
@@ -108,3 +110,19 @@ def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:
     last = bench.nodes.log("payload_estimator").splitlines()[-1]
     assert last.startswith(f"error: {bench.path}: expected a saved payload")
     assert "without memory.covariance, memory.tare" in last
+
+
+def test_a_residual_map_survives_too(probe: Probe, fresh: Nodes, panda: RobotModel, tmp_path: Path) -> None:
+    """What an unloaded arm has taught for two seconds is in a file beside the estimate's, and comes back."""
+    parameters = {"save_path": tmp_path / "payload.yaml", "restore": True, "learn_residual": True}
+    stream = PayloadStream(probe, fresh, **parameters)
+    script = Script(panda, 6.0)
+    stream.greet(script)
+    stream.feed(script, 0, len(script))
+    points = int(stream.values("estimate")["residual_map_points"])
+    assert points > 0
+    assert probe.call(Trigger, f"{stream.node}/save").success
+    assert len(read_residual_map(tmp_path / "payload.residual.npz").points) == points
+    assert fresh.stop() == {"payload_estimator": 0}
+    fresh.start("payload_estimator", **parameters)
+    assert int(stream.values("estimate", used=0)["residual_map_points"]) == points

@@ -63,16 +63,34 @@ sys.exit(runner.run_node(None, kernels="dynamics"))
 """
 
 
+IMPORTING = """
+import signal, sys
+from panda_dynamics_ros.nodes import start
+def import_for_long(module):
+    print("importing", flush=True)
+    signal.pause()  # returns from a handler that does not end the process
+    raise AssertionError("the signal was swallowed")
+start.import_module = import_for_long
+sys.exit(start.dynamics())
+"""
+
+
+@pytest.mark.parametrize("code", [IMPORTING, STARTING])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_node_that_takes_long_to_start_need_not_be_waited_for(number: signal.Signals, fresh: Nodes) -> None:
+def test_a_node_that_takes_long_to_start_need_not_be_waited_for(
+    number: signal.Signals, code: str, fresh: Nodes
+) -> None:
     """As the first start does, which compiles: launch would kill it."""
-    process = subprocess.Popen([sys.executable, "-c", STARTING], stdout=subprocess.PIPE, env=fresh.environment)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, env=fresh.environment)
     with process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == b"starting\n"
+            assert process.stderr is not None
+            assert process.stdout.readline() in (b"starting\n", b"importing\n")
             process.send_signal(number)
             assert process.wait(PATIENCE) == 0
+            assert process.stderr.read() == b""
         finally:
             process.kill()
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from bag_files import samples
-from rclpy.node import NodeNameNonExistentError
+from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.parameter import Parameter
 
 from nodes.probe import Probe
 from nodes.processes import Nodes
+from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+from panda_dynamics_ros.nodes.franka_state import NAME, FrankaStateOutput
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.recordings import write_joint_states
 
@@ -59,7 +62,16 @@ def test_dynamics(dynamics: DynamicsNode) -> None:
 
 
 def test_payload_estimator(estimator: PayloadEstimatorNode) -> None:
-    assert rows("`payload_estimator`") == interface(estimator)
+    """Two of its services are those of a node beside it, which waits for the robot in a thread."""
+    assert rows("`payload_estimator`") == interface(estimator) | interface(estimator._load._helper)
+
+
+def test_franka_state(probe: Probe) -> None:
+    node = Node(NAME)
+    FrankaStateOutput(node, load_robot("panda").joint_names)
+    found = interface(node)
+    node.destroy_node()
+    assert rows("`franka_state`") == found
 
 
 def test_simulated_panda_and_bag_player(probe: Probe, nodes: Nodes, tmp_path: Path) -> None:
@@ -77,7 +89,7 @@ def test_simulated_panda_and_bag_player(probe: Probe, nodes: Nodes, tmp_path: Pa
         return "/clock" in published and f"{nodes.namespace}/joint_states" in published
 
     probe.until(known, "the player's topics")
-    plant = SimulatedPandaNode()
+    plant = SimulatedPandaNode(parameter_overrides=[Parameter("follow_trajectories", value=True)])
     found = interface(plant)
     plant.destroy_node()
     for name, (kind,) in published.items():

@@ -128,7 +128,7 @@ def test_a_parameter_that_does_not_change(dynamics: DynamicsNode) -> None:
 def test_a_load_that_is_not_taken_over(estimator: PayloadEstimatorNode) -> None:
     """Which of the two is said depends on whether franka_msgs is installed."""
     missing, nobody = quotes()[12]
-    answer = estimator._on_force_apply_load(Trigger.Request(), Trigger.Response())
+    answer = estimator._load._on_force(Trigger.Request(), Trigger.Response())
     assert not answer.success
     if importlib.util.find_spec("franka_msgs"):
         assert answer.message == nobody

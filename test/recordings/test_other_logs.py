@@ -22,6 +22,7 @@ MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
 PHASE = 1e-3 * MS[:, None] + np.arange(7.0)
 POSTURE = [0.1, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6]  # rad
 Q, DQ, TAU = POSTURE + 0.2 * np.sin(PHASE), 0.2 * np.cos(PHASE), 10.0 * np.cos(PHASE)
+EXTERNAL = np.sin(3.0 * PHASE)
 
 
 def table(path: Path, names: list[str], values: np.ndarray, separator: str = ",", encoding: str = "utf-8") -> Path:
@@ -37,7 +38,7 @@ def own_names() -> list[str]:
 def libfranka(folder: Path) -> Path:
     """The header of `franka::logToCSV`: names with and without a blank before them, 0-based, time in ms."""
     blocks = {"state.q": Q, "state.q_d": 0 * Q, "state.dq": DQ, "state.dq_d": 0 * Q, "state.tau_J": TAU}
-    blocks |= {"state.tau_ext_hat_filtered": 0 * Q, "cmd.q_d": 0 * Q, "cmd.tau_J_d": 0 * Q}
+    blocks |= {"state.tau_ext_hat_filtered": EXTERNAL, "cmd.q_d": 0 * Q, "cmd.tau_J_d": 0 * Q}
     names = ["time", " success_rate", *(f" {name}[{i}]" for name in blocks for i in range(7))]
     return table(folder / "log.csv", names, np.column_stack((MS, np.ones(COUNT), *blocks.values())))
 
@@ -78,6 +79,21 @@ def semicolons(folder: Path) -> Path:
 @pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, droid, semicolons])
 def test_known_logs_are_read_without_a_word(make: Callable[[Path], Path], tmp_path: Path) -> None:
     assert_read(load_dataset(make(tmp_path), "panda"))
+
+
+def test_external_torques_are_read_where_they_are_known(tmp_path: Path) -> None:
+    """Of samples that are left out, they are left out, too."""
+    data = load_dataset(libfranka(tmp_path), "panda")
+    assert data.tau_ext is not None
+    np.testing.assert_allclose(data.tau_ext, EXTERNAL, rtol=0.0, atol=1e-12)
+    names = [*own_names(), *(f"felt {i}" for i in range(7))]
+    values = np.column_stack((1e-3 * MS, Q, DQ, TAU, EXTERNAL))
+    values[10, 1] = np.nan
+    path = table(tmp_path / "own.csv", names, values)
+    assert load_dataset(path, "panda").tau_ext is None
+    data = load_dataset(path, "panda", columns="t=t q=q# dq=dq# tau=tau# 'tau_ext=felt #'")
+    assert data.tau_ext is not None
+    np.testing.assert_allclose(data.tau_ext, np.delete(EXTERNAL, 10, axis=0), rtol=0.0, atol=1e-12)
 
 
 def assert_read(data: JointDataset, columns: slice = slice(None)) -> None:

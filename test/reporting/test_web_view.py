@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.console import com_text, mass_text
-from panda_dynamics_ros.reporting.web_scene import WebScene
+from panda_dynamics_ros.reporting.web_scene import UNSEEN, WebScene
 from panda_dynamics_ros.reporting.web_view import WebView
 from panda_dynamics_ros.scene import ArmScene
+from panda_dynamics_ros.scene.tessellation import tessellate
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
@@ -80,6 +82,19 @@ def test_a_hidden_layer_stays_hidden(view: WebView, panda: pdr.RobotModel) -> No
     assert {path.split("/")[2] for path, seen in visible.items() if not seen} == {"com", "payload"}
     scene.set_visible("payload", True)
     assert nodes_of(view)["/flange/payload/box"].visible
+
+
+def test_small_changes_wait_until_they_can_be_seen(view: WebView, panda: pdr.RobotModel) -> None:
+    """A torque that grows by little each time is drawn anew now and then, and never far from what it is."""
+    scene, maker, drawn = WebScene(view._server), ArmScene(panda), []
+    for k in range(60):
+        made = maker.at(Q + 0.003 * k)
+        scene.show(made)
+        arc = next(each for each in made.primitives if each.name == "gravity/joint2")
+        drawn.append(nodes_of(view)["/joint2/gravity/joint2"].vertices.copy())
+        assert np.abs(drawn[-1] - tessellate(arc).vertices).max() < 1.1 * UNSEEN
+    changes = sum(not np.array_equal(*pair) for pair in pairwise(drawn))
+    assert 2 <= changes < 40
 
 
 def test_two_views_have_two_addresses(view: WebView, panda: pdr.RobotModel) -> None:

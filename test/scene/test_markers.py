@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from panda_dynamics_ros.scene.markers import MarkerIds
-from panda_dynamics_ros.scene.primitives import Ellipsoid, Primitive
+from panda_dynamics_ros.scene.markers import MarkerIds, split
+from panda_dynamics_ros.scene.primitives import Capsule, Cylinder, Ellipsoid, Primitive
 
 
 def ball(name: str) -> Primitive:
@@ -29,3 +31,10 @@ def test_what_is_not_shown_any_more_is_told_once() -> None:
     assert ids.gone({b}) == []
     assert ids.gone({a, b}) == []
     assert ids.gone(set()) == [a, b]
+
+
+def test_a_translucent_link_has_no_balls_at_its_ends() -> None:
+    """RViz would show them through its wall, brighter than the wall."""
+    solid = Capsule("arm/a", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0), 0.1, 0.5)
+    assert [type(part) for part in split(solid)] == [Cylinder, Ellipsoid, Ellipsoid]
+    assert [type(part) for part in split(replace(solid, colour=(1.0, 1.0, 1.0, 0.5)))] == [Cylinder]

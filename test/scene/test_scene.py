@@ -13,7 +13,8 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
 from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.forces import FULL_ANGLE, torque_primitives, wrench_primitives
+from panda_dynamics_ros.scene.arm import joint_housings
+from panda_dynamics_ros.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
 from panda_dynamics_ros.scene.payload import ELLIPSOID_95, equivalent_box, payload_primitives
 from panda_dynamics_ros.scene.primitives import Arc, Arrow, Box, Ellipsoid, Primitive
 
@@ -131,15 +132,15 @@ def test_the_doubt_about_the_centre_is_that_of_samples(rng: np.random.Generator)
     np.testing.assert_allclose(drawn, sampled, atol=0.03 * sampled.max())
 
 
-def test_a_force_ends_at_the_flange_and_is_as_long_as_it_is_large(panda: pdr.RobotModel) -> None:
+def test_a_force_ends_before_the_flange_and_is_as_long_as_it_is_large(panda: pdr.RobotModel) -> None:
     scene = ArmScene(panda).at(Q, wrench=[0.0, -20.0, 0.0, 0.0, 0.0, 3.0])
     force, size, moment = of_layer(scene, "contact")
     origin = panda.pose(Q)[:3, 3]
     assert isinstance(force, Arrow)
     tip = (scene.place(force) @ [0.0, 0.0, force.length, 1.0])[:3]
-    np.testing.assert_allclose(tip, origin, atol=1e-12)
+    np.testing.assert_allclose(tip - origin, [0.0, SURFACE, 0.0], atol=1e-12)
     np.testing.assert_allclose(scene.place(force)[:3, 2], [0.0, -1.0, 0.0], atol=1e-12)
-    assert force.length == pytest.approx(0.16)
+    assert force.length == pytest.approx(0.3)
     assert getattr(size, "text", "") == "20 N"
     np.testing.assert_allclose(scene.place(moment)[:3, 3], origin, atol=1e-12)
     np.testing.assert_allclose(scene.place(moment)[:3, 2], [0.0, 0.0, 1.0], atol=1e-12)
@@ -151,6 +152,12 @@ def test_small_wrenches_are_not_drawn_and_large_ones_end_in_view() -> None:
         each for each in wrench_primitives([1e4, 0.0, 0.0, 1e4, 0.0, 0.0], np.zeros(3)) if isinstance(each, Arrow)
     ]
     assert [arrow.length for arrow in arrows] == [0.6, 0.6]
+
+
+def test_a_drive_is_drawn_on_its_joints_axis_and_within_its_link(panda: pdr.RobotModel) -> None:
+    """A Panda's forearm leads past the axis of joint 5; its links to joints 1 and 3 run along theirs."""
+    heights = [round(float(place[2, 3]), 4) for place in joint_housings(panda)]
+    assert [joint for joint, height in enumerate(heights, start=1) if height] == [1, 3]
 
 
 def test_sliding_joints_and_massless_links_leave_their_marks_out(panda: pdr.RobotModel) -> None:

@@ -118,4 +118,4 @@ def test_hysteresis_saturates_turns_over_its_distance_and_remembers() -> None:
     for _ in range(100):
         dahl_step(state, np.array([-0.1]), 1e-3, 0.01)
     # After one distance of the way back, s = -1 + 2/e, in a hundred steps as in one: the step is exact.
-    np.testing.assert_allclose(state, -1.0 + 2.0 / np.e, rtol=1e-12)
+    np.testing.assert_allclose(state, -1.0 + 2.0 * np.exp(-1.0), rtol=1e-12)

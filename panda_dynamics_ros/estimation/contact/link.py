@@ -21,6 +21,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.jacobian import jacobian_sample
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
@@ -33,7 +34,7 @@ LEVER = 0.06  # m: a link's radius
 def place_evidence_step(table, frame, point, q, e, std, forces):
     """log sum_f N(e; 0, R + P) up to a constant, for a force near `point` (3,) of `frame`."""
     n = q.shape[0]
-    J, C, z, terms = np.empty((6, n)), np.empty((n, n)), np.empty(n), np.empty(forces.shape[0])
+    J, C, z, terms = scratch((6, n)), scratch((n, n)), scratch(n), scratch(forces.shape[0])
     jacobian_sample(table, frame, point, q, J)
     for m in range(forces.shape[0]):
         for i in range(n):

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 
 VELOCITY_NOISE = 0.004  # rad/s: of a Panda's dq; first differences of a recording at 1 kHz have .003 to .005
@@ -35,7 +34,7 @@ MEANS = 4
 def squared_inertia(table, q, h):
     """h (n,), kg^2 m^4, of joint positions q (n,), in place."""
     n = q.shape[0]
-    M = np.empty((n, n))
+    M = scratch((n, n))
     mass_matrix_of_one(table, q, M)
     for i in range(n):
         h[i] = 0.0

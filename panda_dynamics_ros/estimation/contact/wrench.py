@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.jacobian import jacobian_sample
-from panda_dynamics_ros.kernels.small_matrices import inverse
+from panda_dynamics_ros.kernels.scratch import scratch
+from panda_dynamics_ros.kernels.small_matrices import invert
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 
@@ -58,7 +59,7 @@ class ContactWrench:
 def contact_wrench_step(table, flange, origin, variance, q, external, wrench, covariance):
     """F (6,) and C (6, 6) of one state, in place."""
     n = q.shape[0]
-    J, information = np.empty((6, n)), np.empty((6, 6))
+    J, information = scratch((6, n)), scratch((6, 6))
     jacobian_sample(table, flange, origin, q, J)
     for r in range(6):
         prior = FORCE_STD if r < 3 else MOMENT_STD
@@ -67,11 +68,8 @@ def contact_wrench_step(table, flange, origin, variance, q, external, wrench, co
             for i in range(n):
                 total += J[r, i] * J[c, i] / variance[i]
             information[r, c] = information[c, r] = total
-    inverse_information = inverse(information)
-    for r in range(6):
-        wrench[r] = 0.0
-        for c in range(6):
-            covariance[r, c] = inverse_information[r, c]
+    invert(information, covariance)
+    wrench[:] = 0.0
     for i in range(n):
         weighted = external[i] / variance[i]
         for r in range(6):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_
 from panda_dynamics_ros.dynamics.regressor import regressor
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.batch import one_at_a_time
+from panda_dynamics_ros.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import TRANSLATION
@@ -62,9 +64,9 @@ def error_terms(table, tilted, friction, coulomb, directions, std, q, dq, moment
     They are links, tilts, and [friction, viscous, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`.
     """
     n, links = q.shape[0], directions.shape[1]
-    frames, S, work = np.empty((n, 12)), np.empty((n + 1, 6)), np.empty((n, 18))
-    Y_momentum, Y_bias = np.zeros((n, PARAMETERS * n)), np.zeros((n, PARAMETERS * n))
-    p, gravity, friction_torque, rest = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    frames, S, work = scratch((n, 12)), scratch((n + 1, 6)), scratch((n, 18))
+    Y_momentum, Y_bias = zeros((n, PARAMETERS * n)), zeros((n, PARAMETERS * n))
+    p, gravity, friction_torque, rest = scratch(n), scratch(n), scratch(n), zeros(n)
     place_joints(table, q, frames)
     link_momentum_sample(table, frames, dq, S, Y_momentum, Y_bias)
     for i in range(n):
@@ -176,15 +178,20 @@ class ArmErrorRegression:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
-        """Bring A to a sample `dt` s after the last one; `load` (n,), N m: filtered torque of all that is carried."""
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray | float = 1.0) -> None:
+        """Bring A to a sample `dt` s after the last one.
+
+        load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt
+        unloaded, leaves of the errors; that of the gain in the load's torque stays whole.
+        """
         momentum, bias = self._terms
         error_terms(
             self._table, self._tilted, self._friction, self._coulomb, self._directions, self._std, q, dq, momentum, bias
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
-        self.A *= self._ratio[:, None]
+        self.A *= (self._ratio * share)[:, None]
+        self.A[:, -1] += (1.0 - share) * self._ratio * self._std[:, -1] * load
         self._started = True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
@@ -206,6 +213,7 @@ def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
     return table
 
 
+@lru_cache(maxsize=4)  # a tenth of the time of a short recording, of many with one robot
 def error_directions(robot: RobotDescription) -> FloatArray:
     """J U (10 n, k): changes of the links' inertial vectors, one sigma each, that the torques show.
 

@@ -32,6 +32,9 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 # kg: the smallest jump that makes an event, and by how much a mass may exceed what is possible.
 _SMALLEST_JUMP = 0.1
 _MASS_TOLERANCE = 0.15
+# Where a residual map knows the arm: the smallest jump, and by how much more evidence a change needs. What is left of
+# the residual is small, but has more large values than a normal distribution: a jerk on the public log has six sigmas.
+_SMALLEST_KNOWN, _KNOWN_LEAD = 0.04, 4.0
 # By how much evidence a payload must exceed a contact: 4 at first, when little more than the sign of its torque shows,
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.
 _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1
@@ -102,6 +105,8 @@ class ChangeDetector:
         self._age = np.full(slots, np.inf)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
         self._since_contact = np.inf
+        self.known = 0.0
+        """Share of the residual's variance that a residual map explains at present."""
         self.restart()
 
     def restart(self, after_gap: bool = False) -> None:
@@ -151,14 +156,15 @@ class ChangeDetector:
             alive, self._signatures.L, self._signatures.v, PAYLOAD_SIZES, COM_STD, CONTACT_SIZES, self._sigma,
             self._threshold, self._payload_evidence, self._contact_evidence,
         )  # fmt: skip
+        lead = _KNOWN_LEAD * self.known
         payload = int(alive[np.argmax(self._payload_evidence[alive])])
         contact = int(alive[np.argmax(self._contact_evidence[alive])])
         for_payload, for_contact = self._payload_evidence[payload], self._contact_evidence[contact]
-        if for_payload > max(self._threshold, for_contact + self._payload_lead(self._age[payload])):
+        if for_payload > max(self._threshold + lead, for_contact + self._payload_lead(self._age[payload])):
             detection = self._payload_change(payload, state)
             if self._is_possible(detection, least_mass):
                 return detection
-        if for_contact > max(_CONTACT_THRESHOLD, for_payload + _CONTACT_LEAD):
+        if for_contact > max(_CONTACT_THRESHOLD + lead, for_payload + _CONTACT_LEAD):
             self._since_contact = 0.0
             return self._contact(contact, state)
         return None
@@ -228,9 +234,10 @@ class ChangeDetector:
         """Whether the mass can change so: only what is held can be released, and it cannot become too heavy."""
         held, jump = float(detection.before[0]) - least_mass, float(detection.jump[0])
         tolerance = _MASS_TOLERANCE + math.sqrt(detection.state.covariance[0, 0])
+        smallest = _SMALLEST_JUMP + self.known * (_SMALLEST_KNOWN - _SMALLEST_JUMP)
         if jump > 0.0:
-            return jump > _SMALLEST_JUMP and held + jump < self._max_mass + tolerance
-        return jump < -_SMALLEST_JUMP and held > _SMALLEST_JUMP and held + jump > -tolerance
+            return jump > smallest and held + jump < self._max_mass + tolerance
+        return jump < -smallest and held > smallest and held + jump > -tolerance
 
 
 def _without_previous(detection: Detection) -> Detection:

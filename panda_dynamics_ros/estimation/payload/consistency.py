@@ -21,7 +21,8 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.small_matrices import factorise, inverse, solve
+from panda_dynamics_ros.kernels.scratch import scratch, zeros
+from panda_dynamics_ros.kernels.small_matrices import factorise, invert, solve
 from panda_dynamics_ros.kernels.vectors import compiled
 
 SIZE = 10
@@ -65,7 +66,7 @@ def _vector_of(m, c, S, theta):
 @compiled
 def _slope_of(phi, A, theta, slope):
     """d theta / d phi (10, 10), in rows of phi, in place: with a_k the columns of A, d(A A') = e_r a_k' + a_k e_r'."""
-    m, nowhere, dS = theta[0], np.zeros(3), np.empty((3, 3))
+    m, nowhere, dS = theta[0], zeros(3), scratch((3, 3))
     for k in range(SIZE):
         slope[0, k] = 2.0 * theta[k]
     for p in range(1, SIZE):
@@ -107,13 +108,16 @@ def _cost(phi, target, information, typical, weight, A, S, theta, error, pull):
 
 
 @compiled
-def _nearest(phi, target, covariance, typical, weight, iterations):
-    """Levenberg-Marquardt from `phi`, which is left at the solution; returns theta."""
-    A, S, theta, error, pull = np.empty((3, 3)), np.empty((3, 3)), np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
-    slope, half = np.empty((SIZE, SIZE)), np.empty((SIZE, SIZE))
-    curvature, damped, gradient = np.empty((SIZE, SIZE)), np.empty((SIZE, SIZE)), np.empty(SIZE)
-    step, trial = np.empty(SIZE), np.empty(SIZE)
-    information = inverse(covariance)
+def _nearest(phi, target, covariance, typical, weight, iterations, theta):
+    """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
+    A, S, error, pull = scratch((3, 3)), scratch((3, 3)), scratch(SIZE), scratch(SIZE)
+    slope, half = scratch((SIZE, SIZE)), scratch((SIZE, SIZE))
+    curvature, damped, gradient = scratch((SIZE, SIZE)), scratch((SIZE, SIZE)), scratch(SIZE)
+    step, trial, information = scratch(SIZE), scratch(SIZE), scratch((SIZE, SIZE))
+    for i in range(SIZE):
+        for j in range(SIZE):
+            damped[i, j] = covariance[i, j]
+    invert(damped, information)
     damping = 1e-3
     cost = _cost(phi, target, information, typical, weight, A, S, theta, error, pull)
     for _ in range(iterations):
@@ -156,7 +160,6 @@ def _nearest(phi, target, covariance, typical, weight, iterations):
         if not improved:
             break
     _body_of(phi, A, S, theta)
-    return theta
 
 
 class ConsistentBody:
@@ -178,7 +181,8 @@ class ConsistentBody:
             self._phi = _TYPICAL.copy()
             self._phi[0] = 0.5 * math.log(mass)
             self._phi[7:] = np.clip(vector[1:4] / max(mass, 0.1), -0.3, 0.3)
-        theta = _nearest(self._phi, vector, covariance, _TYPICAL, _WEIGHT, iterations)
+        theta = np.empty(SIZE)
+        _nearest(self._phi, vector, covariance, _TYPICAL, _WEIGHT, iterations, theta)
         # Below the least mass the exponential would run to minus infinity for nothing.
         self._phi[0] = max(self._phi[0], 0.5 * math.log(LEAST_MASS))
         return theta

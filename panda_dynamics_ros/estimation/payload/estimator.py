@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,12 +35,14 @@ from panda_dynamics_ros.estimation.payload.plausibility import Declaration, Plau
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
+from panda_dynamics_ros.samples.libfranka_state import sample_of
 
-ONE_CHANGE = 0.5
-"""s: detections of one kind that are closer together than this are one event."""
+ONE_CHANGE, CORRECTION = 0.5, 0.7
+"""s: closer detections of one kind are one event; share of a jump up to which an opposite one corrects it."""
 
 
 class PayloadEstimator:
@@ -62,12 +65,10 @@ class PayloadEstimator:
         self._shape = Shape.of(shape)
         self._terms = MomentumTerms(robot)
         self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
-        self._low_pass = TwoPoleFilter(robot.n, self._regression.pole)
-        has_end_effector = not np.allclose(robot.T_flange_ee, np.eye(4))
-        self._plausibility = PlausibilityCheck(
-            robot.residual.std,
-            Declaration(robot.name, self.options.max_mass, self.options.known_mass, has_end_effector, robot.effort),
-        )
+        self._low_pass, self._low_pass_map = (TwoPoleFilter(robot.n, self._regression.pole) for _ in range(2))
+        o, has_end_effector = self.options, not np.allclose(robot.T_flange_ee, np.eye(4))
+        declared = Declaration(robot.name, o.max_mass, o.known_mass, has_end_effector, robot.effort)
+        self._plausibility = PlausibilityCheck(robot.residual.std, declared)
         self._filter = PayloadFilter(robot, self.options, self._regression.pole)
         self._detector = ChangeDetector(
             robot.residual.std, self._filter.prior_covariance, self.options.max_mass, errors=self._filter.errors
@@ -84,7 +85,7 @@ class PayloadEstimator:
         self._detector.restart()
         self._plausibility.restart()
         self._stamp = self._updated = self._last_change = -math.inf
-        self._last_kind = ""
+        self._last_kind, self._jump, self._last_jump = "", 0.0, 0.0
         self._clock = MotionClock(self.robot.n, self.options)
         self._detection_pending = False
         self._estimate = self._published(WAITING)
@@ -121,6 +122,13 @@ class PayloadEstimator:
             self._filter.recall(arm)
         self._estimate = self._published(WAITING)
 
+    def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: MeanChange) -> None:
+        """Go on as if the map had always been this one: see `ResidualLearner`."""
+        self._terms.use_map(residual_map)
+        self._regression.change_mean(*change)
+        self._filter.use_map(residual_map, unexplained, change.second)
+        self._low_pass_map.step(0.0, unexplained)
+
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
@@ -135,11 +143,6 @@ class PayloadEstimator:
     def raw_mass(self) -> float:
         """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
         return float(self._filter.state.mean[0])
-
-    @property
-    def joint_offsets(self) -> FloatArray:
-        """Constant torques (n,), N m, that the joints' sensors add, as learnt so far."""
-        return self._filter.arm_errors.offset
 
     @property
     def noise_ratio(self) -> FloatArray:
@@ -174,6 +177,10 @@ class PayloadEstimator:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self.update_terms(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
+    def update_state(self, state: Any) -> PayloadEstimate:
+        """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
+        return self.update(*sample_of(state))
+
     def update_terms(
         self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
     ) -> PayloadEstimate:
@@ -190,11 +197,11 @@ class PayloadEstimator:
             self._restart_after(stamp - self._stamp)
         self._stamp = stamp
         Y, y = self._regression.step(dt, terms)
-        torque = self._low_pass.step(dt, tau)
+        torque, unexplained = self._low_pass.step(dt, tau), self._low_pass_map.step(dt, terms.unexplained)
         self._detector.follow_sample(self._regression, dt)
         self._clock.update(dt, dq)
         if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(q, dq, Y, y, torque)
+            self._estimate = self._update_filter(q, dq, Y, y, torque, unexplained)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
@@ -222,26 +229,27 @@ class PayloadEstimator:
         self._updated, self._detection_pending = -math.inf, False
 
     def _update_filter(
-        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray
+        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray, unexplained: FloatArray
     ) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = self._clock.motion_time(since)
         self._updated = self._stamp
-        payload_filter = self._filter
-        payload_filter.follow_arm(self._stamp, q, dq, Y @ (payload_filter.state.mean[:PARAMETERS] + self._tare))
-        payload_filter.predict(motion_time)
+        load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
+        self._filter.follow_arm(self._stamp, q, dq, load, unexplained)
+        self._filter.predict(motion_time)
+        self._detector.known = 1.0 - float(unexplained.mean())
         if not self._regression.settled:
             return self._published(SETTLING)
-        if not payload_filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
+        if not self._filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
             self._restart_overflown()
             return self._published(SETTLING)
         self._detection_pending = True
-        carried = payload_filter.state.mean[:PARAMETERS] + self._tare
+        carried = self._filter.state.mean[:PARAMETERS] + self._tare
         if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
-            mass_std = math.sqrt(payload_filter.state.covariance[0, 0])
+            mass_std = math.sqrt(self._filter.state.covariance[0, 0])
             from_start = math.isinf(self._last_change)
-            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, payload_filter.arm_errors)
+            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, self._filter.arm_errors)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
@@ -261,6 +269,7 @@ class PayloadEstimator:
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
         self._filter.adopt(detection.state)
+        self._jump = abs(float(detection.jump[0]))
         if detection.kind == "contact":
             self._regression.complete_step(detection.jump, detection.age)
         else:
@@ -272,10 +281,15 @@ class PayloadEstimator:
     def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
         """The event with the stamp of this sample; None where it continues the last one.
 
-        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each.
+        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
+        change whose first guess was too large and is then corrected.
         """
-        continues = change.kind == self._last_kind and self._stamp - self._last_change < ONE_CHANGE
-        self._last_kind, self._last_change = change.kind, self._stamp
+        opposite = {self._last_kind, change.kind} == {"pick", "release"}
+        continues = change.kind == self._last_kind or (opposite and self._jump < CORRECTION * self._last_jump)
+        continues = continues and self._stamp - self._last_change < ONE_CHANGE
+        if not continues:
+            self._last_kind, self._last_jump = change.kind, self._jump
+        self._last_change = self._stamp
         return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:

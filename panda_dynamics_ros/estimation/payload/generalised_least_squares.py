@@ -26,6 +26,7 @@ from collections.abc import Collection
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 
 
@@ -43,7 +44,7 @@ def predict(columns, torque, variance, motion_time, sigma, correlation_time):
 @compiled
 def whiten(columns, torque, variance, first, end, H, y, noise, L, v):
     """Add y = H x + d + e, e of variance `noise` (n,), in place; H (n, end - first) belongs to x[first:end]."""
-    nu = np.empty(end - first)
+    nu = scratch(end - first)
     for i in range(y.shape[0]):
         S = variance[i] + noise[i]
         gain, innovation = variance[i] / S, y[i] - torque[i]
@@ -69,19 +70,20 @@ class GeneralisedLeastSquares:
 
     Attributes
     ----------
+    sigma: (n,), N m; it may change from state to state.
     information: (size, size), and `vector`: (size,): L and v, without any prior.
     """
 
     def __init__(self, size: int, sigma: FloatArray, correlation_time: FloatArray) -> None:
         n = len(sigma)
-        self._sigma, self._correlation_time = sigma, correlation_time
+        self.sigma, self._correlation_time = sigma, correlation_time
         # Prediction of d for y alone and for each column of H, and its variance.
         self._columns, self._torque, self._variance = np.zeros((n, size)), np.zeros(n), sigma**2
         self.information, self.vector = np.zeros((size, size)), np.zeros(size)
 
     def predict(self, motion_time: float) -> None:
         """Let `motion_time` seconds of motion pass, through which d becomes less certain."""
-        predict(self._columns, self._torque, self._variance, motion_time, self._sigma, self._correlation_time)
+        predict(self._columns, self._torque, self._variance, motion_time, self.sigma, self._correlation_time)
 
     def update(self, first: int, H: FloatArray, y: FloatArray, noise: FloatArray) -> None:
         """Add y (n,) = H (n, k) x[first:first + k] + d + e, e of variance `noise` (n,).

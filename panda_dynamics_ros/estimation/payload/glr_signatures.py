@@ -24,6 +24,7 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, add_row
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -51,7 +52,7 @@ def update_signatures(
     (n, size), count = gain.shape, step_response.shape[0]
     columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
     # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
-    rows, g = X.reshape(size, columns * count), np.empty(columns * count)
+    rows, g = X.reshape(size, columns * count), scratch(columns * count)
     for i in range(n):
         for c in range(columns * count):
             rows[PARAMETERS + i, c] *= decay[i]
@@ -115,12 +116,16 @@ def fits_and_penalties(L, v, variance, fits, penalties):
 
     One factorisation serves all: the factor of a leading block is the leading block of the factor.
     """
-    A, x, fit, penalty = L.copy(), v.copy(), 0.0, 0.0
-    for i in range(v.shape[0]):
+    n, fit, penalty = v.shape[0], 0.0, 0.0
+    A, x = scratch((n, n)), scratch(n)
+    for i in range(n):
+        x[i] = v[i]
+        for k in range(n):
+            A[i, k] = L[i, k]
         A[i, i] += 1.0 / variance[i]
     factorise(A)
     forward(A, x)
-    for i in range(v.shape[0]):
+    for i in range(n):
         fit += 0.5 * x[i] * x[i]
         penalty += math.log(A[i, i]) + 0.5 * math.log(variance[i])
         fits[i], penalties[i] = fit, penalty
@@ -140,8 +145,8 @@ def log_mean_exp(terms):
 @compiled
 def payload_evidence(L, v, sizes, com_std, least):
     """Log Bayes factor of a payload's jump, from L (4, 4) and v (4,); 0 where it cannot reach `least`."""
-    variance, terms = np.empty(MOMENTS), np.empty(sizes.shape[0])
-    fits, penalties = np.empty(MOMENTS), np.empty(MOMENTS)
+    variance, terms = scratch(MOMENTS), scratch(sizes.shape[0])
+    fits, penalties = scratch(MOMENTS), scratch(MOMENTS)
     for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
         variance[0] = sizes[s] ** 2
         for k in range(1, MOMENTS):
@@ -157,7 +162,7 @@ def payload_evidence(L, v, sizes, com_std, least):
 def contact_evidence(L, v, sizes, sigma, least):
     """Log Bayes factor of a contact, from L (n, n) and v (n,); 0 where it cannot reach `least`."""
     n, count = sigma.shape[0], sizes.shape[0]
-    variance, fits, penalties, terms = np.empty(n), np.empty(n), np.empty(n), np.empty(count * n)
+    variance, fits, penalties, terms = scratch(n), scratch(n), scratch(n), scratch(count * n)
     for s in range(count - 1, -1, -1):
         for i in range(n):
             variance[i] = (sizes[s] * sigma[i]) ** 2

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -125,7 +126,7 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
     n, size = y.shape[0], mean.shape[0]
     own, first = A.shape[1] - shared, PARAMETERS + n
     corrected = size if learns else first
-    PH, log_likelihood = np.empty(size), 0.0
+    PH, log_likelihood = scratch(size), 0.0
     for i in range(n):
         joint = first + shared + own * i
         nu = y[i] - mean[PARAMETERS + i]

@@ -19,6 +19,7 @@ from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 USUAL = 2.0
 """Chi-square by which a payload may fit the disturbance by chance. The filter has fitted the payload before, so that
@@ -44,7 +45,8 @@ class PayloadFilter:
     def __init__(self, robot: RobotDescription, options: EstimatorOptions, pole: float) -> None:
         self._n, self._options = robot.n, options
         self.prior_covariance = np.diag(options.prior_std**2)
-        self._noise, self._arm = NoiseLevel(robot.residual), ArmErrorRegression(robot, pole, options.arm_error_ratio)
+        self._noise = NoiseLevel(robot.residual, options, robot.residual_map)
+        self._arm = ArmErrorRegression(robot, pole, options.arm_error_ratio)
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
         self._familiarity = Familiarity(self._arm.usual)
@@ -77,10 +79,30 @@ class PayloadFilter:
         )  # fmt: skip
         self._since_forgetting += motion_time
 
-    def follow_arm(self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray) -> None:
-        """Follow the arm to a sample; `load` (n,), N m, is the filtered torque of all that it carries."""
-        self._arm.step(stamp - self._stamp, q, dq, load)
+    def follow_arm(
+        self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray, unexplained: FloatArray
+    ) -> None:
+        """Follow the arm to a sample.
+
+        load: (n,), N m, filtered torque of all that it carries. unexplained: (n,), share of the residual's variance
+        that a residual map leaves open there.
+        """
+        self._noise.unexplained = unexplained
+        self._arm.step(stamp - self._stamp, q, dq, load, self._noise.share)
         self._stamp = stamp
+
+    def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: FloatArray) -> None:
+        """Leave to a new residual map what it explains: y becomes smaller by `change` (n,), N m.
+
+        The disturbance takes it over from the arm's errors, so that the innovation stays what it was.
+        """
+        noise, known = self._noise, PARAMETERS + self._n
+        before = noise.share
+        noise.use_map(residual_map)
+        noise.unexplained = unexplained
+        A, phi, shared = self._arm.A, self.state.mean[known:], self._arm.shared
+        errors = A[:, :shared] @ phi[:shared] + np.sum(A[:, shared:] * phi[shared:].reshape(self._n, OWN), axis=1)
+        self.state.mean[self._disturbance] += (1.0 - noise.share / before) * errors - change
 
     def correct(self, Y: FloatArray, y: FloatArray, motion_time: float, clock: MotionClock) -> bool:
         """Correct the state, and leave in `step` what change detection needs; whether all numbers are finite.
@@ -91,7 +113,7 @@ class PayloadFilter:
         corrected = state.copy() if clock.stands_still else state
         log_likelihood = correct(
             corrected.mean, corrected.covariance, Y, self._arm.A, step.shared, not self._changes, y,
-            clock.white_variance_ratio * noise.std**2, step.gain, step.innovation, step.innovation_variance,
+            noise.white_variance(clock.white_variance_ratio), step.gain, step.innovation, step.innovation_variance,
         )  # fmt: skip
         step.decay[:] = np.exp(-motion_time / noise.correlation_time)
         step.Y[:], step.A[:] = Y, self._arm.A

@@ -19,7 +19,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
@@ -215,7 +214,11 @@ class PlausibilityCheck:
         tt, hh = self._moments[3], self._moments[4]
         cost = (tt[:, None] - 2.0 * self._cross + hh[None, :]) / self._sigma[None, :] ** 2
         kept = np.where(np.eye(len(tt)) > 0.0, FAR_BETTER, 1.0)  # a column is exchanged where others fit far better
-        columns, joints = linear_sum_assignment(cost * kept)
+        columns = joints = np.arange(len(tt))
+        if not np.array_equal((cost * kept).argmin(axis=1), joints):  # else no order fits better
+            from scipy.optimize import linear_sum_assignment  # takes a third of a node's start to import
+
+            columns, joints = linear_sum_assignment(cost * kept)
         return [int(column) for column in columns[np.argsort(joints)] + 1], float(cost[columns, joints].sum())
 
     def _mass_problem(self, mass: float, mass_std: float, tolerance: float, heaviest: float) -> tuple[str, str]:

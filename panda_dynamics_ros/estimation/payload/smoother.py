@@ -35,10 +35,11 @@ from panda_dynamics_ros.estimation.payload.estimate import (
 )
 from panda_dynamics_ros.estimation.payload.generalised_least_squares import GeneralisedLeastSquares, payload_posteriors
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
+from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -133,11 +134,13 @@ class _Smoother:
         stamp: FloatArray,
         events: Sequence[ChangeEvent],
     ) -> None:
-        self._residual, self._options, self._shape, self._stamp = robot.residual, options, shape, stamp
+        self._options, self._shape, self._stamp = options, shape, stamp
+        self._noise = NoiseLevel(robot.residual, options, robot.residual_map)
         self._starts = _onsets(stamp, events, options.max_gap_s)
         self._excluded = _contacts(events)
         count = len(self._starts)
         self._terms, self._regression = MomentumTerms(robot), MomentumRegression(robot.n, options.bandwidth_hz)
+        self._low_pass_map = TwoPoleFilter(robot.n, self._regression.pole)
         self._onset_regressors = OnsetRegressors(robot.n, count)
         self._clock = MotionClock(robot.n, options)
         self._fit = GeneralisedLeastSquares(PARAMETERS * count, robot.residual.std, robot.residual.correlation_time)
@@ -157,6 +160,7 @@ class _Smoother:
             self._clock.restart()
             self._updated, dt = -math.inf, 0.0
         _, y = self._regression.step(dt, self._terms.at(q, dq, tau))
+        self._noise.unexplained = self._low_pass_map.step(dt, self._terms.unexplained)
         self._follow_changes(k, dt, starts)
         self._clock.update(dt, dq)
         if now - self._updated < self._options.update_period_s - STAMP_RESOLUTION:
@@ -164,6 +168,7 @@ class _Smoother:
         since = now - self._updated if math.isfinite(self._updated) else self._options.update_period_s
         self._updated = now
         motion_time = self._clock.motion_time(since)
+        self._fit.sigma = self._noise.std
         self._fit.predict(motion_time)
         if self._regression.settled and now >= self._excluded_until and not self._clock.stands_still:
             self._motion_s[self._current] += motion_time
@@ -193,7 +198,7 @@ class _Smoother:
         onset_regressors[:-1] -= onset_regressors[1:]
         H = onset_regressors.transpose(1, 0, 2).reshape(len(y), -1)
         first = PARAMETERS * self._oldest
-        self._fit.update(first, H, y, self._clock.white_variance_ratio * self._residual.std**2)
+        self._fit.update(first, H, y, self._noise.white_variance(self._clock.white_variance_ratio))
         if self._oldest < self._current:
             left = max(float(np.abs(onset_regressors[0]).max()), self._fit.trace(first, first + PARAMETERS))
             self._oldest += left < NEGLIGIBLE

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighs a payload: beside the simulated arm by itself, on a robot run by run (docs/weigh.md).
+
+ros2 launch panda_dynamics_ros weigh.launch.py payload_mass:=0.5
+
+With `simulated:=false` no arm is started; `trajectory_topic` is that of its joint_trajectory_controller. The launch
+ends when the payload is weighed.
+"""
+
+import sys
+from pathlib import Path
+
+from launch import LaunchDescription
+from launch.actions import EmitEvent, ExecuteProcess, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+
+from panda_dynamics_ros.nodes.launching import (
+    SHARED,
+    SWITCH,
+    argument,
+    arm_parameters,
+    ends_with,
+    given,
+    package_node,
+    share,
+    value_of,
+)
+
+ARGUMENTS = [
+    argument("simulated", "Start the simulated arm and weigh what it carries.", "true", SWITCH),
+    argument("trajectory", "File of `panda-dynamics weigh --plan`.", "weigh_output/trajectory.yaml"),
+    argument("trajectory_topic", "Where the controller listens; empty: the simulated arm's."),
+    argument("order", "Runs without (A) and with (B) the payload.", "ABBA"),
+    argument("results", "Folder for the runs and the result.", "weigh_output"),
+    argument("payload_mass", "Mass of the simulated payload, kg; empty: as in params_file, else 1 kg."),
+    argument("seed", "Seed of the simulated arm's imperfections; empty: as in params_file, else 0."),
+]
+
+
+def start(context):
+    simulated = value_of(context, "simulated") == "true"
+    topic = value_of(context, "trajectory_topic") or "simulated_panda/joint_trajectory"
+    if not Path(value_of(context, "trajectory")).expanduser().is_file():
+        raise RuntimeError("trajectory: expected a file of `panda-dynamics weigh --plan`, got none; run that first")
+    parameters = {
+        "trajectory": value_of(context, "trajectory"),
+        "order": value_of(context, "order"),
+        "output": value_of(context, "results"),
+        "robot": value_of(context, "robot") or "panda",
+        "simulated": value_of(context, "simulated"),
+    }
+    weigh = ExecuteProcess(
+        cmd=[
+            sys.executable, share("examples", "weigh_on_robot.py"), "--ros-args",
+            *(word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")),
+            "-r", f"__ns:=/{value_of(context, 'namespace').strip('/')}",
+            "-r", f"joint_states:={value_of(context, 'joint_states_topic')}",
+            "-r", f"weigh_on_robot/joint_trajectory:={topic}",
+        ],
+        output="screen",
+    )  # fmt: skip
+    actions = [RegisterEventHandler(OnProcessExit(target_action=weigh, on_exit=on_weighed)), weigh]
+    if simulated:
+        options = given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"})
+        arm = {**arm_parameters(context), **options, "follow_trajectories": True}
+        node = package_node(context, "simulated_panda", "simulated_panda", arm)
+        actions += [ends_with(node), node]
+    return actions
+
+
+def on_weighed(event, context):
+    if event.returncode and not context.is_shutdown:
+        raise RuntimeError("not weighed: the error is above")
+    return [EmitEvent(event=Shutdown(reason="weighed"))]
+
+
+def generate_launch_description():
+    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])

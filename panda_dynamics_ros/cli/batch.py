@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics batch`: many recordings as one table, on this machine or a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.annotation.engines import cores
+from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, answers, finished_rows
+from panda_dynamics_ros.annotation.sources import Source
+from panda_dynamics_ros.annotation.table import default_name
+from panda_dynamics_ros.annotation.task import Answer, Task
+from panda_dynamics_ros.cli.options import (
+    add_columns_option,
+    add_payload_options,
+    add_robot_option,
+    load_arm,
+    payload_options,
+)
+from panda_dynamics_ros.reporting.console import answer as print_answer
+
+FAILURES_SHOWN = 10
+DESCRIPTION = """\
+Annotates recordings of all kinds that `replay` reads: a row for each payload
+and each contact with its interval, and one for each recording with rate,
+losses, residual, joint offsets, problems and provenance. It writes
+  TABLE          Parquet or CSV; its columns are on the documentation's page
+                 "Datasets"
+  TABLE.journal  what is done, for --resume
+  TABLE.html     masses, residual by arm, the recordings with the largest
+A recording that cannot be read, or whose worker dies or hangs, is a row with
+its error.
+"""
+EXAMPLES = """\
+examples:
+  panda-dynamics batch recordings/ --output table.parquet
+  panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
+  panda-dynamics batch s3://bucket/droid --scheduler tcp://10.0.0.1:8786
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
+    add_robot_option(parser)
+    add_columns_option(parser)
+    parser.add_argument("--topic", help="of the joint states, where a recording has several")
+    parser.add_argument("--arm-prefix", default="", help="prefix of the joint names, where there are several arms")
+    add_payload_options(parser)
+    name, jobs = default_name(), cores()
+    parser.add_argument("--output", type=Path, default=Path(name), metavar="TABLE", help=f"default: {name}")
+    parser.add_argument("--resume", action="store_true", help="go on from TABLE.journal: skip what is done")
+    parser.add_argument("--overwrite", action="store_true", help="replace an earlier table")
+    parser.add_argument("--jobs", type=int, metavar="N", help=f"processes (default: one for each core, {jobs})")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="tcp://HOST:8786 of Dask, whose workers are used")
+    pattern = "regular expression that finds the arm in a path (default: the name of the folder)"
+    parser.add_argument("--arm", default="", metavar="PATTERN", help=pattern)
+    patience = "give up a recording that makes no progress for so long (default: 300)"
+    parser.add_argument("--patience", type=float, default=300.0, metavar="S", help=patience)
+    parser.add_argument("--memory", type=float, default=4.0, metavar="GIB", help="that a worker may take (default: 4)")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Annotate, write table and page, say what failed."""
+    if args.jobs is not None:
+        checks.number(args.jobs, "--jobs", minimum=1)
+    limits = {
+        "patience_s": checks.number(args.patience, "--patience", minimum=1.0),
+        "memory_gib": checks.number(args.memory, "--memory", minimum=0.25),
+    }
+    options = payload_options(args) | {"shape": args.shape, "topic": args.topic, "columns": args.columns}
+    task = Task.of(load_arm(args), options | {"arm_prefix": args.arm_prefix or None}, args.arm, **limits)
+    with _Progress(args.json) as shown:
+        outcome = annotate_recordings(
+            args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
+            overwrite=args.overwrite, started=shown.start, progress=shown.advance,
+        )  # fmt: skip
+    page = _write_page(args, task, outcome)
+    summary = _summary(outcome)
+    tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
+    if outcome.failures:
+        tables.append(
+            ("failures", [(f"{n}", error[:300]) for error, n in outcome.kinds_of_failure.most_common(FAILURES_SHOWN)])
+        )
+    print_answer(args.json, summary, tables, [outcome.table, outcome.journal, page])
+    return 0
+
+
+def _write_page(args: argparse.Namespace, task: Task, outcome: Outcome) -> Path:
+    from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
+
+    overview = Overview.of(finished_rows(outcome, task))
+    known = {answer.source.path for answer in outcome.worst}
+    earlier = {path for _, path in overview.worst} - known  # those of an earlier run have no curves yet
+    sources = [source for source in outcome.sources if source.path in earlier]
+    curves = answers(task, sources, args.jobs, args.scheduler)
+    return write_overview(overview, [*outcome.worst, *curves], outcome.table.with_name(f"{outcome.table.name}.html"))
+
+
+def _summary(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "recordings": len(outcome.sources),
+        "skipped": outcome.skipped,
+        "done": outcome.done,
+        "failed": len(outcome.failures),
+        "failures": outcome.failures,
+        "samples": outcome.samples,
+        "bytes": outcome.bytes,
+        "worker_s": outcome.worker_s,
+        "table": str(outcome.table),
+    }
+
+
+def _rows(outcome: Outcome) -> list[tuple[str, str]]:
+    rows = [("done", f"{outcome.done}, {len(outcome.failures)} of them failed"), ("skipped", f"{outcome.skipped}")]
+    if outcome.worker_s > 0.0:
+        speed = (
+            f"{outcome.samples / outcome.worker_s:,.0f} samples/s and {outcome.bytes / outcome.worker_s / 1e6:.1f} MB/s"
+        )
+        rows.append(("speed", f"{speed} in each process"))
+    return rows
+
+
+class _Progress:
+    """A bar by bytes with the time that is left; a line at times where standard error is no terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._lines = quiet, 0
+        timing = DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        columns = (TextColumn("{task.description}"), BarColumn(), *timing)
+        terminal = sys.stderr.isatty() and not quiet
+        self._bar = Progress(*columns, console=Console(stderr=True, markup=False)) if terminal else None
+
+    def __enter__(self) -> _Progress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def start(self, outcome: Outcome, waiting: list[Source]) -> None:
+        """Say how much there is to do."""
+        self._count = len(waiting)
+        if self._bar is not None:
+            self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
+
+    def advance(self, answer: Answer, outcome: Outcome) -> None:
+        """One recording is done."""
+        if self._bar is not None:
+            self._bar.update(self._task, advance=answer.source.bytes, description=self._words(outcome))
+        elif not self._quiet and outcome.done * 10 // self._count > self._lines:
+            self._lines = outcome.done * 10 // self._count
+            print(self._words(outcome), file=sys.stderr, flush=True)
+
+    def _words(self, outcome: Outcome) -> str:
+        return f"{outcome.done} of {self._count} recordings, {len(outcome.failures)} failed"

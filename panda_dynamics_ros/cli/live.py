@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics live`: a Franka by its IP address, read-only, through libfranka's Python bindings."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.cli.options import add_robot_option, add_view_options, load_arm, opened_view
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
+from panda_dynamics_ros.live.problems import MODES
+from panda_dynamics_ros.live.recording import StateRecording
+from panda_dynamics_ros.live.robot_model import robot_urdf
+from panda_dynamics_ros.live.stream import FrankaStream, with_own_end_effector
+from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_table
+from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
+from panda_dynamics_ros.reporting.web_view import WebView
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.samples.libfranka_state import FrankaState
+from panda_dynamics_ros.samples.stamps import StreamMonitor
+from panda_dynamics_ros.warm_up import warm_up
+
+DESCRIPTION = """\
+Shows torques, pose and payload of a robot while it moves. It only reads, and
+needs no real-time kernel, no ROS and no driver, but one of libfranka's Python
+bindings:
+  pip install 'panda_dynamics_ros[fr3]'     FR3 with system 5.9 or newer
+  pip install 'panda_dynamics_ros[panda]'   Panda (FER)
+A robot takes one connection: end other programs first. Ctrl-C ends it.
+"""
+EXAMPLES = """\
+examples:
+  panda-dynamics live 172.16.0.2
+  panda-dynamics live 172.16.0.2 --record run.csv --seconds 60
+  panda-dynamics live 172.16.0.2 --ros
+  panda-dynamics live 172.16.0.2 --save-urdf my_fr3.urdf
+"""
+PERIOD = 0.25  # s, between two tables
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("ip", metavar="IP", help="the robot's address or host name")
+    add_robot_option(parser)
+    # What the robot says of itself holds, unless the user says otherwise.
+    parser.set_defaults(robot="", end_effector="")
+    parser.add_argument(
+        "--binding", choices=(AUTO, *BINDINGS), default=AUTO,
+        help="Python binding of libfranka (default: those installed, one after the other; franky sets the robot's "
+        "collision thresholds when it connects, so only by name)",
+    )  # fmt: skip
+    parser.add_argument("--seconds", type=float, metavar="S", help="end after this time (default: with Ctrl-C)")
+    parser.add_argument("--record", metavar="FILE", help="record to a CSV file (.csv, .csv.gz), which replay reads")
+    parser.add_argument("--ros", action="store_true", help="publish the states as node franka_state does (needs ROS 2)")
+    parser.add_argument(
+        "--save-urdf", metavar="FILE", help="write the robot's own URDF and end (FR3 with system 5.9 or newer)"
+    )
+    add_view_options(parser)
+    parser.add_argument("--json", action="store_true", help="print a summary as JSON at the end, nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Connect, follow the robot until the time is over or Ctrl-C, and say what was seen."""
+    if args.seconds is not None:
+        checks.number(args.seconds, "--seconds", minimum=0.1, maximum=1e7)
+    if args.save_urdf is not None:
+        return _save_urdf(args)
+    say = _say(args.json)
+    with _recording(args) as recording:
+        warm_up("suite", report=say)
+        connection = FrankaConnection(args.ip, args.binding)
+        state = connection.read()
+        robot = _arm(args, connection, state)
+        stream = FrankaStream(connection, say)
+        live = Live(robot, connection, stream, recording)
+        with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publishing(args, robot) as publish:
+            live.follow(args, view, publish)
+    if args.json:
+        print(json.dumps(live.summary()), flush=True)
+    else:
+        print_table(live.title, live.rows())
+    return 0
+
+
+class Live:
+    """What was seen of a robot so far.
+
+    Parameters
+    ----------
+    robot: its model, with its end effector.
+    connection, stream: where the states come from.
+    recording: where they go, if anywhere.
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        connection: FrankaConnection,
+        stream: FrankaStream,
+        recording: StateRecording | None,
+    ) -> None:
+        self.robot, self.stream, self.recording = robot, stream, recording
+        self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
+        self.monitor, self.stamps = ArmMonitor(robot), StreamMonitor()
+        self._origin = time.monotonic()
+        self._seen: tuple[FrankaState, ArmOutput] | None = None
+        self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
+
+    def follow(
+        self, args: argparse.Namespace, view: WebView | None, publish: Callable[[FrankaState], None] | None
+    ) -> None:
+        """Take states until the time is over or Ctrl-C; a thread shows them, so that no state waits for it."""
+        over = threading.Event()
+        with LiveTable(self.title, quiet=args.json) as table:
+            shower = threading.Thread(target=self._show, args=(over, table, view), daemon=True)
+            shower.start()
+            try:
+                with contextlib.suppress(KeyboardInterrupt):
+                    while args.seconds is None or time.monotonic() - self._origin < args.seconds:
+                        state = self.stream.next()
+                        if state is not None:
+                            self._take(state, publish)
+            finally:
+                over.set()
+                shower.join()
+
+    def _take(self, state: FrankaState, publish: Callable[[FrankaState], None] | None) -> None:
+        stamp = state.sample.stamp
+        self.stamps.accept(stamp)
+        output = self.monitor.update_state(state.raw)
+        self._seen = state, output
+        if self.recording is not None:
+            self.recording.write(stamp, state)
+        if publish is not None:
+            publish(state)
+
+    def _show(self, over: threading.Event, table: LiveTable, view: WebView | None) -> None:
+        while not over.wait(PERIOD):
+            if self._seen is None:
+                continue
+            table.show(self.rows())
+            if view is not None:
+                state, output = self._seen
+                elapsed = time.monotonic() - self._origin
+                view.show(elapsed, state.sample.q, output.estimate, wrench=output.wrench.wrench, remark=state.mode)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The table for a person."""
+        if self._seen is None:
+            return [("states", "none yet")]
+        state, output = self._seen
+        load = state.load
+        believed = f"{load.mass:.3f} kg" + (f" at {_millimetres(load.com)} mm" if load.mass else "")
+        rows = [
+            *payload_rows(output.estimate),
+            ("load that Franka has", believed),
+            ("robot", self.stream.problem or _mode(state)),
+            ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
+            ("pose", f"{_millimetres(output.T_base_ee[:3, 3])} mm, {1e3 * self._pose_error:.3f} mm from O_T_EE"),
+            ("external torques", "  ".join(f"{torque:.2f}" for torque in output.external_torques) + "  N m"),
+        ]
+        return [*rows, ("recorded", str(self.recording.path))] if self.recording is not None else rows
+
+    @property
+    def _pose_error(self) -> float:
+        """m, between the model's pose and the robot's own."""
+        assert self._seen is not None
+        state, output = self._seen
+        return float(np.linalg.norm(output.T_base_ee[:3, 3] - state.T_base_ee[:3, 3]))
+
+    def summary(self) -> dict[str, Any]:
+        """The same for a program."""
+        summary: dict[str, Any] = {
+            **self._about,
+            "samples": self.stamps.received,
+            "missed": self.stamps.lost,
+            "rate_hz": self.stamps.rate,
+            "duration_s": time.monotonic() - self._origin,
+            "reconnections": self.stream.reconnections,
+        }
+        if self._seen is None:
+            return summary
+        state, output = self._seen
+        return {
+            **summary,
+            "mode": state.mode,
+            "errors": list(state.errors),
+            "pose_error_m": self._pose_error,
+            "O_T_EE": state.T_base_ee.T.ravel().tolist(),
+            "end_effector": body_entry(state.end_effector),
+            "franka_load": body_entry(state.load),
+            "payload": payload_entry(output.estimate),
+        }
+
+
+def _mode(state: FrankaState) -> str:
+    words = state.mode + (f" ({', '.join(state.errors)})" if state.errors else "")
+    return f"{words}: {MODES[state.mode]}" if state.mode in MODES else words
+
+
+def _millimetres(point: Any) -> str:
+    return " ".join(f"{1e3 * x:.1f}" for x in point)
+
+
+def _arm(args: argparse.Namespace, connection: FrankaConnection, state: FrankaState) -> RobotDescription:
+    """The arm as the robot describes itself, where the user does not."""
+    own = not args.end_effector
+    args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
+    robot = load_arm(args)
+    return with_own_end_effector(robot, state) if own else robot
+
+
+def _save_urdf(args: argparse.Namespace) -> int:
+    path = checks.path(args.save_urdf, "--save-urdf")
+    if path.exists():
+        raise ArgumentError(f"--save-urdf: expected a file that does not exist yet, got {path}")
+    path.write_text(robot_urdf(args.ip), encoding="utf-8")
+    print(json.dumps({"written": str(path)}) if args.json else f"written: {path}", flush=True)
+    return 0
+
+
+def _say(quiet: bool) -> Callable[[str], None]:
+    return lambda words: None if quiet else print(words, file=sys.stderr, flush=True)
+
+
+def _recording(args: argparse.Namespace) -> contextlib.AbstractContextManager[StateRecording | None]:
+    return contextlib.nullcontext() if args.record is None else StateRecording(Path(args.record))
+
+
+@contextlib.contextmanager
+def _publishing(args: argparse.Namespace, robot: RobotDescription) -> Iterator[Callable[[FrankaState], None] | None]:
+    if not args.ros:
+        yield None
+        return
+    from panda_dynamics_ros.nodes.franka_state import published
+
+    with published(robot.joint_names) as publish:
+        yield publish

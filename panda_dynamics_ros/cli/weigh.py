@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics weigh`: a payload to the gram, from runs of one motion with and without it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.cli.options import (
+    add_columns_option,
+    add_payload_com_option,
+    add_payload_options,
+    add_robot_option,
+    load_arm,
+    payload_options,
+)
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.motion.motion_file import write_trajectory
+from panda_dynamics_ros.motion.search import READY
+from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.reporting.console import answer
+from panda_dynamics_ros.reporting.summary import write_summary
+from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, set_load_cpp
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.weighing.motion import WRIST_REACH, duration, weighing_motion
+from panda_dynamics_ros.weighing.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
+
+DESCRIPTION = """\
+Weighs a payload with the arm: mass, centre of mass and inertia, with
+intervals, from runs of one motion with and without the payload. What the
+arm's model gets wrong repeats from run to run and cancels.
+  --plan         writes the motion for your arm (trajectory.yaml)
+  --unloaded, --loaded
+                 weighs from recordings of it
+  --simulate     does all of it on the simulated arm
+It writes weigh.html, the result as a page, and summary.json into DIR.
+"""
+EXAMPLES = """\
+The best order of runs is unloaded, loaded, loaded, unloaded: it cancels a drift of the friction. See docs/weigh.md.
+
+examples:
+  panda-dynamics weigh --simulate
+  panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
+  panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
+"""
+STEP = 0.02  # s, of the trajectory's points
+SIZE = 0.1  # m, side of the cube that a simulated payload is
+ORDER = "ABBA"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    what = parser.add_argument_group("what to do, one of these")
+    what.add_argument("--simulate", action="store_true", help="make the runs on the simulated arm, and weigh")
+    what.add_argument("--plan", action="store_true", help="only write the motion, for a joint_trajectory_controller")
+    what.add_argument("--loaded", nargs="+", default=[], metavar="RUN", help="recordings with the payload")
+    what.add_argument("--unloaded", nargs="+", default=[], metavar="RUN", help="recordings of the motion without it")
+    parser.add_argument(
+        "--check", metavar="RUN", help="another recording with the payload, for the check at rest (default: the same)"
+    )
+    add_robot_option(parser)
+    add_columns_option(parser)
+    add_payload_options(parser)
+    motion = parser.add_argument_group("motion, of --plan and --simulate")
+    motion.add_argument(
+        "--start",
+        nargs="+",
+        type=float,
+        metavar="Q",
+        help="posture to start from, rad (default: that of Franka)",
+    )
+    motion.add_argument(
+        "--reach", type=float, default=WRIST_REACH, metavar="RAD",
+        help=f"the most that the wrist's joints turn to either side (default: {WRIST_REACH:g})",
+    )  # fmt: skip
+    motion.add_argument(
+        "--table-height", type=float, default=0.0, metavar="M", help="in base axes; -1 for no table (default: 0)"
+    )
+    motion.add_argument("--trials", type=int, default=1000, metavar="N", help="motions to try (default: 1000)")
+    motion.add_argument("--seed", type=int, default=0, help="of the search and of the simulated arm (default: 0)")
+    simulated = parser.add_argument_group("simulated arm")
+    simulated.add_argument("--payload-mass", type=float, default=1.0, metavar="KG", help="default: 1")
+    add_payload_com_option(simulated)
+    simulated.add_argument(
+        "--order", default=ORDER, metavar="WORD", help=f"runs without (A) and with (B) the payload (default: {ORDER})"
+    )
+    parser.add_argument("--output", type=Path, default=Path("weigh_output"), metavar="DIR", help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, or weigh and report."""
+    modes = [name for name in ("simulate", "plan") if getattr(args, name)]
+    modes += ["loaded"] if args.loaded or args.unloaded else []
+    if len(modes) != 1:
+        raise ArgumentError(
+            "weigh: expected one of --simulate, --plan, or --loaded with --unloaded, got "
+            + (" and ".join(f"--{name}" for name in modes) or "none")
+        )
+    robot = load_arm(args)
+    if args.plan:
+        return _plan(args, robot)
+    return _simulate(args, robot) if args.simulate else _weigh_recordings(args, robot)
+
+
+def _start(args: argparse.Namespace, robot: RobotModel) -> list[float]:
+    if args.start is not None:
+        return checks.exactly(args.start, (robot.n,), "--start").tolist()
+    if robot.n != len(READY):
+        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
+    return list(READY)
+
+
+def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
+    return weighing_motion(
+        robot,
+        _start(args, robot),
+        table_height=checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0),
+        reach=args.reach,
+        trials=args.trials,
+        seed=args.seed,
+    )
+
+
+def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
+    """Write the motion as a trajectory, and say how large it is."""
+    from panda_dynamics_ros.reporting.identification import plot_motion
+
+    found = _motion(args, robot)
+    length = duration(found.motion)
+    times = np.arange(0.0, length + 0.5 * STEP, STEP)
+    q, dq, ddq = states = found.motion(times)
+    args.output.mkdir(parents=True, exist_ok=True)
+    files = [write_trajectory(robot.joint_names, times, states, args.output / "trajectory.yaml")]
+    files.append(plot_motion(times, states, robot.limits, args.output / "trajectory.png"))
+    summary = {
+        "robot": robot.name,
+        "duration_s": length,
+        "start": q[0].tolist(),
+        "lowest": q.min(axis=0).tolist(),
+        "highest": q.max(axis=0).tolist(),
+        "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
+        "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
+        "files": [str(file) for file in files],
+    }
+    rows = [
+        ("start, and end", "  ".join(f"{each:.3f}" for each in q[0]) + " rad"),
+        ("largest way from it", "  ".join(f"{each:.2f}" for each in np.abs(q - q[0]).max(axis=0)) + " rad"),
+        ("velocity", "  ".join(f"{100 * each:.0f} %" for each in summary["velocity_share"]) + " of the limits"),
+        ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
+    ]
+    answer(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
+    return 0
+
+
+def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
+    if not (args.loaded and args.unloaded):
+        missing = "--unloaded" if args.loaded else "--loaded"
+        raise ArgumentError(f"{missing}: expected one or more recordings beside the others, got none")
+    loaded, unloaded = (
+        [load_dataset(path, robot, columns=args.columns) for path in paths] for paths in (args.loaded, args.unloaded)
+    )
+    check = load_dataset(args.check, robot, columns=args.columns) if args.check else None
+    names = {id(run): f"{Path(run.source).name} (loaded)" for run in loaded}
+    names |= {id(run): f"{Path(run.source).name} (unloaded)" for run in unloaded}
+    return _report(args, robot, loaded, unloaded, check, names, None)
+
+
+def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
+    from panda_dynamics_ros.weighing.simulated_runs import simulated_runs
+
+    if set(args.order) != {"A", "B"}:
+        raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")
+    if args.check:
+        raise ArgumentError("--check: expected no recording with --simulate, which makes one, got one")
+    mass = checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
+    truth = InertialParameters(mass, np.array(args.payload_com), mass * SIZE**2 / 6.0 * np.eye(3))
+    # One more loaded run, which the payload is not found from, for the check at rest.
+    runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
+    loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
+    return _report(args, robot, loaded, unloaded, runs[-1], {id(run): run.source for run in runs}, truth)
+
+
+def _report(
+    args: argparse.Namespace,
+    robot: RobotModel,
+    loaded: Sequence[JointDataset],
+    unloaded: Sequence[JointDataset],
+    check: JointDataset | None,
+    names: dict[int, str],
+    truth: InertialParameters | None,
+) -> int:
+    from panda_dynamics_ros.reporting.weighing_page import write_page
+
+    result = weigh_paired_runs(robot, loaded, unloaded, **payload_options(args))
+    rest = result.rest
+    if check is not None:
+        rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
+    runs = [names[id(run)] for run in sorted((*loaded, *unloaded), key=lambda run: run.stamp[0])]
+    args.output.mkdir(parents=True, exist_ok=True)
+    page = write_page(args.output / "weigh.html", result, rest, runs, robot.name, truth)
+    summary = _summary(robot, result, rest, runs, truth)
+    files = [page, write_summary(summary, args.output)]
+    summary["files"] = [str(file) for file in files]
+    rows = paired_rows(result, rest)
+    if truth is not None:
+        com = "  ".join(f"{1e3 * each:.1f}" for each in truth.com)
+        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {com} mm"))
+    rows.append(("libfranka", set_load_cpp(result.estimate)))
+    answer(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
+    return 0
+
+
+def _summary(
+    robot: RobotModel, result: PairedRuns, rest: RestCheck, runs: Sequence[str], truth: InertialParameters | None
+) -> dict[str, Any]:
+    summary: dict[str, Any] = {"robot": robot.name, "runs": list(runs), **paired_entry(result, rest), "truth": None}
+    if truth is not None:
+        inertia = truth.inertia[np.triu_indices(3)].tolist()
+        summary["truth"] = {"mass": truth.mass, "com": truth.com.tolist(), "inertia": inertia}
+    return summary

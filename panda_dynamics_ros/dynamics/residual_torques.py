@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torques that a robot's residual map predicts beside its model: see `robot.residual_map` for the equations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.kernels.scratch import zeros
+from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
+
+FAR = 18.0
+"""Square distance beyond which a point does not count: k is a tenth of a thousandth there."""
+
+
+@compiled
+def point_covariance(points, q, dq, x, k):
+    """k (M,) between a state and the inducing points, in place; x (3 n,): workspace for its coordinates."""
+    n = q.shape[0]
+    for i in range(n):
+        x[i], x[n + i], x[2 * n + i] = q[i] / POSTURE, TURN * math.tanh(dq[i] / SLOW), dq[i] / SPEED
+    for m in range(points.shape[0]):
+        point, square = points[m], 0.0
+        for c in range(3 * n):
+            square += (x[c] - point[c]) ** 2
+        k[m] = math.exp(-0.5 * square) if square < FAR else 0.0
+
+
+@compiled
+def residual_sample(k, transform, weights, reduction, mean, unexplained):
+    """The map's mean (n,) and the share of the prior's variance that is left (n,), in place; k (M,) of the state."""
+    n, kept = mean.shape[0], transform.shape[1]
+    v = zeros(kept)
+    for m in range(k.shape[0]):
+        if k[m] != 0.0:
+            weight, row = k[m], transform[m]
+            for i in range(kept):
+                v[i] += weight * row[i]
+    for j in range(n):
+        mean[j], unexplained[j] = 0.0, 1.0
+    for i in range(kept):
+        square = v[i] * v[i]
+        for j in range(n):
+            mean[j] += v[i] * weights[i, j]
+            unexplained[j] -= square * reduction[i, j]
+    for j in range(n):
+        unexplained[j] = max(unexplained[j], 0.0)
+
+
+def residual_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """What the robot's residual map adds to its model.
+
+    Parameters
+    ----------
+    q, dq: (..., n), rad and rad/s.
+
+    Returns
+    -------
+    mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does not
+        contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
+
+    Raises
+    ------
+    ArgumentError: q or dq is not finite, or not of shape (..., n).
+    """
+    given = np.broadcast_arrays(robot.joint_array(q, "q"), robot.joint_array(dq, "dq"))
+    position, velocity = (x.copy() for x in given)
+    mean, std = np.zeros(position.shape), np.broadcast_to(robot.residual.std, position.shape).copy()
+    if robot.residual_map is None:
+        return mean, std
+    points, *table = robot.residual_map.table
+    k, x, unexplained = np.empty(len(points)), np.empty(3 * robot.n), np.empty(robot.n)
+    for index in np.ndindex(position.shape[:-1]):
+        point_covariance(points, position[index], velocity[index], x, k)
+        residual_sample(k, *table, mean[index], unexplained)
+        std[index] = robot.residual_map.sigma * np.sqrt(unexplained)
+    return mean, std

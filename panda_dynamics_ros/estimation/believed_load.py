@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load that Franka's own model contains, from a recording with its external torques.
+
+tau_J - tau_ext_hat_filtered is the torque of Franka's model: of the arm, the end effector that is set in Desk, and
+the load of `setLoad`. What our model of the arm leaves of it is the torque of end effector and load, unless the end
+effector is part of our model. With low-pass filters F (see `regression`), offsets o of the joints by which the two
+models differ, and white noise e,
+
+    F[tau_J - tau_ext - arm] = F[Y] theta + o + e,
+
+solved by weighted least squares with priors of theta and o. Friction has no part in it: Franka's model has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+BANDWIDTH = 1.0  # Hz: well below that of tau_ext_hat_filtered, whose own delay then hardly matters
+ROW = 0.05  # s from one row of the regression to the next
+CORRELATION = 0.5  # s over which what neither explains is alike
+MODEL_OFFSET = 0.07  # N m: by as much two models of the same arm differ in gravity
+MODEL_MASS = 0.015  # kg: what such offsets, which change with the posture, may pretend at half a metre
+PRIOR = np.concatenate([[10.0], np.full(3, 1.0), np.full(6, 0.02)])  # kg, kg m, kg m^2
+LEAST_ROWS = 20
+MAX_GAP = 0.5  # s
+
+
+@dataclass(frozen=True, eq=False)
+class BelievedLoad:
+    """What Franka's model carries beyond our model of the arm, with standard deviations.
+
+    Attributes
+    ----------
+    mass, mass_std: kg.
+    com, com_std: (3,), m, in the flange frame; std is infinite in effect (metres) where the mass is small.
+    start, end: s, stamps of the samples that it is from.
+    """
+
+    mass: float
+    mass_std: float
+    com: FloatArray
+    com_std: FloatArray
+    start: float
+    end: float
+
+
+def believed_load(
+    robot: RobotDescription, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, tau_ext: FloatArray
+) -> BelievedLoad | None:
+    """The load in Franka's model, from N samples.
+
+    Parameters
+    ----------
+    robot: our model of the arm, with the end effector if Franka's is not to be counted as load.
+    stamp: (N,), s. q, dq, tau, tau_ext: (N, n), rad, rad/s, N m: tau_J and tau_ext_hat_filtered, with Franka's signs.
+
+    Returns
+    -------
+    None where there is less than a second of samples with finite tau_ext.
+    """
+    rows, torques = _regression_rows(robot, stamp, q, dq, tau - tau_ext)
+    if len(rows) < LEAST_ROWS:
+        return None
+    n = robot.n
+    A = np.concatenate([rows, np.broadcast_to(np.eye(n), (len(rows), n, n))], axis=2)
+    prior = np.diag(np.concatenate([PRIOR, np.full(n, MODEL_OFFSET)]) ** -2.0)
+    variance = np.full(n, MODEL_OFFSET**2)
+    for _ in range(3):  # until the joints' noise and the solution agree
+        weight = ROW / CORRELATION / variance
+        information = np.einsum("kji,j,kjl->il", A, weight, A) + prior
+        theta = np.linalg.solve(information, np.einsum("kji,j,kj->i", A, weight, torques))
+        variance = np.maximum(((torques - A @ theta) ** 2).mean(axis=0), 1e-4 * MODEL_OFFSET**2)
+    covariance = np.linalg.inv(information)
+    mass = max(float(theta[0]), 1e-3)
+    com = theta[1:4] / mass
+    to_com = np.concatenate([-com[:, None], np.eye(3)], axis=1) / mass
+    com_std = np.sqrt(np.diag(to_com @ covariance[:4, :4] @ to_com.T))
+    mass_std = float(np.hypot(np.sqrt(covariance[0, 0]), MODEL_MASS))
+    return BelievedLoad(float(theta[0]), mass_std, com, com_std, float(stamp[0]), float(stamp[-1]))
+
+
+def _regression_rows(
+    robot: RobotDescription, stamp: FloatArray, q: FloatArray, dq: FloatArray, model_torque: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Filtered regressors (K, n, 10) and torques (K, n), one for each `ROW` of time."""
+    frictionless = robot.without_friction()
+    terms, regression = MomentumTerms(frictionless), MomentumRegression(robot.n, BANDWIDTH)
+    clock, next_row = SampleClock(MAX_GAP), -np.inf
+    rows, torques = [], []
+    for k in np.flatnonzero(np.isfinite(model_torque).all(axis=1)):
+        dt = clock.step(float(stamp[k]))
+        if dt is None:
+            continue
+        if dt == 0.0:
+            regression.restart()
+        Y, y = regression.step(dt, terms.at(q[k], dq[k], model_torque[k]))
+        if regression.settled and stamp[k] >= next_row:
+            rows.append(Y.copy())
+            torques.append(y.copy())
+            next_row = stamp[k] + ROW
+    return np.array(rows).reshape(-1, robot.n, PARAMETERS), np.array(torques).reshape(-1, robot.n)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A read-only connection to a Franka, by the Python bindings of libfranka that are installed.
+
+A robot speaks one version of its protocol, and a binding too: panda-python that of the Panda (FER), pylibfranka that of
+an FR3 with system 5.9 or newer, franka-rs both. So the installed ones are tried in turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
+from panda_dynamics_ros.live.problems import WRONG_VERSION, explained
+from panda_dynamics_ros.samples.libfranka_state import FrankaState
+
+PORT = 1337  # of libfranka's commands
+TIMEOUT = 3.0  # s, for an address in the same network
+BUSY = 0.5  # s, in which the robot is free again after a connection was closed
+LAST_PANDA_VERSION = 5  # of the robot's protocol; an FR3's is 6 or newer
+
+
+class Opened(NamedTuple):
+    """What a binding gives: how to wait for the next state, and the arm's name in the library."""
+
+    read: Callable[[], Any]
+    robot: str
+
+
+def _pylibfranka(host: str) -> Opened:
+    library = importlib.import_module("pylibfranka")
+    robot = library.Robot(host, library.RealtimeConfig.kIgnore)
+    return Opened(robot.read_once, "fr3")
+
+
+def _panda_python(host: str) -> Opened:
+    library = importlib.import_module("panda_py.libfranka")
+    robot = library.Robot(host, library.RealtimeConfig.kIgnore)
+    return Opened(robot.read_once, "panda" if robot.server_version() <= LAST_PANDA_VERSION else "fr3")
+
+
+def _franka_rs(host: str) -> Opened:
+    robot = importlib.import_module("franka").Robot(host, realtime="ignore")
+    return Opened(robot.read_once, "panda" if robot.fci_version <= LAST_PANDA_VERSION else "fr3")
+
+
+def _franky(host: str) -> Opened:
+    library = importlib.import_module("franky")
+    robot = library.Robot(host, realtime_config=library.RealtimeConfig.Ignore)
+    return Opened(lambda: robot.state, "fr3")
+
+
+BINDINGS = {
+    "pylibfranka": _pylibfranka,
+    "panda-python": _panda_python,
+    "franka-rs": _franka_rs,
+    "franky": _franky,
+}
+"""Bindings by the name of their package, in the order in which they are tried."""
+
+MODULES = {"pylibfranka": "pylibfranka", "panda-python": "panda_py", "franka-rs": "franka", "franky": "franky"}
+AUTO = "auto"
+NOT_READ_ONLY = "franky"
+"""It sets the robot's collision thresholds when it connects (franky 2.0), so it has to be asked for by name."""
+
+
+class FrankaConnection:
+    """A connection that only reads.
+
+    Parameters
+    ----------
+    host: the robot's address or name.
+    binding: one of `BINDINGS`, or "auto" for those installed, one after the other until one speaks the robot's
+        protocol; franky only by name.
+
+    Attributes
+    ----------
+    host, binding: where to, and by which package.
+    robot: "panda" or "fr3", the library's arm that this is.
+
+    Raises
+    ------
+    ArgumentError: there is no such binding, or `host` is empty.
+    MissingDependencyError: the binding, or any at all, is not installed, or cannot be loaded.
+    ConnectionFailedError: no connection; the message has the cause and the remedy.
+    """
+
+    def __init__(self, host: str, binding: str = AUTO) -> None:
+        if not host.strip():
+            raise ArgumentError("IP: expected the robot's address, got nothing")
+        names = _candidates(binding)
+        open_port(host).close()  # libfranka itself waits for a minute, in which nothing can interrupt it
+        self.host = host
+        for name in names:
+            try:
+                self._opened = _opened(name, host)
+            except ConnectionFailedError as error:
+                if error.kind != WRONG_VERSION or name == names[-1]:
+                    raise
+                continue
+            self.binding, self.robot = name, self._opened.robot
+            return
+
+    def read(self) -> FrankaState:
+        """Wait for the next state, or take the newest that came since the last call.
+
+        Raises
+        ------
+        ConnectionFailedError: the connection is lost.
+        """
+        try:
+            return FrankaState(self._opened.read())
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:  # of the bindings, which share no root
+            raise explained(str(error), self.host, self.binding, connected=True) from error
+
+
+def _candidates(binding: str) -> list[str]:
+    """Names of bindings to try, all installed."""
+    if binding != AUTO and binding not in BINDINGS:
+        raise ArgumentError(f"binding: expected {AUTO}, {', '.join(BINDINGS)}, got {binding!r}")
+    wanted = [name for name in BINDINGS if name != NOT_READ_ONLY] if binding == AUTO else [binding]
+    names = [name for name in wanted if _is_installed(MODULES[name])]
+    if not names:
+        package = "pylibfranka for an FR3, panda-python for a Panda (FER)" if binding == AUTO else binding
+        raise MissingDependencyError(
+            f"expected a Python binding of libfranka, got none: pip install 'panda_dynamics_ros[fr3]' or "
+            f"'panda_dynamics_ros[panda]' (that is {package})"
+        )
+    return names
+
+
+def _is_installed(module: str) -> bool:
+    return find_spec(module) is not None  # without loading it: franky and another binding exclude each other
+
+
+def open_port(host: str) -> socket.socket:
+    """A connection to the robot's port, where it is open.
+
+    Raises
+    ------
+    ConnectionFailedError: it is not, or there is no such host.
+    """
+    try:
+        return socket.create_connection((host, PORT), TIMEOUT)
+    except OSError as error:
+        text = "no such host" if isinstance(error, socket.gaierror) else str(error)
+        raise explained(text, host, "", connected=False) from error
+    except UnicodeError as error:  # a label that is no name of a host
+        raise explained("no such host", host, "", connected=False) from error
+
+
+def _opened(name: str, host: str) -> Opened:
+    deadline = time.monotonic() + BUSY
+    while True:
+        try:
+            with _interruptible():
+                return BINDINGS[name](host)
+        except ImportError as error:
+            raise MissingDependencyError(f"{name}: expected a binding that loads, got: {error}") from error
+        except Exception as error:
+            # The robot takes one connection, and may still count the last one.
+            if "refused" not in str(error) or time.monotonic() > deadline:
+                raise explained(str(error), host, name, connected=False) from error
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Within, Ctrl-C and SIGTERM end the process: the bindings do not let Python's handlers run while they connect."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A motion through points in time, as a trajectory_msgs/JointTrajectory states it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.interpolate import BPoly
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class JointTrajectory:
+    """Quintic polynomials from point to point; at rest before the first point and after the last one.
+
+    Attributes
+    ----------
+    times: (N,), s, increasing. q, dq, ddq: (N, n), rad, rad/s, rad/s^2; at rest in the first and the last point.
+
+    Raises
+    ------
+    ArgumentError: a shape is wrong, times do not increase, or the motion does not begin and end at rest.
+    """
+
+    times: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    _curves: tuple[BPoly, BPoly, BPoly] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        times = checks.real_array(self.times, "times").reshape(-1)
+        if len(times) < 2 or (np.diff(times) <= 0.0).any():
+            raise ArgumentError(f"times: expected two or more that increase, got {len(times)}")
+        shape = (len(times), np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 1)
+        states = [checks.exactly(getattr(self, name), shape, name) for name in ("q", "dq", "ddq")]
+        fastest = np.abs(states[1][[0, -1]]).max()
+        if fastest > 1e-3:
+            raise ArgumentError(f"dq: expected a motion that begins and ends at rest, got {fastest:.3g} rad/s")
+        curve = BPoly.from_derivatives(times, np.stack(states, axis=1))
+        object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
+
+    @property
+    def duration(self) -> float:
+        """s, from the first point to the last."""
+        return float(self.times[-1] - self.times[0])
+
+    def __call__(self, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, dq and ddq (n,) at time t, s."""
+        if not self.times[0] <= t <= self.times[-1]:
+            still = np.zeros(np.shape(self.q)[1])
+            return np.array(self.q[0 if t < self.times[0] else -1]), still, still
+        q, dq, ddq = (curve(t) for curve in self._curves)
+        return q, dq, ddq

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `franka_state`: the states of a Franka by its IP address, read-only, without any other driver.
+
+`panda-dynamics live IP --ros` publishes the same from the command's own connection (`published`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import rclpy
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from panda_dynamics_ros import load_robot
+from panda_dynamics_ros.live.connection import AUTO, FrankaConnection
+from panda_dynamics_ros.live.problems import MODES
+from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, now, publisher
+from panda_dynamics_ros.nodes.runner import make_executor, run_node, spin
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.samples.joint_mapping import link_name
+from panda_dynamics_ros.samples.libfranka_state import FrankaState
+from panda_dynamics_ros.samples.stamps import StreamMonitor, to_nanoseconds
+
+NAME = "franka_state"
+BURST = 20  # states that are waited for in one go
+
+
+class FrankaStateOutput:
+    """Publishes libfranka states on the topics of a node.
+
+    Parameters
+    ----------
+    node: whose topics.
+    joint_names: the seven names to publish.
+    """
+
+    def __init__(self, node: Node, joint_names: Sequence[str]) -> None:
+        self._node, self._clock, self._stamps = node, RobotClock(), StreamMonitor()
+        self._joint_states = publisher(node, JointState, "franka/joint_states", 50)
+        self._external = publisher(node, JointState, "~/tau_ext_hat_filtered", 50)
+        self._o_t_ee = publisher(node, Float64MultiArray, "~/o_t_ee", 50)
+        self._bodies = {
+            name: publisher(node, InertiaStamped, f"~/{name}", LATCHED) for name in ("load", "end_effector")
+        }
+        self._last_bodies: dict[str, list[float]] = {}
+        self._diagnostics = publisher(node, DiagnosticArray, "/diagnostics")
+        self._names, self._flange = list(joint_names), link_name(joint_names, 8)
+        self._state: FrankaState | None = None
+
+    def publish(self, state: FrankaState) -> None:
+        """Publish one state, stamped by this machine's clock at the moment when the robot measured."""
+        self._state, (robot_time, q, dq, tau) = state, state.sample
+        self._stamps.accept(robot_time)
+        stamp = conversions.exact_time_message(to_nanoseconds(self._clock.at(robot_time, 1e-9 * now(self._node))))
+        message = conversions.torque_message(stamp, self._names, tau)
+        message.header.frame_id = link_name(self._names, 0)
+        message.position, message.velocity = conversions.doubles(q), conversions.doubles(dq)
+        self._joint_states.publish(message)
+        self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
+        self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))
+        self._publish_body("load", stamp, state.load)
+        self._publish_body("end_effector", stamp, state.end_effector)
+
+    def _publish_body(self, name: str, stamp: Time, body: InertialParameters) -> None:
+        """Latched, so only where it changes."""
+        numbers = conversions.inertia_numbers(body)
+        if numbers.tolist() != self._last_bodies.get(name):
+            self._last_bodies[name] = numbers.tolist()
+            self._bodies[name].publish(conversions.inertia_message_of(stamp, self._flange, numbers))
+
+    def publish_diagnostics(self, about: dict[str, object], problem: str) -> None:
+        """Say how the robot is; `problem` is why no states come, empty where they do."""
+        state = self._state
+        mode = state.mode if state is not None else "unknown"
+        level, words = DiagnosticStatus.OK, f"{self._stamps.rate:.0f} Hz, {mode}"
+        if problem:
+            level, words = DiagnosticStatus.ERROR, problem
+        elif mode in MODES:
+            level, words = DiagnosticStatus.WARN, f"{mode}: {MODES[mode]}"
+        values = {
+            **about,
+            "problem": problem,
+            "mode": mode,
+            "errors": ", ".join(state.errors) if state is not None else "",
+            "states": self._stamps.received,
+            "missed": self._stamps.lost,
+            "rate_hz": round(self._stamps.rate, 1),
+        }
+        hardware = str(about.get("host", ""))
+        status = conversions.status_message(level, f"{diagnostic_name(self._node)}: robot", words, values, hardware)
+        self._diagnostics.publish(conversions.diagnostic_array(now(self._node), [status]))
+
+
+def declared(node: Node) -> tuple[str, str, str, str]:
+    """Declare the node's parameters; returns robot_ip, binding, robot, arm_prefix."""
+    return (
+        fixed(node, "robot_ip", "", "Address or host name of the robot."),
+        fixed(
+            node, "binding", AUTO,
+            "Python binding of libfranka: pylibfranka, panda-python, franka-rs or franky; auto: those installed.",
+        ),
+        fixed(node, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected."),
+        fixed(node, "arm_prefix", "", "Prefix of the joint names.").rstrip("_"),
+    )  # fmt: skip
+
+
+class FrankaStateNode(Node):
+    """Connects to a robot and publishes its states.
+
+    It waits for them in `step`, not in a thread, since on a busy machine threads take Python's lock from each other for
+    seconds; nor in a timer's callback, which the executor would call again and again without looking for signals.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        host, binding, robot, prefix = declared(self)
+        connection = FrankaConnection(host, binding)
+        names = load_robot(robot or connection.robot).joint_names
+        self._about: dict[str, object] = {"host": host, "binding": connection.binding}
+        self._stream = FrankaStream(connection, self.get_logger().warning)
+        self._output = FrankaStateOutput(self, [f"{prefix}_{name}" for name in names] if prefix else names)
+        self.get_logger().info(f"reading {host} by {connection.binding}")
+        self.create_timer(1.0, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def step(self) -> None:
+        """Publish some states as they come; then a callback has its turn."""
+        for _ in range(BURST):
+            state = self._stream.next()
+            if state is None:
+                return
+            self._output.publish(state)
+
+    def _on_timer(self) -> None:
+        about = {**self._about, "reconnections": self._stream.reconnections}
+        self._output.publish_diagnostics(about, self._stream.problem)
+
+
+@contextlib.contextmanager
+def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState], None]]:
+    """Within, a node of this process publishes the states that are handed to what this gives."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node, executor, stopped = Node(NAME), make_executor(), threading.Event()
+    output = FrankaStateOutput(node, joint_names)
+    node.create_timer(1.0, lambda: output.publish_diagnostics({}, ""))
+    executor.add_node(node)
+    server = threading.Thread(target=spin, args=(executor, stopped.is_set), daemon=True)
+    server.start()
+    try:
+        yield output.publish
+    finally:
+        stopped.set()
+        server.join()
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node; returns the exit code."""
+    return run_node(FrankaStateNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

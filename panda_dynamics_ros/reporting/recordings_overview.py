@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTML page about the table of many recordings: what was carried, how good the torques are, what to look at."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from panda_dynamics_ros.annotation.job import WORST
+from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
+from panda_dynamics_ros.annotation.task import Answer
+from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
+from panda_dynamics_ros.reporting.identification import STYLE
+from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
+
+LISTED = 20
+"""Arms, failures and problems in a table."""
+BIN = 0.1  # kg, width of a bar
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+@dataclass
+class Overview:
+    """What the page is made of, gathered from the table's rows in one pass.
+
+    masses: kg, of what was carried; residuals: N m, by arm; worst: (residual, path) of the recordings with the largest
+    residuals; carried_s, seconds, contacts, recordings: totals; problems, errors: how many recordings have each.
+    """
+
+    masses: list[float] = field(default_factory=list)
+    residuals: dict[str, list[float]] = field(default_factory=dict)
+    worst: list[tuple[float, str]] = field(default_factory=list)
+    carried_s: float = 0.0
+    seconds: float = 0.0
+    samples: int = 0
+    contacts: int = 0
+    recordings: int = 0
+    problems: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Overview:
+        """Of a table's rows."""
+        overview = cls()
+        for row in rows:
+            overview._add(row)
+        return overview
+
+    def _add(self, row: Row) -> None:
+        if row["kind"] == PAYLOAD and row["carried"]:
+            self.masses.append(row["mass_kg"])
+            self.carried_s += row["end_s"] - row["start_s"]
+        self.contacts += row["kind"] == CONTACT
+        if row["kind"] != RECORDING:
+            return
+        self.recordings += 1
+        if row.get("error"):
+            self.errors[row["error"].replace(row["path"], "..")] += 1
+            return
+        self.seconds += row["end_s"]
+        self.samples += row["samples"]
+        self.problems.update(_NUMBER.sub("..", problem) for problem in row["problem"].split("\n") if problem)
+        if row["residual_nm"] is not None:
+            self.residuals.setdefault(row["arm"], []).append(row["residual_nm"])
+            self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:WORST]
+
+
+def write_overview(overview: Overview, curves: Sequence[Answer], path: Path) -> Path:
+    """The page, with its pictures inside.
+
+    Parameters
+    ----------
+    curves: answers with curves for the recordings of `overview.worst`, in any order.
+    """
+    failed = sum(overview.errors.values())
+    parts = [
+        "<h1>Recordings</h1>",
+        f"<p>{overview.recordings} recordings, {failed} of them failed; {overview.samples:,} samples over "
+        f"{overview.seconds / 3600.0:.2f} h. Something was carried {len(overview.masses)} times, for "
+        f"{overview.carried_s / 3600.0:.2f} h in all; {overview.contacts} contacts.</p>",
+    ]
+    if overview.masses:
+        parts += ["<h2>What was carried</h2>", _picture(_masses(overview.masses), "masses")]
+    if overview.residuals:
+        parts += ["<h2>Residual by arm</h2>", _arms(overview.residuals), _picture(_residuals(overview), "residuals")]
+    parts += _counts("Problems", "recordings", overview.problems) + _counts("Failures", "recordings", overview.errors)
+    by_path = {answer.source.path: answer for answer in curves if answer.curve}
+    shown = [(residual, by_path[name]) for residual, name in overview.worst if name in by_path]
+    if shown:
+        parts.append("<h2>Largest residuals</h2>")
+    for residual, answer in shown:
+        parts.append(f"<h3>{html.escape(plain_text(answer.source.path))}: {residual:.2f} N m</h3>")
+        parts.append(_picture(_curve(answer), answer.source.path))
+    page = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Recordings</title>'
+        f"<style>{STYLE}</style>{''.join(parts)}</html>\n"
+    )
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _picture(figure: Figure, name: str) -> str:
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=90)
+    data = base64.b64encode(content.getvalue()).decode("ascii")
+    return f'<p><img alt="{html.escape(plain_text(name))}" src="data:image/png;base64,{data}"></p>'
+
+
+def _masses(masses: list[float]) -> Figure:
+    figure = Figure(figsize=(10.0, 3.0), layout="constrained")
+    axes = figure.subplots()
+    axes.hist(masses, bins=np.arange(0.0, max(masses) + 2.0 * BIN, BIN).tolist(), color=BLUE, edgecolor="white")
+    axes.set_xlabel("mass (kg)")
+    axes.set_ylabel("payloads")
+    axes.locator_params(axis="y", integer=True)
+    axes.grid(alpha=0.25)
+    return figure
+
+
+def _most_recorded(residuals: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
+    return sorted(residuals.items(), key=lambda item: (-len(item[1]), item[0]))[:LISTED]
+
+
+def _arms(residuals: dict[str, list[float]]) -> str:
+    head = "<tr><th>arm</th><th>recordings</th><th>median, N m</th><th>95 %, N m</th><th>largest, N m</th></tr>"
+    body = "".join(
+        f"<tr><td>{html.escape(plain_text(arm))}</td><td>{len(values)}</td><td>{np.median(values):.2f}</td>"
+        f"<td>{np.percentile(values, 95):.2f}</td><td>{max(values):.2f}</td></tr>"
+        for arm, values in _most_recorded(residuals)
+    )
+    more = len(residuals) - LISTED
+    return f"<table>{head}{body}</table>" + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
+
+
+def _residuals(overview: Overview) -> Figure:
+    arms = _most_recorded(overview.residuals)
+    figure = Figure(figsize=(10.0, 0.35 * len(arms) + 1.2), layout="constrained")
+    axes = figure.subplots()
+    labels = [plain_text(arm)[-40:] for arm, _ in arms]
+    axes.boxplot([values for _, values in arms[::-1]], orientation="horizontal", whis=(5, 95), sym=".", widths=0.6)
+    axes.set_yticks(range(1, len(arms) + 1), labels[::-1], parse_math=False)
+    axes.set_xlabel("residual of a recording (N m): box 25 to 75 %, whiskers 5 to 95 %")
+    axes.set_xlim(left=0.0)
+    axes.grid(alpha=0.25)
+    return figure
+
+
+def _curve(answer: Answer) -> Figure:
+    """Mass, residual and contacts of one recording over time."""
+    curve = {name: np.array(values, dtype=float) for name, values in (answer.curve or {}).items()}
+    figure = Figure(figsize=(10.0, 3.6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    band = NORMAL_95 * curve["mass_std"]
+    above.fill_between(curve["time"], curve["mass"] - band, curve["mass"] + band, color=BLUE, alpha=0.18, linewidth=0)
+    above.plot(curve["time"], curve["mass"], color=BLUE, linewidth=1.4)
+    top = float(curve["mass"].max(initial=0.0))
+    above.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
+    above.set_ylabel("mass (kg)")
+    below.plot(curve["time"], curve["residual"], color=RED, linewidth=1.0)
+    below.set_ylabel("residual (N m)")
+    below.set_xlabel("time (s); grey: contacts")
+    for row in answer.rows:
+        if row["kind"] == CONTACT:
+            end = row["end_s"] if row["end_s"] is not None else float(curve["time"][-1])
+            for axes in (above, below):
+                axes.axvspan(row["start_s"], end, color=GREY, alpha=0.25, linewidth=0)
+    for axes in (above, below):
+        axes.grid(alpha=0.25)
+    return figure
+
+
+def _counts(title: str, heading: str, counts: Counter[str]) -> list[str]:
+    if not counts:
+        return []
+    rows = "".join(
+        f"<tr><td>{html.escape(plain_text(text[:300]))}</td><td>{count}</td></tr>"
+        for text, count in counts.most_common(LISTED)
+    )
+    return [f"<h2>{title}</h2><table><tr><th></th><th>{heading}</th></tr>{rows}</table>"]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an arm's model leaves unexplained, as a function of posture and motion: a sparse Gaussian process.
+
+Its prior is the residual model: a torque of standard deviation sigma_j for joint j. Two states x, x' share it by
+
+    k(x, x') = exp(-|x - x'|^2 / 2),    x = (q / POSTURE, TURN tanh(dq / SLOW), dq / SPEED),
+
+so that it depends on the posture, on the direction in which each joint moves, and a little on how fast. M inducing
+points Z stand for the states that were seen. With K = k(Z, Z) = L L' and k = k(Z, x), the statistics
+
+    gram G = sum phi phi' / kappa,    moment B = sum phi y' / kappa
+
+of unloaded torques y, where phi is k and y the torque, both through the estimator's low-pass filters, and kappa rows
+share one error, give mean and variance. With L^-1 G L^-T = U diag(l) U' and v = U' L^-1 k, in joint j
+
+    mean = sum_i v_i (U' L^-1 B)_ij / (l_i + r_j),    variance = sigma_j^2 (1 - sum_i v_i^2 l_i / (l_i + r_j)),
+
+r_j = (noise_j / sigma_j)^2. Far from all points v is zero, and the map returns to its prior ("deterministic training
+conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JMLR 2005). Rows can be added at any time
+and forgotten by scaling G and B, so that learning can go on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+
+POSTURE, SPEED = 0.6, 1.0
+"""rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
+log's second pass alike; these are among the most likely given its first one."""
+TURN, SLOW = 0.5, 0.05
+"""A joint that turns the other way counts like 0.6 rad; it has turned once it moves at SLOW rad/s."""
+MOST_POINTS = 300
+"""Inducing points: evaluated within 20 us, and half a megabyte to keep."""
+NOISE_TIME = 0.04
+"""s, through which the quick noise keeps its value, after the estimator's filters."""
+_JITTER = 1e-6
+_NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
+
+
+class ResidualTable(NamedTuple):
+    """What the compiled kernel reads: see the module's docstring.
+
+    Attributes
+    ----------
+    points: (M, 3 n). transform: (M, K), L^-T U. weights, reduction: (K, n), of v and v^2.
+    """
+
+    points: FloatArray
+    transform: FloatArray
+    weights: FloatArray
+    reduction: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualMap:
+    """Residual torque of n joints, learnt unloaded; M = 0 where nothing was learnt.
+
+    Attributes
+    ----------
+    points: (M, 3 n), inducing points in scaled coordinates.
+    gram, moment: (M, M) and (M, n), statistics of the rows; see the module's docstring.
+    square, rows: (n,) and (), sum y^2 / kappa and number of rows / kappa.
+    sigma: (n,), N m, prior standard deviation: that of the residual model.
+
+    Raises
+    ------
+    ArgumentError: a field has another shape, is not finite, or is no such statistic, or there are too many points.
+    """
+
+    points: FloatArray
+    gram: FloatArray
+    moment: FloatArray
+    square: FloatArray
+    rows: FloatArray
+    sigma: FloatArray
+
+    def __post_init__(self) -> None:
+        n = checks.real_array(self.sigma, "residual map: sigma").size
+        size = len(checks.real_array(self.points, "residual map: points"))
+        if size > MOST_POINTS:
+            raise ArgumentError(f"residual map: points: expected at most {MOST_POINTS}, got {size}")
+        shapes = ((size, 3 * n), (size, size), (size, n), (n,), (), (n,))
+        for field, shape in zip(fields(self), shapes, strict=True):
+            array = checks.exactly(getattr(self, field.name), shape, f"residual map: {field.name}")
+            object.__setattr__(self, field.name, checks.read_only(array))
+        if not (self.sigma > 0.0).all():
+            raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
+        if self.rows < 0.0 or (self.square < 0.0).any():
+            raise ArgumentError("residual map: rows, square: expected no negative number, got one")
+        scale = float(np.trace(self.gram))
+        if np.abs(self.gram - self.gram.T).max(initial=0.0) > 1e-9 * max(scale, 0.0):
+            raise ArgumentError("residual map: gram: expected a symmetric matrix, got another")
+        if size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * max(scale, 0.0):
+            raise ArgumentError("residual map: gram: expected no negative eigenvalue, got one")
+
+    @classmethod
+    def empty(cls, sigma: FloatArray) -> ResidualMap:
+        """Nothing learnt yet."""
+        n = len(sigma)
+        return cls(np.zeros((0, 3 * n)), np.zeros((0, 0)), np.zeros((0, n)), np.zeros(n), np.zeros(()), sigma)
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """(n,), N m, standard deviation of the quick noise, after the estimator's filters: the most likely one."""
+        tried = np.geomspace(0.01, 1.0, 25)[:, None] * self.sigma
+        likelihood = np.array([self._log_likelihood(noise) for noise in tried])
+        best = tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))]
+        return checks.read_only(best)
+
+    def _log_likelihood(self, noise: FloatArray) -> FloatArray:
+        """log p(rows) of each joint (n,), but for a constant."""
+        transform, eigenvalues = self._directions
+        total = eigenvalues[:, None] + (noise / self.sigma) ** 2
+        explained = ((transform.T @ self.moment) ** 2 / total).sum(axis=0)
+        freedom = np.log(total * (self.sigma / noise) ** 2).sum(axis=0)
+        likelihood: FloatArray = -0.5 * ((self.square - explained) / noise**2 + freedom) - self.rows * np.log(noise)
+        return likelihood
+
+    @cached_property
+    def table(self) -> ResidualTable:
+        """For the kernels of `dynamics.residual_torques`."""
+        transform, eigenvalues = self._directions
+        ratio = (self.noise / self.sigma) ** 2
+        total = eigenvalues[:, None] + ratio
+        kept = eigenvalues > _NEGLIGIBLE * ratio.min(initial=1.0)
+        return ResidualTable(
+            self.points.copy(),
+            np.ascontiguousarray(transform[:, kept]),
+            np.ascontiguousarray((transform.T @ self.moment / total)[kept]),
+            np.ascontiguousarray((eigenvalues[:, None] / total)[kept]),
+        )
+
+    @cached_property
+    def _directions(self) -> tuple[FloatArray, FloatArray]:
+        """L^-T U (M, M) and the eigenvalues l (M,)."""
+        if not len(self.points):
+            return np.zeros((0, 0)), np.zeros(0)
+        L = np.linalg.cholesky(covariance(self.points, self.points) + _JITTER * np.eye(len(self.points)))
+        inverse = np.linalg.inv(L)
+        eigenvalues, U = np.linalg.eigh(inverse @ self.gram @ inverse.T)
+        return inverse.T @ U, np.maximum(eigenvalues, 0.0)
+
+
+def coordinates(q: FloatArray, dq: FloatArray) -> FloatArray:
+    """x (..., 3 n) of states (..., n), rad and rad/s."""
+    return np.concatenate((q / POSTURE, TURN * np.tanh(dq / SLOW), dq / SPEED), axis=-1)
+
+
+def covariance(x: FloatArray, z: FloatArray) -> FloatArray:
+    """k(x, z) (N, M) of coordinates (N, 3 n) and (M, 3 n)."""
+    square = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1) - 2.0 * x @ z.T
+    return np.exp(-0.5 * np.maximum(square, 0.0))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recording as rows: the same that a replay finds, in memory that does not grow."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.annotation import annotate
+from panda_dynamics_ros.annotation.annotator import CURVE_POINTS, Curve
+from panda_dynamics_ros.annotation.rows import COLUMNS
+from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
+from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset, open_dataset
+from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
+
+NAMES = tuple(f"joint{i + 1}" for i in range(7))
+
+
+def test_rows_say_what_a_replay_finds(panda: pdr.RobotModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("panda_dynamics_ros.annotation.annotator.BLOCK", 700)  # several blocks
+    data = load_dataset(EXAMPLE, panda)
+    result = replay(data, panda)
+    recording, *others = annotate(EXAMPLE, panda)
+    assert recording["samples"] == len(data.stamp)
+    assert recording["rate_hz"] == pytest.approx(data.rate_hz)
+    assert recording["end_s"] == data.duration_s
+    # Sums in another order: rounding.
+    np.testing.assert_allclose(recording["joint_residual_nm"], result.torque_residual_rms, rtol=1e-12)
+    np.testing.assert_allclose(recording["joint_offset_nm"], np.nanmean(result.residual, axis=0), rtol=1e-9)
+    payloads = [row for row in others if row["kind"] == "payload"]
+    onsets = [event.onset for event in result.events if event.kind != "contact"]
+    assert [row["start_s"] for row in payloads] == [0.0, *onsets]
+    assert [row["end_s"] for row in payloads] == [*onsets, data.duration_s]
+    assert [row["carried"] for row in payloads] == [False, True, False]
+    # The example's payload is 1 kg (benchmarks/example_recording.py).
+    assert abs(payloads[1]["mass_kg"] - 1.0) < 2.0 * payloads[1]["mass_std_kg"]
+    contacts = [row for row in others if row["kind"] == "contact"]
+    begins = np.flatnonzero((result.touched_link[1:] > 0) & (result.touched_link[:-1] == 0)) + 1
+    assert [row["start_s"] for row in contacts] == pytest.approx(data.stamp[begins].tolist())
+    assert {name for row in (recording, *others) for name in row} <= set(COLUMNS)
+
+
+def test_losses_and_gaps_are_counted(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    from synthetic import HEADER, table
+
+    rows = table(seconds=6.0)
+    keep = np.ones(len(rows), dtype=bool)
+    keep[50:53] = keep[200:201] = False  # four samples are lost
+    keep[300:400] = False  # a pause of a second, which is none
+    rows[450, 8] = np.nan
+    np.savetxt(tmp_path / "log.csv", rows[keep], delimiter=",", header=HEADER, comments="")
+    recording = annotate(tmp_path / "log.csv", panda)[0]
+    assert (recording["lost"], recording["gaps"], recording["rejected"]) == (5, 1, 1)
+    assert recording["longest_gap_s"] == pytest.approx(1.01)
+    assert recording["reasons"] == '{"not finite": 1}'
+
+
+@settings(max_examples=60)
+@given(stamps=st.lists(st.floats(0.0, 5.0), min_size=1, max_size=40), block=st.integers(1, 9), seed=st.integers(0, 9))
+def test_blocks_hold_what_the_whole_does(stamps: list[float], block: int, seed: int) -> None:
+    """Duplicate, backward and future stamps may fall on the border of two blocks."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(len(stamps), 3, 7))
+
+    class Stream:
+        path, notes, rejected = Path("made up"), (), Counter[str]()
+
+        def __iter__(self):
+            return (JointStateSample(stamp, NAMES, *row) for stamp, row in zip(stamps, values, strict=True))
+
+    def blocks(size: int) -> tuple[list[JointDataset], dict[str, int]]:
+        found = dataset.SampleBlocks(Stream(), NAMES, "", None, size)  # type: ignore[arg-type]
+        return list(found), dict(found.rejected)
+
+    (whole,), rejected = blocks(10**9)
+    parts, rejected_of_parts = blocks(block)
+    assert rejected_of_parts == rejected
+    for name in ("stamp", "q", "dq", "tau"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(joined, getattr(whole, name))
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_memory_does_not_grow_with_the_length(storage: str, tmp_path: Path) -> None:
+    def samples(count: int):
+        rng = np.random.default_rng(0)
+        for k in range(count):
+            yield JointStateSample(1e-3 * k, NAMES, *rng.normal(size=(3, 7)))
+
+    def peak(count: int) -> int:
+        bag = write_joint_states(tmp_path / f"bag_{storage}_{count}", samples(count), storage)
+        tracemalloc.start()
+        assert sum(len(block.stamp) for block in open_dataset(bag, block=500)) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(10)  # imports and caches
+    # Both have whole chunks of MCAP, of 1 MB. A sample has 22 numbers: 6,000 more of them are 1 MB.
+    assert peak(12_000) < peak(6_000) + 5e5
+
+
+def test_a_curve_stays_short() -> None:
+    curve = Curve()
+    for k in range(100_000):
+        curve.add(float(k), 0.0, 0.0, 0.0)
+    assert CURVE_POINTS / 2 <= len(curve.time) < CURVE_POINTS
+    steps = np.diff(curve.time)
+    assert steps.min() > 0.0
+    assert curve.time[-1] > 100_000 - 2.0 * steps.max()
+
+
+def test_nothing_usable_is_an_error(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("t,q1\n")
+    with pytest.raises(DataError):
+        annotate(tmp_path / "log.csv", panda)

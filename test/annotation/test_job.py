@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real worker processes over recordings that are whole, broken, too large, or kill and stop their worker."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from synthetic import HEADER, TASK, read_table, table, write
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.annotation.engines import on_this_machine
+from panda_dynamics_ros.annotation.job import annotate_recordings
+from panda_dynamics_ros.annotation.rows import COLUMNS
+from panda_dynamics_ros.annotation.sources import find_recordings
+from panda_dynamics_ros.annotation.task import Answer, Task
+from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, listen
+from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.recordings.dataset import EXAMPLE
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_recording_has_its_row(tmp_path: Path) -> None:
+    files = write(tmp_path / "data", 3)
+    (tmp_path / "data" / "empty.mcap").touch()
+    (tmp_path / "data" / "text.csv").write_text("no numbers\nat all\n")
+    outcome = annotate_recordings([tmp_path / "data", EXAMPLE], tmp_path / "table.parquet", TASK, jobs=2)
+    rows = read_table(outcome.table)
+    recordings = {row["path"]: row for row in rows if row["kind"] == "recording"}
+    assert list(recordings) == sorted([*map(str, files), *outcome.failures, str(EXAMPLE)])
+    assert [Path(path).name for path in sorted(outcome.failures)] == ["empty.mcap", "text.csv"]
+    for path in outcome.failures:
+        assert "expected" in recordings[path]["error"]
+        assert [row for row in rows if row["path"] == path] == [recordings[path]]
+    sound = recordings[str(files[1])]
+    assert sound["sha256"] == hashlib.sha256(files[1].read_bytes()).hexdigest()
+    assert sound["bytes"] == files[1].stat().st_size
+    assert (sound["arm"], sound["robot"], sound["package_version"]) == ("arm1", "panda", pdr.__version__)
+    assert sound["robot_sha256"] == TASK.robot_sha256
+    (picked,) = [row for row in rows if row["path"] == str(EXAMPLE) and row.get("carried")]
+    assert picked["mass_kg"] == pytest.approx(1.0, abs=0.15)
+    assert len(picked["com_m"]) == 3
+    assert all(row["arm"] for row in rows)
+
+    csv_table = tmp_path / "table.csv"
+    annotate_recordings([tmp_path / "data", EXAMPLE], csv_table, TASK, jobs=1)
+    with csv_table.open(newline="") as stream:
+        assert next(csv.reader(stream)) == list(COLUMNS)
+        as_text = list(csv.DictReader(stream, list(COLUMNS)))
+    assert len(as_text) == len(rows)
+    for row, text in zip(rows, as_text, strict=True):
+        assert float(text["end_s"] or "nan") == pytest.approx(row.get("end_s", np.nan), nan_ok=True)
+        assert [float(cell) for cell in text["com_m"].split()] == row.get("com_m", [])
+
+
+def first(worker: WorkerProcess) -> Answer:
+    end = time.monotonic() + 300.0
+    while time.monotonic() < end:
+        if found := listen([worker], 0.2):
+            return found[0]
+    raise TimeoutError("no answer")
+
+
+def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.csv"  # long enough to be caught at work
+    np.savetxt(slow, table(200.0), delimiter=",", header=HEADER, comments="", fmt="%.6g")
+    (fast,) = write(tmp_path, 1)
+    slow_source, fast_source = (find_recordings([file])[0] for file in (slow, fast))
+    worker = WorkerProcess(TASK._replace(patience_s=5.0))
+    try:
+        for ending, said in ((signal.SIGKILL, "killed by SIGKILL"), (signal.SIGSTOP, "silent for 5 s")):
+            worker.give(fast_source)
+            assert first(worker).error == ""
+            worker.give(slow_source)
+            os.kill(worker._process.pid, ending)
+            answer = first(worker)
+            assert said in answer.error
+            assert answer.source == slow_source
+            assert len(answer.rows) == 1
+        worker.give(fast_source)
+        assert first(worker).error == ""
+    finally:
+        worker.close()
+
+
+def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
+    rows = 3_000_000  # 22 columns of 24 MB, half a gigabyte
+    large = tmp_path / "large.npz"
+    columns: dict[str, Any] = dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows))
+    np.savez(large, t=1e-3 * np.arange(rows), **columns)
+    write(tmp_path, 1)
+    sources = find_recordings([tmp_path])
+    answers = {Path(a.source.path).name: a for a in on_this_machine(TASK._replace(memory_gib=0.75), sources, 1)}
+    assert "out of memory: more than 0.75 GiB" in answers["large.npz"].error
+    assert answers["episode_0000.csv"].error == ""
+
+
+def test_workers_that_cannot_start_end_the_run(tmp_path: Path) -> None:
+    write(tmp_path / "data", 1)
+    with pytest.raises(WorkerError, match="could not start"):
+        annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK._replace(robot="no robot"))
+
+
+def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
+    files, output = write(tmp_path / "data", 3), tmp_path / "table.csv"
+    broken = tmp_path / "data" / "broken.mcap"
+    broken.write_bytes(b"nothing")
+    annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
+    with pytest.raises(ArgumentError, match="--resume"):
+        annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
+    other = Task.of(pdr.load_robot("panda"), {"known_mass": 1.0})
+    with pytest.raises(ArgumentError, match="options of the earlier run"):
+        annotate_recordings([tmp_path / "data"], output, other, jobs=1, resume=True)
+    before = output.read_text()
+
+    def resumed() -> list[str]:
+        done: list[str] = []
+        annotate_recordings(
+            [tmp_path / "data"], output, TASK, jobs=1, resume=True,
+            progress=lambda answer, _: done.append(Path(answer.source.path).name),
+        )  # fmt: skip
+        return done
+
+    assert resumed() == ["broken.mcap"], "what failed is tried again"
+    assert output.read_text() == before
+    files[2].write_text(files[2].read_text() + "\n")  # another file now
+    journal = output.with_name("table.csv.journal")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    entry = next(k for k, line in enumerate(lines) if b"episode_0001" in line)
+    lines.append(lines.pop(entry)[:-40])  # a run that was killed while it wrote
+    journal.write_bytes(b"".join(lines))
+    assert sorted(resumed()) == ["broken.mcap", "episode_0001.csv", "episode_0002.csv"]
+    assert len(output.read_text().splitlines()) == len(before.splitlines())
+    journal.write_text("another file\n")
+    with pytest.raises(DataError, match="journal"):
+        resumed()
+
+
+def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
+    write(tmp_path / "data", 24, seconds=6.0)
+    output = tmp_path / "table.csv"
+    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "batch", str(tmp_path / "data"), "--output", str(output)]
+    process = subprocess.Popen([*command, "--jobs", "2"], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True)
+    journal = output.with_name("table.csv.journal")
+    while not journal.exists() or len(journal.read_bytes().splitlines()) < 4:
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
+    _, complaint = process.communicate(timeout=60.0)
+    assert process.returncode == 130
+    assert b"interrupted" in complaint
+    done = {row["path"] for row in csv.DictReader(output.open(newline=""))}
+    assert 3 <= len(done) < 24
+    result = subprocess.run([*command, "--resume", "--json"], cwd=ROOT, capture_output=True, check=True)
+    summary = json.loads(result.stdout)
+    assert (summary["recordings"], summary["skipped"], summary["done"]) == (24, len(done), 24 - len(done))
+    rows = [row["path"] for row in csv.DictReader(output.open(newline="")) if row["kind"] == "recording"]
+    assert len(rows) == len(set(rows)) == 24

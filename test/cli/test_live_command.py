@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics live`: a Panda's payload by its IP address, recording, Ctrl-C, errors."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from franka_servers import HAND, LOAD, PAYLOAD, fr3, host, needs, panda, panda_with_hand
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.recordings.franka_load import franka_loads
+
+HOST = host(0)
+COMMAND = (sys.executable, "-m", "panda_dynamics_ros.cli", "live", "--binding", "panda-python")
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    needs("panda_py")
+    with panda(HOST, tmp_path_factory.mktemp("panda")):
+        yield HOST
+
+
+@pytest.fixture(scope="module")
+def run(robot: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, object], Path]:
+    """The summary of 12 s, and the recording."""
+    file = tmp_path_factory.mktemp("live") / "run.csv"
+    done = subprocess.run(
+        [*COMMAND, robot, "--seconds", "12", "--record", str(file), "--json"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), file
+
+
+def test_the_payload_is_found(run: tuple[dict[str, object], Path]) -> None:
+    """Torques are exact but for the friction that the published model knows, so the mass is within its interval."""
+    summary, _ = run
+    payload = summary["payload"]
+    assert isinstance(payload, dict)
+    assert abs(payload["mass"] - PAYLOAD.mass) < 1.96 * payload["std"][0]
+    assert payload["std"][0] < 0.15
+    np.testing.assert_allclose(payload["com"], PAYLOAD.com, atol=0.03)
+
+
+def test_what_the_robot_says_of_itself(run: tuple[dict[str, object], Path]) -> None:
+    summary, _ = run
+    assert (summary["binding"], summary["robot"]) == ("panda-python", "panda+ee")
+    assert (summary["mode"], len(summary["errors"])) == ("user_stopped", 1)  # type: ignore[arg-type]
+    for entry, body in ((summary["end_effector"], HAND), (summary["franka_load"], LOAD)):
+        assert isinstance(entry, dict)
+        assert entry["mass"] == pytest.approx(body.mass)
+        np.testing.assert_allclose(entry["com"], body.com)
+    assert summary["pose_error_m"] < 1e-9  # type: ignore[operator]
+    assert summary["rate_hz"] == pytest.approx(1000.0)
+
+
+def test_the_recording_has_all_that_replay_reads(run: tuple[dict[str, object], Path]) -> None:
+    summary, file = run
+    data = pdr.load_dataset(file, "panda")
+    assert len(data.stamp) == summary["samples"]
+    assert data.tau_ext is not None
+    arm = panda_with_hand()
+    (load,) = franka_loads(data, arm, pdr.replay(data, arm))
+    assert load.load.mass == pytest.approx(LOAD.mass, abs=0.01)
+    np.testing.assert_allclose(load.load.com, LOAD.com, atol=0.005)
+    assert load.is_stale  # 1.2 kg are carried
+
+
+def test_ctrl_c_ends_it_with_its_table(robot: str, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out:
+        process = subprocess.Popen(
+            [*COMMAND, robot],
+            stdout=out, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("payload mass"):  # states come
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    text = (tmp_path / "out").read_text()
+    assert "load that Franka has" in text
+    assert "0.500 kg at 10.0 20.0 30.0 mm" in text
+    assert "user_stopped" in text
+
+
+def test_the_urdf_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "fr3.urdf"
+    with fr3(host(1)):
+        assert main(["live", host(1), "--save-urdf", str(file)]) == 0
+    assert pdr.load_robot(file).n == 7
+    assert main(["live", host(1), "--save-urdf", str(file)]) == 2
+    assert "expected a file that does not exist yet" in capsys.readouterr().err
+
+
+def test_a_panda_has_no_urdf(robot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["live", robot, "--save-urdf", str(tmp_path / "x.urdf")]) == 2
+    assert "GetRobotModel does not speak this robot's version" in capsys.readouterr().err
+    assert not (tmp_path / "x.urdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([host(1)], "the robot refuses connections: unlock the brakes and activate FCI"),
+        (["no-such-robot.invalid"], "there is no such host: check the address"),
+        ([HOST, "--seconds", "0"], "--seconds: expected a number in"),
+        ([HOST, "--record", "run.mcap"], "--record: expected a name that ends in .csv"),
+        ([HOST, "--binding", "libfranka"], "invalid choice"),
+    ],
+    ids=["no server", "no host", "no time", "no CSV", "no binding"],  # addresses differ from process to process
+)
+def test_errors_are_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    needs("panda_py")
+    assert main(["live", *arguments]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line]
+    assert len(said) == 1
+    assert words in said[0]

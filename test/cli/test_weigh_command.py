@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`panda-dynamics weigh`: on the simulated arm, on recordings, and what it says of runs that cannot be compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from motion import PAYLOAD, sinusoids, torques
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros import InertialParameters
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
+
+ROBOT = pdr.load_robot("panda")
+SIMULATE = ("weigh", "--simulate", "--order", "AB", "--trials", "60", "--json")
+
+
+def succeeded(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    code = main(arguments)
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return json.loads(captured.out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def recorded(path: Path, payload: InertialParameters | None, begin: float, seed: int, shift: float = 0.0) -> str:
+    """Ten seconds at 200 Hz of an arm with an offset of 0.4 N m in each joint that its model does not know."""
+    motion, rng = sinusoids(10.0, rate=200.0), np.random.default_rng(seed)
+    tau = torques(ROBOT, motion, payload) + 0.4 + 0.02 * rng.normal(size=(len(motion.stamp), 7))
+    q = motion.q + shift * np.eye(7)[3]
+    samples = (
+        JointStateSample(1000.0 + begin + t, ROBOT.joint_names, *row)
+        for t, *row in zip(motion.stamp, q, motion.dq, tau, strict=True)
+    )
+    return str(write_joint_states(path, samples))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        "A1": recorded(folder / "A1", None, 0.0, 1),
+        "B1": recorded(folder / "B1", PAYLOAD, 60.0, 2),
+        "B2": recorded(folder / "B2", PAYLOAD, 120.0, 3),
+        "heavier": recorded(folder / "heavier", InertialParameters(1.5, PAYLOAD.com, PAYLOAD.inertia), 180.0, 4),
+        "other": recorded(folder / "other", PAYLOAD, 60.0, 5, shift=0.5),
+    }
+
+
+class Words(HTMLParser):
+    """Text of a page, and what it would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self.fetched: list[str | None] = []
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.fetched += [
+            value for name, value in attrs if name in ("src", "href") and not str(value).startswith("data:")
+        ]
+
+
+def test_the_simulated_arm_weighs_with_one_command(tmp_path, capsys) -> None:
+    summary = succeeded(capsys, *SIMULATE, "--payload-mass", "0.8", "--output", str(tmp_path))
+    assert summary["runs"] == ["run 1 (unloaded)", "run 2 (loaded)"]
+    assert summary["truth"]["mass"] == 0.8
+    assert abs(summary["mass"] - 0.8) < 4.0 * summary["std"][0]
+    assert summary["std"][0] < 0.01  # the smoother with the published model: tens of grams
+    np.testing.assert_array_less(np.abs(np.subtract(summary["com"], summary["truth"]["com"])), 0.005)
+    assert summary["rest"]["within_noise"] is True
+    assert summary["rest"]["pauses"] >= 6
+    written = json.loads((tmp_path / "summary.json").read_text())
+    assert written["mass"] == summary["mass"]
+
+
+def test_the_same_seed_weighs_the_same(tmp_path, capsys) -> None:
+    first, second, other = (
+        succeeded(capsys, *SIMULATE, "--seed", seed, "--output", str(tmp_path))["mass"] for seed in ("3", "3", "4")
+    )
+    assert first == second != other
+
+
+def test_the_page_has_figures_intervals_and_calls_and_needs_no_network(runs, tmp_path, capsys) -> None:
+    summary = succeeded(
+        capsys,
+        "weigh",
+        "--unloaded",
+        runs["A1"],
+        "--loaded",
+        runs["B1"],
+        runs["B2"],
+        "--output",
+        str(tmp_path),
+        "--json",
+    )
+    page = Words()
+    page.feed((tmp_path / "weigh.html").read_text())
+    assert page.fetched == []
+    assert f"{summary['mass']:.4f} ± {1.96 * summary['std'][0]:.4f} kg (95 %)" in page.text
+    # The call can be pasted: mass, centre of mass and inertia (column-major) are those of the summary.
+    (call,) = re.findall(r"robot\.setLoad\((.*)\);", page.text)
+    numbers = [float(number) for number in re.findall(r"-?\d[\d.e-]*", call)]
+    xx, xy, xz, yy, yz, zz = summary["inertia"]
+    expected = [summary["mass"], *summary["com"], xx, xy, xz, xy, yy, yz, xz, yz, zz]
+    np.testing.assert_allclose(numbers, expected, rtol=1e-5, atol=1e-9)
+    request = yaml.safe_load(re.findall(r'franka_msgs/srv/SetLoad "(.*)"', page.text)[0])
+    np.testing.assert_allclose(request["load_inertia"], expected[4:], rtol=1e-5, atol=1e-9)
+    assert f'<mass value="{summary["mass"]:.6g}"/>' in page.text
+    assert [name for name in ("A1", "B1", "B2") if name not in page.text] == []
+
+
+def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys) -> None:
+    """0.4 N m in each joint look like 80 g to an estimator that knows only the model."""
+    summary = succeeded(
+        capsys, "weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], "--check", runs["B2"], "--json",
+        "--output", str(tmp_path),
+    )  # fmt: skip
+    assert summary["mass"] == pytest.approx(PAYLOAD.mass, abs=0.005)
+    np.testing.assert_allclose(summary["com"], PAYLOAD.com, atol=0.002)
+    assert summary["rest"] == {**summary["rest"], "pauses": 0, "within_noise": None}  # this motion has no pause
+
+
+def test_replay_compares_with_unloaded_runs(runs, tmp_path, capsys) -> None:
+    summary = succeeded(
+        capsys, "replay", runs["B1"], "--unloaded-run", runs["A1"], "--output", str(tmp_path), "--json", "--bag-format",
+        "none",
+    )  # fmt: skip
+    assert summary["paired"]["mass"] == pytest.approx(PAYLOAD.mass, abs=0.005)
+    assert summary["paired"]["std"][0] < summary["payload"]["std"][0]
+    assert (
+        main(["replay", runs["B1"], "--unloaded-run", runs["A1"], "--output", str(tmp_path), "--bag-format", "none"])
+        == 0
+    )
+    assert "compared with 1 unloaded run" in capsys.readouterr().out
+
+
+def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys) -> None:
+    start = [0.1, -0.6, 0.0, -2.2, 0.0, 1.6, 0.7]
+    summary = succeeded(
+        capsys, "weigh", "--plan", "--start", *map(str, start), "--trials", "60", "--output", str(tmp_path), "--json"
+    )
+    trajectory = yaml.safe_load((tmp_path / "trajectory.yaml").read_text())
+    assert trajectory["joint_names"] == list(ROBOT.joint_names)
+    first, last = trajectory["points"][0], trajectory["points"][-1]
+    for point in (first, last):
+        np.testing.assert_allclose(point["positions"], start, atol=1e-6)
+        np.testing.assert_allclose(point["velocities"], 0.0, atol=1e-6)
+    assert last["time_from_start"]["sec"] == int(summary["duration_s"])
+    assert max(summary["velocity_share"]) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("unloaded", "loaded", "words"),
+    [
+        (
+            "A1",
+            "other",
+            r"expected runs of one motion, got motions that differ for \d+ % of the first; the worst is joint 4",
+        ),
+        (
+            "B1",
+            "A1",
+            r"expected loaded runs that weigh more than the unloaded .*, got -[01]\.\d+ kg; the runs look swapped",
+        ),
+        ("A1", "B1 heavier", r"expected one payload in all loaded runs, got \d\.\d+ kg and, from about"),
+    ],
+)
+def test_runs_that_cannot_be_compared_get_one_line(runs, tmp_path, capsys, unloaded, loaded, words) -> None:
+    error = refused(
+        capsys, "weigh", "--unloaded", runs[unloaded], "--loaded", *(runs[name] for name in loaded.split()),
+        "--output", str(tmp_path),
+    )  # fmt: skip
+    assert re.search(words, error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "weigh: expected one of --simulate, --plan, or --loaded with --unloaded, got none"),
+        (("--simulate", "--plan"), "got --simulate and --plan"),
+        (("--loaded", "x.csv"), "--unloaded: expected one or more recordings beside the others, got none"),
+        (("--loaded", "no.csv", "--unloaded", "no.csv"), "no.csv"),
+        (("--simulate", "--order", "AAA"), "--order: expected letters A and B, each at least once, got 'AAA'"),
+        (("--simulate", "--payload-mass", "-1"), "--payload-mass: expected"),
+        (("--simulate", "--check", "x.csv"), "--check: expected no recording with --simulate"),
+        (("--plan", "--start", "0", "0"), r"--start: expected"),
+        (("--plan", "--robot", "panda", "--table-height", "3"), "--table-height: expected"),
+    ],
+)
+def test_bad_options_get_one_line(capsys, arguments, words) -> None:
+    assert words in refused(capsys, "weigh", *arguments)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load in Franka's own model: of a model that is known, and of a real FR3's recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import public_log
+from motion import PAYLOAD, sinusoids, torques
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.estimation.believed_load import MODEL_OFFSET, believed_load
+from panda_dynamics_ros.recordings.franka_load import franka_loads, load_entry, stale_loads
+
+CARRIED = pdr.InertialParameters(2.0, PAYLOAD.com, PAYLOAD.inertia)
+
+
+def test_the_load_of_a_known_model_is_found(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """Franka's model differs in offsets, tau_ext is noisy and low-passed by nothing: the carried 2 kg do not matter."""
+    motion = sinusoids(6.0)
+    tau = torques(panda, motion, CARRIED)
+    offsets = MODEL_OFFSET * rng.normal(size=7)
+    model = panda.with_payload(PAYLOAD).inverse_dynamics(motion.q, motion.dq, motion.ddq) + offsets
+    tau_ext = tau - model + 0.1 * rng.normal(size=tau.shape)
+    tau_ext[1000:1100] = np.nan  # not known for a while
+    load = believed_load(panda, motion.stamp, motion.q, motion.dq, tau, tau_ext)
+    assert load is not None
+    assert abs(load.mass - PAYLOAD.mass) < 1.96 * load.mass_std < 0.05
+    assert (np.abs(load.com - PAYLOAD.com) < 4.0 * load.com_std).all()
+    assert load.com_std.max() < 0.01
+
+
+def test_nothing_is_said_of_a_moment(panda: pdr.RobotModel) -> None:
+    motion = sinusoids(0.5)
+    tau = torques(panda, motion)
+    assert believed_load(panda, motion.stamp, motion.q, motion.dq, tau, tau) is None
+    assert believed_load(panda, motion.stamp, motion.q, motion.dq, tau, np.full_like(tau, np.nan)) is None
+
+
+@pytest.mark.parametrize("part", ["a", "b"])
+def test_a_real_fr3_has_its_hand_in_its_model(part: str) -> None:
+    """Franka's hand weighs 0.73 kg at (-0.01, 0, 0.03) m in Desk; the recordings' source documents no load."""
+    data = pdr.load_dataset(public_log(f"fr3_hand_teleop/teleop_1khz_{part}.csv"), "fr3")
+    robot = pdr.load_robot("fr3")
+    (load,) = franka_loads(data, robot, pdr.replay(data, robot))
+    assert load.load.mass == pytest.approx(0.73, abs=0.03)
+    np.testing.assert_allclose(load.load.com, (-0.01, 0.0, 0.03), atol=0.01)
+    assert not load.is_stale
+
+
+def test_a_forgotten_set_load_is_named(panda: pdr.RobotModel) -> None:
+    """Franka has 1 kg all the time, and 2 kg are carried."""
+    motion = sinusoids(8.0)
+    tau = torques(panda, motion, CARRIED)
+    model = panda.with_payload(PAYLOAD).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    data = pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "here", tau_ext=tau - model)
+    loads = franka_loads(data, panda, pdr.replay(data, panda))
+    (sentence,) = stale_loads(loads, 0.0)
+    assert "Franka has a load of 1.00 kg, but 2.0" in sentence
+    assert "setLoad" in sentence
+    entry = load_entry(loads)
+    assert entry is not None
+    assert (entry["stale"], round(entry["mass"], 2)) == (True, 1.0)
+    for nothing in (None, np.zeros_like(tau)):  # zeros come from simulators
+        without = replace(data, tau_ext=nothing)
+        assert franka_loads(without, panda, pdr.replay(without, panda)) == ()
+
+
+def test_external_torques_have_the_shape_of_torques(panda: pdr.RobotModel) -> None:
+    motion = sinusoids(0.1)
+    with pytest.raises(pdr.PandaDynamicsError, match=r"tau_ext: expected shape \(100, 7\)"):
+        pdr.JointDataset(
+            motion.stamp, motion.q, motion.dq, motion.q, panda.joint_names, "here", tau_ext=np.zeros((100, 6))
+        )

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""franka.launch.py: the whole suite on a Panda of the loopback, and on one that is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from franka_servers import host, needs, panda
+from launched import START, installed, installed_package, launched
+
+pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+
+
+@pytest.mark.ros
+def test_a_robot_is_read_by_its_address(tmp_path: Path) -> None:
+    needs("panda_py")
+    prefix = installed_package(tmp_path / "install")
+    arguments = {"robot_ip": host(0), "binding": "panda-python", "namespace": "right", "one_process": "true"}
+    with panda(host(0), tmp_path), launched(prefix, installed(prefix, "franka"), **arguments) as robot:
+        robot.until(rf"right\.franka_state\]: reading {host(0)} by panda-python")
+        robot.until(r"right\.panda_dynamics\]: listening to joints panda_joint1")
+    assert robot.process.returncode == 0
+    assert robot.finished_cleanly() == {"suite", "franka_state"}
+    with launched(prefix, installed(prefix, "franka"), robot_ip=host(1)) as nobody:
+        nobody.process.wait(START)
+    assert nobody.process.returncode == 1, nobody.text
+    assert "the robot refuses connections" in nobody.text

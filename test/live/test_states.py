@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States as each binding gives them, of a Panda over protocol 5 and of an FR3 over protocol 10."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, panda_states
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.live.connection import MODULES, FrankaConnection
+from panda_dynamics_ros.live.robot_model import robot_urdf
+from panda_dynamics_ros.live.stream import with_own_end_effector
+from panda_dynamics_ros.samples.libfranka_state import FrankaState, sample_of
+
+PANDA, FR3 = host(0), host(1)
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "estimate_in_control_loop.py"
+
+
+@pytest.fixture(scope="module")
+def panda_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with panda(PANDA, tmp_path_factory.mktemp("panda")):
+        yield PANDA
+
+
+@pytest.fixture(scope="module")
+def fr3_server() -> Iterator[str]:
+    with fr3(FR3):
+        yield FR3
+
+
+def read(binding: str, address: str) -> FrankaState:
+    needs(MODULES[binding])
+    return FrankaConnection(address, binding).read()
+
+
+@pytest.mark.parametrize("binding", ["panda-python", "franka-rs"])
+def test_a_panda_is_read_as_it_was_sent(binding: str, panda_server: str) -> None:
+    state = read(binding, panda_server)
+    sent = panda_states()
+    row = round(1e3 * state.sample.stamp) - 1  # the number of a message is the robot's time in ms
+    for name, got in zip(("q", "dq", "tau_J"), state.sample[1:], strict=True):
+        np.testing.assert_array_equal(got, sent[name][row])
+    np.testing.assert_array_equal(state.external_torques, sent["tau_ext_hat_filtered"][row])
+    np.testing.assert_allclose(state.T_base_ee, pdr.pose.from_column_major(sent["O_T_EE"][row]), atol=1e-12)
+    np.testing.assert_allclose(state.T_flange_ee, T_FLANGE_EE, atol=1e-12)
+    for found, body in ((state.load, LOAD), (state.end_effector, HAND)):
+        np.testing.assert_allclose(found.vector, body.vector, atol=1e-12)
+    assert state.mode == "user_stopped"
+    assert len(state.errors) == 1
+    assert "joint_position_limits_violation" in state.errors[0]
+
+
+def test_an_fr3_agrees_with_our_model(fr3_server: str) -> None:
+    """franky-sim 1.0 computes O_T_EE and then O_T_EE_d in the same memory: its O_T_EE is the pose of q_d."""
+    state = read("pylibfranka", fr3_server)
+    robot = with_own_end_effector(pdr.load_robot("fr3"), state)
+    desired = np.ravel(state.raw.q_d)
+    # Floats of single precision over a metre of arm.
+    np.testing.assert_allclose(robot.pose(desired, "ee"), state.T_base_ee, atol=1e-6)
+    assert state.end_effector.mass == pytest.approx(0.73, abs=1e-6)
+    assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
+
+
+def test_franka_rs_reads_an_fr3_of_franka_sim(tmp_path: Path) -> None:
+    """franka-sim needs NumPy 1 and MuJoCo 3.2, so it is not among the test requirements; FRANKA_SIM is its address."""
+    address = os.environ.get("FRANKA_SIM")
+    if not address:
+        pytest.skip("FRANKA_SIM is not the address of a running franka-sim")
+    for binding in ("pylibfranka", "franka-rs"):
+        state = read(binding, address)
+        # Its end effector is at joint 7.
+        pose = pdr.load_robot("fr3").pose(state.sample.q, "joint7")
+        np.testing.assert_allclose(pose, state.T_base_ee, atol=1e-6)
+
+
+def test_states_follow_each_other(fr3_server: str) -> None:
+    needs("pylibfranka")
+    connection = FrankaConnection(fr3_server, "pylibfranka")
+    stamps = np.array([connection.read().sample.stamp for _ in range(300)])
+    steps = np.diff(stamps)
+    assert (steps > 0.0).all()
+    # Whole milliseconds of the robot's clock; a busy machine takes the newest, and so may leave some out.
+    np.testing.assert_allclose(steps, np.round(steps, 3), atol=1e-9)
+    assert steps.min() == pytest.approx(0.001)
+
+
+def test_estimators_take_the_state_itself(panda_server: str) -> None:
+    needs("franka")
+    connection = FrankaConnection(panda_server, "franka-rs")
+    by_state, by_sample = (pdr.ArmMonitor(pdr.load_robot("panda")) for _ in range(2))
+    alone = pdr.PayloadEstimator(pdr.load_robot("panda"))
+    for _ in range(300):
+        state = connection.read()
+        output, expected = by_state.update_state(state.raw), by_sample.update(*state.sample)
+        estimate = alone.update_state(state.raw)
+    np.testing.assert_array_equal(output.gravity_torques, expected.gravity_torques)
+    np.testing.assert_array_equal(output.estimate.vector, expected.estimate.vector)
+    assert estimate.stamp == by_sample.payload_estimator.estimate.stamp > 0.2
+
+
+FRANKY = """
+import sys, numpy as np, franky
+from panda_dynamics_ros.live.connection import FrankaConnection
+from panda_dynamics_ros.live.robot_model import robot_urdf
+host = sys.argv[1]
+state = FrankaConnection(host, "franky").read()
+assert state.sample.q.shape == state.external_torques.shape == (7,) and state.sample.stamp > 0.0
+np.testing.assert_array_equal(state.T_base_ee, state.raw.O_T_EE.matrix)
+assert abs(state.end_effector.mass - 0.73) < 1e-6 and state.end_effector.com.shape == (3,)
+assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
+urdf = franky.Robot(host, realtime_config=franky.RealtimeConfig.Ignore).model_urdf
+assert robot_urdf(host) == urdf
+print("all well")
+"""
+
+
+def test_franky(fr3_server: str) -> None:
+    """In a process of its own: franky and another binding cannot be loaded together."""
+    if find_spec("franky") is None:
+        pytest.skip("the binding franky is not installed")
+    done = subprocess.run([sys.executable, "-c", FRANKY, fr3_server], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "all well\n", done.stderr
+
+
+def test_an_fr3_hands_out_its_urdf(fr3_server: str, tmp_path: Path) -> None:
+    path = tmp_path / "fr3.urdf"
+    path.write_text(robot_urdf(fr3_server))
+    own, ours = pdr.load_robot(path, tip="link8"), pdr.load_robot("fr3")
+    np.testing.assert_allclose(own.pose(np.full(7, 0.3), "flange"), ours.pose(np.full(7, 0.3), "flange"), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [(1.5, 1.5), (timedelta(milliseconds=1500), 1.5), (SimpleNamespace(toSec=lambda: 2.5), 2.5)],
+)
+def test_times_of_other_bindings(time: object, seconds: float) -> None:
+    state = SimpleNamespace(time=time, q=[0.1] * 7, dq=np.zeros((7, 1)), tau_J=tuple([1.0] * 7))
+    stamp, q, dq, tau = sample_of(state)
+    assert stamp == seconds
+    assert (q.shape, dq.shape, tau.shape) == ((7,), (7,), (7,))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"q": [0.0] * 6}, r"state\.q: expected shape \(7,\), got \(6,\)"),
+        ({"tau_J": [np.nan] * 7}, r"state\.tau_J: expected finite numbers, got nan"),
+        ({"time": "now"}, r"state\.time: expected an array of real numbers, got 'now'"),
+    ],
+)
+def test_a_malformed_state_is_refused(change: dict[str, object], words: str) -> None:
+    sound = {"time": 1.0, "q": [0.0] * 7, "dq": [0.0] * 7, "tau_J": [1.0] * 7}
+    with pytest.raises(pdr.PandaDynamicsError, match=words):
+        pdr.PayloadEstimator(pdr.load_robot("panda")).update_state(SimpleNamespace(**{**sound, **change}))
+
+
+def test_something_else_is_refused() -> None:
+    with pytest.raises(pdr.PandaDynamicsError, match="expected a libfranka RobotState, got dict without time"):
+        pdr.ArmMonitor(pdr.load_robot("panda")).update_state({"q": 1})
+
+
+def test_the_example_estimates_in_a_control_loop(fr3_server: str) -> None:
+    """Torque control of the simulated FR3, whose torques say nothing of payloads: states come, and it ends as asked."""
+    needs("pylibfranka")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE), fr3_server, "--seconds", "2.5", "--ignore-realtime"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert 1 <= len(lines) <= 2
+    assert all(line.endswith(("standing still, holding", "estimating", "filters settling")) for line in lines)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node `franka_state` on a Panda over loopback: topics, stamps, a robot that goes away, errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_states
+from geometry_msgs.msg import InertiaStamped
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from nodes.probe import Probe, values_of
+from nodes.processes import Nodes
+from nodes.robot_stream import ARM
+from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.runner import CANNOT_START
+
+HOST = host(0)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Robot:
+    """The server, which can be taken away, and the node."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = panda(HOST, folder)
+        self.process = self.server.__enter__()
+
+    def away(self) -> None:
+        self.server.__exit__(None, None, None)
+
+    def back(self) -> None:
+        self.server = panda(HOST, self.folder)
+        self.process = self.server.__enter__()
+
+
+@pytest.fixture(scope="module")
+def robot(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Robot]:
+    needs("panda_py")
+    robot = Robot(tmp_path_factory.mktemp("panda"))
+    nodes.start("franka_state", robot_ip=HOST, binding="panda-python")
+    yield robot
+    robot.away()
+
+
+def listen(probe: Probe, nodes: Nodes, kind: Any, topic: str, *qos: QoSProfile) -> list[Any]:
+    return probe.listen(kind, f"{nodes.namespace}/{topic}", *qos)
+
+
+def test_states_are_published_as_they_are_measured(robot: Robot, probe: Probe, nodes: Nodes) -> None:
+    states: list[JointState] = listen(probe, nodes, JointState, "franka/joint_states")
+    external: list[JointState] = listen(probe, nodes, JointState, "franka_state/tau_ext_hat_filtered")
+    poses: list[Float64MultiArray] = listen(probe, nodes, Float64MultiArray, "franka_state/o_t_ee")
+    probe.until(lambda: len(states) > 500 and len(external) > 500 and poses, "500 states")
+    sent = panda_states()
+    rows = []
+    for state in states[:300]:
+        (row,) = np.flatnonzero((sent["q"] == np.array(state.position)).all(axis=1))[:1]
+        np.testing.assert_array_equal(state.velocity, sent["dq"][row])
+        np.testing.assert_array_equal(state.effort, sent["tau_J"][row])
+        rows.append(row)
+    assert (states[0].name, states[0].header.frame_id) == (list(ARM), "panda_link0")
+    stamps = np.array([conversions.nanoseconds(state.header.stamp) for state in states[:300]])
+    # Steps of the stamps are those of the robot's clock, but for a thousandth on the way to this machine's.
+    np.testing.assert_allclose(np.diff(stamps), 1e6 * (np.diff(rows) % 20_000), rtol=2e-3)
+    assert abs(1e-9 * stamps[-1] - time.time()) < 60.0
+    by_stamp = {conversions.nanoseconds(each.header.stamp): each for each in external}
+    both = [(state, by_stamp[stamp]) for state, stamp in zip(states, stamps, strict=False) if stamp in by_stamp]
+    assert len(both) > 100
+    row = rows[list(stamps).index(conversions.nanoseconds(both[0][0].header.stamp))]
+    np.testing.assert_array_equal(both[0][1].effort, sent["tau_ext_hat_filtered"][row])
+    assert (np.array(poses[0].data) == sent["O_T_EE"]).all(axis=1).any()
+
+
+def test_what_franka_carries_is_latched(robot: Robot, probe: Probe, nodes: Nodes) -> None:
+    for topic, body in (("load", LOAD), ("end_effector", HAND)):
+        got: list[InertiaStamped] = listen(probe, nodes, InertiaStamped, f"franka_state/{topic}", LATCHED)
+        probe.until(got.copy, topic)
+        np.testing.assert_allclose(conversions.body_from_message(got[0]).vector, body.vector, atol=1e-12)
+        assert got[0].header.frame_id == "panda_link8"
+
+
+def test_the_payload_is_found_by_the_estimator(robot: Robot, probe: Probe, nodes: Nodes, tmp_path: Path) -> None:
+    """With nothing but this node and the estimator, whose robot has the hand that Franka has."""
+    remap = ("-r", "joint_states:=franka/joint_states")
+    nodes.start("payload_estimator", *remap, robot="panda", end_effector="hand")
+    payload: list[InertiaStamped] = listen(probe, nodes, InertiaStamped, "payload_estimator/payload", LATCHED)
+    probe.until(lambda: payload and payload[-1].inertia.m > 0.9 * PAYLOAD.mass, "the payload", patience=120.0)
+    assert payload[-1].inertia.m == pytest.approx(PAYLOAD.mass, abs=0.25)
+
+
+def test_a_robot_that_goes_away_and_comes_back(robot: Robot, probe: Probe, nodes: Nodes) -> None:
+    states: list[JointState] = listen(probe, nodes, JointState, "franka/joint_states")
+    name = f"{nodes.namespace.lstrip('/')}/franka_state: robot"
+    probe.until(lambda: states, "states")
+    robot.away()
+    said = probe.diagnostic(name, lambda values: values["problem"])
+    assert said.level == DiagnosticStatus.ERROR
+    assert said.message == values_of(said)["problem"]
+    probe.diagnostic(name, lambda values: "refuses connections" in values["problem"])
+    robot.back()
+    states.clear()
+    probe.until(lambda: states, "states of the new server")
+    said = probe.diagnostic(name, lambda values: values["reconnections"] == "1")
+    assert said.message.startswith("user_stopped: the robot is stopped by its user")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [(host(1), "the robot refuses connections"), ("no-such-robot.invalid", "no such host"), ("''", "got nothing")],
+    ids=["no server", "no host", "no address"],  # addresses differ from process to process
+)
+def test_a_node_that_cannot_connect_says_why(address: str, words: str, probe: Probe, tmp_path: Path) -> None:
+    needs("panda_py")
+    alone = Nodes("franka_alone", tmp_path)
+    alone.start("franka_state", robot_ip=address)
+    assert alone.wait("franka_state") == CANNOT_START
+    assert words in alone.log("franka_state").splitlines()[-1]
+
+
+def test_it_ends_when_interrupted_while_states_come(probe: Probe, tmp_path: Path) -> None:
+    needs("panda_py")
+    alone = Nodes("franka_interrupted", tmp_path)
+    with panda(host(1), tmp_path):
+        alone.start("franka_state", robot_ip=host(1), binding="panda-python")
+        states = listen(probe, alone, JointState, "franka/joint_states")
+        probe.until(lambda: states, "states")
+        assert alone.stop() == {"franka_state": 0}

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example that weighs on a robot, beside the simulated arm: what it sends, refuses, records and finds."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from launched import START, installed, installed_package, launched
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+import panda_dynamics_ros as pdr
+from nodes.probe import Probe
+from nodes.processes import Nodes
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.motion.motion_file import write_trajectory
+from panda_dynamics_ros.motion.search import READY
+from panda_dynamics_ros.nodes import conversions
+
+trajectory_msgs = pytest.importorskip("trajectory_msgs.msg", reason="trajectory_msgs is not installed")
+pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
+
+FILE = Path(__file__).resolve().parents[2] / "examples" / "weigh_on_robot.py"
+NAMES = tuple(f"panda_joint{i + 1}" for i in range(7))
+MASS = 0.7
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six seconds from and to rest in the ready posture, shorter than what `weigh --plan` writes."""
+    rng = np.random.default_rng(0)
+    sine = at_rest(np.zeros((7, 5)), 0.25 * rng.normal(size=(7, 5)))[1]
+    motion = FourierMotion(np.array(READY), np.zeros((7, 5)), sine, 6.0)
+    motion = FourierMotion(2.0 * np.array(READY) - motion(0.0)[0], np.zeros((7, 5)), sine, 6.0)
+    times: FloatArray = np.arange(301.0) * 0.02
+    return write_trajectory(NAMES, times, motion(times), tmp_path_factory.mktemp("plan") / "trajectory.yaml")
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    specification = importlib.util.spec_from_file_location("weigh_on_robot", FILE)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def assert_weighed(folder: Path) -> None:
+    summary = json.loads((folder / "summary.json").read_text())
+    assert abs(summary["mass"] - MASS) < 4.0 * summary["std"][0]
+    assert summary["std"][0] < 0.02
+    assert (folder / "weigh.html").is_file()
+    assert len(pdr.load_dataset(folder / "run2_with").stamp) > 5000
+
+
+def test_it_weighs_beside_the_simulated_arm(probe: Probe, nodes: Nodes, plan: Path, tmp_path: Path) -> None:
+    nodes.start("simulated_panda", payload_mass_kg=MASS, follow_trajectories=True)
+    states: list[JointState] = probe.listen(JointState, f"{nodes.namespace}/joint_states")
+    probe.until(lambda: states, "the simulated arm")
+    parameters = {"trajectory": plan, "output": tmp_path, "order": "AB", "simulated": "true"}
+    command = [sys.executable, str(FILE), "--ros-args", "-r", f"__ns:={nodes.namespace}"]
+    command += ["-r", "weigh_on_robot/joint_trajectory:=simulated_panda/joint_trajectory"]
+    command += [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
+    done = subprocess.run(command, capture_output=True, text=True, env=nodes.environment, timeout=START, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "run 2 of 2: mount the payload, step back, then call ~/next" in done.stderr
+    assert_weighed(tmp_path)
+
+
+@pytest.mark.ros
+def test_the_launch_file_does_all_of_it(plan: Path, tmp_path: Path) -> None:
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    prefix = installed_package(tmp_path / "install")
+    given = {"trajectory": plan, "results": tmp_path / "result", "order": "AB", "payload_mass": MASS}
+    with launched(prefix, installed(prefix, "weigh"), **given) as weigh:
+        weigh.process.wait(START)
+    assert weigh.process.returncode == 0, weigh.text
+    assert_weighed(tmp_path / "result")
+
+
+@pytest.mark.ros
+def test_the_launch_file_wants_a_plan_first(tmp_path: Path) -> None:
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    prefix = installed_package(tmp_path / "install")
+    with launched(prefix, installed(prefix, "weigh"), trajectory="/nowhere.yaml") as weigh:
+        weigh.process.wait(START)
+    assert weigh.process.returncode == 1
+    assert "trajectory: expected a file of `panda-dynamics weigh --plan`, got none" in weigh.text
+
+
+@pytest.fixture
+def example(probe: Probe, module: Any, plan: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """The example's node in this process, on a robot."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weigh_output").mkdir()
+    (tmp_path / "weigh_output" / "trajectory.yaml").symlink_to(plan)
+    node = module.WeighOnRobot()
+    yield node
+    node.destroy_node()
+
+
+def joint_state(q: np.ndarray, dq: float = 0.0) -> JointState:
+    message = JointState(name=list(NAMES), position=list(q), velocity=[dq] * 7, effort=[1.0] * 7)
+    message.header.stamp = conversions.time_message(1.7e9)
+    return message
+
+
+def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example: Any) -> None:
+    def answer() -> str:
+        response = example.on_next(Trigger.Request(), Trigger.Response())
+        assert not response.success
+        assert not example.running
+        return str(response.message)
+
+    assert answer() == "no joint states have come"
+    example.on_sample(joint_state(np.array(READY) + 0.1 * np.eye(7)[2]))
+    assert "joint 3 is 0.100 rad away" in answer()
+    example.on_sample(joint_state(np.array(READY), dq=0.1))
+    assert answer() == "the arm moves"
+    example.on_sample(joint_state(np.array(READY)))
+    assert answer() == "no controller listens on /weigh_on_robot/joint_trajectory"
+
+
+def test_a_trajectory_message_is_read_by_joint_names(module: Any, plan: Path) -> None:
+    message = module.read_trajectory(plan)
+    in_order = conversions.joint_trajectory(message, NAMES)
+    message.joint_names = message.joint_names[::-1]
+    for point in message.points:
+        for field in ("positions", "velocities", "accelerations"):
+            setattr(point, field, getattr(point, field)[::-1])
+    reversed_order = conversions.joint_trajectory(message, NAMES)
+    np.testing.assert_array_equal(reversed_order.q, in_order.q)
+    np.testing.assert_array_equal(reversed_order.ddq, in_order.ddq)
+    with pytest.raises(ArgumentError, match="joint_names: expected left_1, got panda_joint7"):
+        conversions.joint_trajectory(message, ("left_1",))
+    message.points[3].accelerations = []
+    with pytest.raises(ArgumentError, match="points: expected 7 positions, velocities, accelerations each"):
+        conversions.joint_trajectory(message, NAMES)

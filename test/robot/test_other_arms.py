@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of other makers' arms with their URDF: from the columns that their drivers write to the payload.
+
+The torques are Pinocchio's, of the same URDF with a payload. The files of Universal Robots, KUKA and Kinova are taken
+from example-robot-data and pybullet (PyPI), where these are installed; an arm of the tests' own always runs.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+import urdf_texts
+from numpy.typing import NDArray
+from oracles import pin_inertia, se3
+from test_urdf_file import PinocchioChain
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
+
+Array = NDArray[np.float64]
+SECONDS, RATE = 10.0, 250.0
+PAYLOAD = pdr.InertialParameters(1.5, np.array([0.02, -0.01, 0.08]), np.diag([0.004, 0.004, 0.003]))
+MASS = 0.1  # kg, of exact torques at 250 Hz; 5 kg arms differ from 50 kg arms in what 1 % of the effort limits is
+CONSTANTS = np.array([10.0, 10.0, 10.0, 8.0, 8.0, 8.0])  # N m/A
+
+
+@dataclass(frozen=True)
+class Log:
+    """How one driver writes: columns with # for the joint (from `first`), factors on rad and N m, what effort is."""
+
+    t: str
+    q: str
+    dq: str
+    tau: str
+    first: int
+    columns: str
+    options: tuple[str, ...] = ()
+    per_radian: float = 1.0
+
+
+RTDE = Log(
+    "timestamp", "actual_q_#", "actual_qd_#", "actual_current_#", 0,
+    "t=timestamp q=actual_q_# dq=actual_qd_# tau=actual_current_#",
+    ("--effort", "current", "--motor-constants", *map(str, CONSTANTS)),
+)  # fmt: skip
+UR_DRIVER = Log("t", "q#", "dq#", "tau#", 1, "", ("--effort", "without_gravity"))
+FRI = Log(
+    "time", "MeasuredJointPosition_#", "velocity_#", "MeasuredTorque_#", 1,
+    "t=time q=MeasuredJointPosition_# dq=velocity_# tau=MeasuredTorque_#",
+)  # fmt: skip
+KORTEX = Log(
+    "time", "position_#", "velocity_#", "torque_#", 0, "t=time q=position_#:deg dq=velocity_#:deg tau=torque_#",
+    per_radian=180.0 / np.pi,
+)  # fmt: skip
+
+
+def of_package(package: str, ending: str) -> str:
+    """The text of a distribution's file, or a skip."""
+    try:
+        files = metadata.distribution(package).files or []
+    except metadata.PackageNotFoundError:
+        pytest.skip(f"{package} is not installed")
+    found = next((file for file in files if str(file).endswith(ending)), None)
+    if found is None:
+        pytest.skip(f"{package} has no {ending}")
+    return found.read_text(encoding="utf-8")
+
+
+def motion(robot: pdr.RobotModel) -> tuple[Array, Array, Array, Array]:
+    """Stamps and a sine of each joint within its limits: t (N,), q, dq, ddq (N, n)."""
+    t, k = np.arange(round(SECONDS * RATE)) / RATE, np.arange(robot.n)
+    lower, upper = np.maximum(robot.limits.lower, -1.5), np.minimum(robot.limits.upper, 1.5)
+    centre, amplitude, w = 0.5 * (lower + upper), 0.35 * (upper - lower), 2.0 * np.pi * (0.13 + 0.05 * k)
+    amplitude = np.minimum(amplitude, 0.7 * robot.limits.velocity / w)
+    phase = np.outer(t, w) + k
+    return (
+        t, centre + amplitude * np.sin(phase), amplitude * w * np.cos(phase), -amplitude * w**2 * np.sin(phase)
+    )  # fmt: skip
+
+
+def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array]:
+    """Torques (N, n) with the payload at the flange, and those of gravity of the arm alone."""
+    loaded, bare = (PinocchioChain(text, robot, robot.base_link, robot.flange_link) for _ in range(2))
+    last = loaded.model.getJointId(robot.joint_names[-1])
+    T_joint_flange = loaded.model.frames[loaded.tip].placement
+    assert loaded.model.frames[loaded.tip].parentJoint == last
+    loaded.model.inertias[last] += (T_joint_flange * se3(np.eye(4))).act(pin_inertia(PAYLOAD))
+    loaded.data = loaded.model.createData()
+    zero = np.zeros(robot.n)
+    tau = np.array([loaded.inverse_dynamics(*row) for row in zip(q, dq, ddq, strict=True)])
+    return tau, np.array([bare.inverse_dynamics(row, zero, zero) for row in q])
+
+
+@pytest.mark.parametrize(
+    ("package", "ending", "log"),
+    [
+        ("", "", RTDE),
+        ("", "", UR_DRIVER),
+        ("", "", KORTEX),
+        ("example-robot-data", "ur_description/urdf/ur5_robot.urdf", RTDE),
+        ("example-robot-data", "ur_description/urdf/ur10_robot.urdf", UR_DRIVER),
+        ("pybullet", "kuka_iiwa/model.urdf", FRI),
+        ("example-robot-data", "kinova_description/robots/kinova.urdf", KORTEX),
+    ],
+)
+def test_a_payload_of_another_arm(
+    package: str, ending: str, log: Log, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = of_package(package, ending) if package else urdf_texts.six_revolute()
+    urdf, table, result = tmp_path / "arm.urdf", tmp_path / "log.csv", tmp_path / "result"
+    urdf.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fingers and of bodies that cannot exist
+        robot = pdr.load_robot(urdf, friction="none")
+    t, q, dq, ddq = motion(robot)
+    tau, gravity = pinocchio_torques(text, robot, q, dq, ddq)
+    if "without_gravity" in log.options:
+        tau = tau - gravity
+    elif "current" in log.options:
+        tau = tau / CONSTANTS
+    numbers = range(log.first, log.first + robot.n)
+    header = [log.t, *(name.replace("#", str(k)) for name in (log.q, log.dq, log.tau) for k in numbers)]
+    rows = np.column_stack((t, log.per_radian * q, log.per_radian * dq, tau))
+    np.savetxt(table, rows, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
+    columns = ("--columns", log.columns) if log.columns else ()
+    words = ["replay", str(table), "--robot", str(urdf), "--friction", "none", *log.options, *columns]
+    assert main([*words, "--output", str(result), "--bag-format", "none", "--max-mass", "5", "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)["payload"]
+    print(f"{package} {ending}: {payload['mass']:.3f} kg, {payload['com']}")  # for docs/connect.md: pytest -rP
+    assert payload["mass"] == pytest.approx(PAYLOAD.mass, abs=MASS)
+    assert payload["com"] == pytest.approx(PAYLOAD.com.tolist(), abs=0.02)
+
+
+def test_a_payload_in_mujoco(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Torques of actuators, which accelerate rotors (armature), too, against friction: what `qfrc_actuator` is."""
+    mujoco = pytest.importorskip("mujoco")
+    spec = mujoco.MjSpec.from_string(urdf_texts.six_revolute())
+    spec.compile()
+    xml, table = tmp_path / "arm.xml", tmp_path / "log.csv"
+    joints = '<default><joint armature="0.4" damping="2" frictionloss="0.5"/></default><worldbody>'
+    xml.write_text(spec.to_xml().replace("<worldbody>", joints, 1))
+    robot = pdr.load_robot(xml)
+    assert robot.rotor_inertia.tolist() == [0.4] * robot.n
+    loaded = mujoco.MjSpec.from_file(str(xml))
+    flange = loaded.body(robot.flange_link)
+    flange.add_body(
+        name="payload", mass=PAYLOAD.mass, ipos=PAYLOAD.com, inertia=np.diag(PAYLOAD.inertia), explicitinertial=True
+    )
+    model = loaded.compile()
+    state, tau, (t, q, dq, ddq) = mujoco.MjData(model), [], motion(robot)
+    for state.qpos[:], state.qvel[:], state.qacc[:] in zip(q, dq, ddq, strict=True):
+        mujoco.mj_inverse(model, state)
+        tau.append(state.qfrc_inverse.copy())
+    names = ["t", *(f"{kind}{k}" for kind in ("q", "dq", "tau") for k in range(1, robot.n + 1))]
+    rows = np.column_stack((t, q, dq, tau))
+    np.savetxt(table, rows, delimiter=",", header=",".join(names), comments="", fmt="%.12g")
+    masses = []
+    for effort in ("actuator", "measured"):
+        words = ["replay", str(table), "--robot", str(xml), "--effort", effort, "--bag-format", "none", "--json"]
+        assert main([*words, "--output", str(tmp_path / "result")]) == 0
+        masses.append(json.loads(capsys.readouterr().out)["payload"]["mass"])
+    assert masses[0] == pytest.approx(PAYLOAD.mass, abs=MASS)
+    assert abs(masses[0] - PAYLOAD.mass) < abs(masses[1] - PAYLOAD.mass)  # rotors taken for payload

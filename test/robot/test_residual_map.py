@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sparse Gaussian process against the dense formulas, and its file against whatever else a file may hold."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.residual_torques import residual_torques
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot.residual_map import MOST_POINTS, ResidualMap, coordinates, covariance
+
+ROWS = 150
+
+
+def states(rng: np.random.Generator, count: int = ROWS) -> tuple[FloatArray, FloatArray]:
+    """Postures within a few tenths of a radian: near enough to say something about each other."""
+    return rng.uniform(-0.2, 0.2, (count, 7)), rng.uniform(0.1, 0.3, (count, 7))
+
+
+def learnt(panda: pdr.RobotModel, q: FloatArray, dq: FloatArray, y: FloatArray) -> pdr.RobotModel:
+    """The arm with a map whose inducing points are the rows themselves: then the sparse process is the dense one."""
+    points = coordinates(q, dq)
+    k = covariance(points, points)
+    known = ResidualMap(points, k @ k, k @ y, (y**2).sum(axis=0), np.array(float(len(y))), panda.residual.std)
+    return replace(panda, residual_map=known)
+
+
+@pytest.fixture
+def arm(panda: pdr.RobotModel, rng: np.random.Generator) -> tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray]:
+    """A robot with a map, and the rows q, dq, y that it was learnt from."""
+    q, dq = states(rng)
+    y = 0.2 * np.sin(q + np.roll(q, 1, axis=1)) + 0.05 * rng.standard_normal(q.shape)
+    return learnt(panda, q, dq, y), q, dq, y
+
+
+def test_mean_and_variance_are_those_of_the_dense_process(
+    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], rng: np.random.Generator
+) -> None:
+    robot, q, dq, y = arm
+    new_q, new_dq = states(rng, 20)
+    mean, std = residual_torques(robot, new_q, new_dq)
+    known = robot.residual_map
+    assert known is not None
+    x, new = coordinates(q, dq), coordinates(new_q, new_dq)
+    for j in range(7):
+        K = covariance(x, x) + (known.noise[j] / known.sigma[j]) ** 2 * np.eye(ROWS)
+        k = covariance(new, x)
+        # The jitter on K(Z, Z), and points that count as far, make up the difference.
+        np.testing.assert_allclose(mean[:, j], k @ np.linalg.solve(K, y[:, j]), atol=1e-3)
+        variance = 1.0 - np.einsum("ij,ij->i", k, np.linalg.solve(K, k.T).T)
+        np.testing.assert_allclose((std[:, j] / known.sigma[j]) ** 2, variance, atol=3e-3)
+
+
+def test_noise_is_the_most_likely_one(arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray]) -> None:
+    robot, q, dq, y = arm
+    known = robot.residual_map
+    assert known is not None
+    x = coordinates(q, dq)
+    for j in range(7):
+
+        def log_likelihood(noise: float, j: int = j) -> float:
+            C = known.sigma[j] ** 2 * covariance(x, x) + noise**2 * np.eye(ROWS)
+            return float(-0.5 * (y[:, j] @ np.linalg.solve(C, y[:, j]) + np.linalg.slogdet(C)[1]))
+
+        best = known.noise[j]
+        # A step of the grid is 21 %.
+        assert log_likelihood(best) >= max(log_likelihood(best / 1.21), log_likelihood(1.21 * best)) - 1e-3
+
+
+def test_where_nothing_was_learnt_there_is_the_prior(
+    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], panda: pdr.RobotModel
+) -> None:
+    robot, q, dq, _ = arm
+    far = q + 3.0
+    mean, std = residual_torques(robot, far, dq)
+    np.testing.assert_array_equal(mean, 0.0)
+    np.testing.assert_allclose(std, np.broadcast_to(panda.residual.std, std.shape), rtol=1e-12)
+    mean, std = residual_torques(panda, q, dq)
+    np.testing.assert_array_equal(mean, 0.0)
+    np.testing.assert_array_equal(std, np.broadcast_to(panda.residual.std, std.shape))
+    empty = replace(panda, residual_map=ResidualMap.empty(panda.residual.std))
+    np.testing.assert_array_equal(residual_torques(empty, q, dq)[0], 0.0)
+
+
+def test_other_arms_have_no_map(arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray]) -> None:
+    robot = arm[0]
+    assert robot.mounted((np.pi, 0.0, 0.0)).residual_map is None
+    assert robot.without_friction().residual_map is None
+    assert robot.mounted().residual_map is robot.residual_map
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("points", np.zeros((MOST_POINTS + 1, 21)), "at most"),
+        ("points", np.zeros((ROWS, 20)), "expected shape"),
+        ("gram", np.full((ROWS, ROWS), np.nan), "finite"),
+        ("gram", np.triu(np.ones((ROWS, ROWS))), "symmetric"),
+        ("gram", np.eye(ROWS) - 2.0 * np.eye(ROWS)[[0]].T @ np.eye(ROWS)[[0]], "negative eigenvalue"),
+        ("rows", np.array(-1.0), "no negative"),
+        ("sigma", np.zeros(7), "positive"),
+    ],
+)
+def test_what_is_no_map_is_refused(
+    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], field: str, value: FloatArray, message: str
+) -> None:
+    known = arm[0].residual_map
+    assert known is not None
+    with pytest.raises(ArgumentError, match=message):
+        replace(known, **{field: value})
+
+
+@pytest.fixture
+def saved(arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], tmp_path: Path) -> Path:
+    return pdr.write_robot(arm[0], tmp_path / "mine.yaml")
+
+
+def test_a_file_brings_the_map_back_bit_for_bit(
+    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], saved: Path
+) -> None:
+    before, after = arm[0].residual_map, pdr.load_robot(saved).residual_map
+    assert before is not None and after is not None
+    for name in ("points", "gram", "moment", "square", "rows", "sigma"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+
+
+def test_a_path_out_of_the_folder_is_refused(saved: Path) -> None:
+    content = yaml.safe_load(saved.read_text())
+    for name in ("../mine.residual.npz", "/etc/passwd", 3, ["mine.residual.npz"]):
+        saved.write_text(yaml.safe_dump(content | {"residual_map": name}))
+        with pytest.raises(RobotDescriptionError, match="file beside"):
+            pdr.load_robot(saved)
+    saved.write_text(yaml.safe_dump(content | {"residual_map": "other.npz"}))
+    with pytest.raises(RobotDescriptionError, match=r"other\.npz"):
+        pdr.load_robot(saved)
+
+
+def test_a_file_of_something_else_is_refused(saved: Path) -> None:
+    path = saved.with_name("mine.residual.npz")
+    whole = path.read_bytes()
+    with np.load(path) as content:
+        arrays = dict(content)
+    harmful = arrays | {"points": np.array([{"a": 1}], dtype=object)}
+    np.savez(path, **harmful)  # a pickle, which would run code
+    with pytest.raises(RobotDescriptionError, match=r"mine\.residual\.npz"):
+        pdr.load_robot(saved)
+    np.savez_compressed(path, **arrays)  # of any size, once unpacked
+    with pytest.raises(RobotDescriptionError, match="something else"):
+        pdr.load_robot(saved)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("points.npy", b"")
+    with pytest.raises(RobotDescriptionError, match="something else"):
+        pdr.load_robot(saved)
+    path.write_bytes(b"\0" * (5 << 20))
+    with pytest.raises(RobotDescriptionError, match="at most"):
+        pdr.load_robot(saved)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        damaged = bytearray(whole[: int(rng.integers(1, len(whole) + 1))])
+        for place in rng.integers(0, len(damaged), 8):
+            damaged[place] = rng.integers(0, 256)
+        path.write_bytes(bytes(damaged))
+        with pytest.raises(RobotDescriptionError):
+            pdr.load_robot(saved)
