@@ -21,7 +21,7 @@ largest |z| where one joint dominates, and is a fifth larger where two are equal
 adds to it, unlike to a sum of squares.
 
 Its level while nothing touches the arm, the fourth root of its mean fourth power, is learnt as well. The simulated arms
-have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 2.85 until it has
+have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 3.5 until it has
 moved quietly for some seconds. A contact has to exceed a multiple of it.
 """
 
@@ -48,7 +48,7 @@ SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 """s of motion: memory of the noise, and how long its first guess (sigma) counts."""
 MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
-QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.0, 2.85, 5.0, 3.0
+QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.2, 3.5, 3.0, 2.0
 """Level of the statistic on an arm as modelled, and of one that is not known yet; s of motion in which it is learnt;
 how many times its level a value counts at most."""
 OUTLIER = 9.0  # e^2 over its variance is clipped here (three sigma) before it is learnt
