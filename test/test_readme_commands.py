@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of README.md and of the first pages of the documentation is executed here, or is on a list with the
-reason why it is not.
+"""Every command of README.md and of the first pages is executed here, or is on a list with the reason why it is not.
 
-A command is an indented line, or code in the text that begins with a program's name. A new one has no rule, and its
-test fails until it gets one. Python blocks run as they stand, those of one page after each other.
+A command is an indented line, or code that begins with a program's name. Python blocks run as they stand, in order.
 """
 
 from __future__ import annotations
