@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of README.md and of the first pages of the documentation is executed here, or is on a list with the
-reason why it is not.
+"""Every command of README.md and of the first pages is executed here, or is on a list with the reason why it is not.
 
-A command is an indented line, or code in the text that begins with a program's name. A new one has no rule, and its
-test fails until it gets one. Python blocks run as they stand, those of one page after each other.
+A command is an indented line, or code that begins with a program's name. Python blocks run as they stand, in order.
 """
 
 from __future__ import annotations
@@ -38,8 +36,7 @@ SETUP = (ROOT / "setup.py").read_text(encoding="utf-8")
 TOPICS = (ROOT / "docs" / "topics.md").read_text(encoding="utf-8")  # test_topics_page.py compares it with the nodes
 PROGRAMS = re.compile(r"(make|panda-dynamics|ros2|colcon|rosdep|pip|python3?) .+")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-# What a reader puts in place of capitals, and what makes a command as quick as a test has to be.
-COMPLETED = {
+COMPLETED = {  # what a reader puts in place of capitals, and what makes a command quick
     "panda-dynamics COMMAND --help": "panda-dynamics replay --help",
     "panda-dynamics replay BAG": "panda-dynamics replay my_recording.mcap --output replayed",
     "panda-dynamics replay --example": "panda-dynamics replay --example --bag-format none --output example",
