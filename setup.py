@@ -49,6 +49,7 @@ setup(
     ],
     extras_require={
         "bags": ["rosbags>=0.11,<0.12"],
+        "cluster": ["distributed>=2024.8", "fsspec>=2024.6"],
         "datasets": ["h5py>=3,<4", "pyarrow>=14,<30"],
         # pylibfranka has no wheels for Python 3.13 yet; franka-rs speaks the protocols of both robots.
         "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'", "franka-rs>=0.4,<1; python_version>='3.13'"],
@@ -74,6 +75,8 @@ setup(
             "franka-rs>=0.4,<1",
             "franky-control>=2,<3",
             "franky-sim>=1,<2",
+            "distributed>=2024.8",
+            "fsspec>=2024.6",
             "trimesh>=4,<6",
             "pycollada>=0.8,<1",
             "h5py>=3,<4",
