@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import zlib
 from pathlib import Path
 
@@ -15,6 +16,10 @@ import panda_dynamics_ros as pdr
 # Derandomised: a run that fails fails again. No deadline: the first call of a kernel may compile it.
 hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=100)
 hypothesis.settings.load_profile("seeded")
+
+# A shell starts what it puts into the background with SIGINT ignored, and so would all processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -25,6 +25,7 @@ EXECUTABLES = {
     "payload_estimator",
     "suite",
     "franka_state",
+    "fleet_monitor",
     "simulated_panda",
     "bag_player",
     "panda-dynamics",

@@ -18,6 +18,7 @@ BUILT_IN = {
     "SampleError": ValueError,
     "DataFileNotFoundError": FileNotFoundError,
     "MissingDependencyError": ImportError,
+    "ConnectionFailedError": ConnectionError,
 }
 DEFINED: dict[str, type[Exception]] = {
     name: value for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)

@@ -65,8 +65,8 @@ def test_a_wrench_is_shown_while_a_contact_lasts(until: str, recording: Recordin
         show(recording, view)
         nodes = view._server.scene._handle_from_node_name
         assert ("/base/contact/force" in nodes) == ("touched at link 6" in view._panel._words.content) == (not until)
-        if not until:  # 25 N at 8 mm/N, from the tail to the flange
-            tail = panda.pose(Q + 0.4)[:3, 3] - [0.0, 0.2, 0.0]
+        if not until:  # 25 N at 15 mm/N; the arrow ends 5 cm before the flange
+            tail = panda.pose(Q + 0.4)[:3, 3] - [0.0, 0.375 + 0.05, 0.0]
             np.testing.assert_allclose(nodes["/base/contact/force"].position, tail, atol=1e-6)
             assert nodes["/labels/contact/size"].text == "25 N"
 
