@@ -71,7 +71,7 @@ class LoadServices:
         for name, handle in (("apply_load", self._on_apply), ("force_apply_load", self._on_force)):
             self._helper.create_service(Trigger, node.resolve_service_name(f"~/{name}"), handle)
         self._executor.add_node(self._helper)
-        self._thread = threading.Thread(target=self._serve, name="load", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="load")
         self._thread.start()
 
     def _serve(self) -> None:

@@ -118,8 +118,9 @@ def declared(node: Node) -> tuple[str, str, str, str]:
 class FrankaStateNode(Node):
     """Connects to a robot and publishes its states.
 
-    It waits for them in `step`, not in a thread, since on a busy machine threads take Python's lock from each other for
-    seconds; nor in a timer's callback, which the executor would call again and again without looking for signals.
+    It waits for them in `wait_for_input`, not in a thread, since on a busy machine threads take Python's lock from each
+    other for seconds; nor in a timer's callback, which the executor would call again and again and never look for
+    signals.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,7 @@ class FrankaStateNode(Node):
         self.get_logger().info(f"reading {host} by {connection.binding}")
         self.create_timer(1.0, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def step(self) -> None:
+    def wait_for_input(self) -> None:
         """Publish some states as they come; then a callback has its turn."""
         for _ in range(BURST):
             state = self._stream.next()

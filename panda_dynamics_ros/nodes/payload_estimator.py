@@ -90,7 +90,6 @@ class PayloadEstimatorNode(Node):
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
         self._file = EstimateFile(self, self.monitor)
-        self._load = LoadServices(self, lambda: self._estimator.estimate)
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
@@ -108,6 +107,8 @@ class PayloadEstimatorNode(Node):
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._on_second)
+        # Last, since it starts a thread: a node whose parameters are refused has none to end.
+        self._load = LoadServices(self, lambda: self._estimator.estimate)
 
     def _declare_shape(self) -> str | None:
         """The shape of the payloads, if the user knows it."""

@@ -64,8 +64,8 @@ class StopOnSignal:
             os._exit(0)
 
 
-def spin(executor: Executor, stopped: Callable[[], bool], step: Callable[[], None] | None = None) -> None:
-    """Serve callbacks until `stopped()` or until the context shuts down; with `step`, one after each call of it.
+def spin(executor: Executor, stopped: Callable[[], bool], wait_for_input: Callable[[], None] | None = None) -> None:
+    """Serve callbacks until `stopped()` or until the context shuts down, or one after each call of `wait_for_input`.
 
     A tenth of a second at a time, for a future that never comes: Jazzy's EventsExecutor.spin() keeps the
     interpreter's lock while it waits, so that neither its timers nor other threads nor Ctrl-C get a turn (seen with
@@ -74,10 +74,10 @@ def spin(executor: Executor, stopped: Callable[[], bool], step: Callable[[], Non
     with contextlib.suppress(ExternalShutdownException):
         while rclpy.ok() and not stopped():
             with _negative_clock_ignored():
-                if step is None:
+                if wait_for_input is None:
                     executor.spin_until_future_complete(Future(), timeout_sec=0.1)
                 else:
-                    step()
+                    wait_for_input()
                     executor.spin_once(timeout_sec=0.0)
 
 
@@ -101,7 +101,7 @@ def run_node(
 
     First, before the node exists, the kernels of the node `kernels` (see `warm_up`) are compiled or loaded. That may
     take longer than launch waits before it kills; so a signal ends the process at any moment of its start. A node with
-    an attribute `done` ends by itself once that is true; one with a method `step` waits in it for its input.
+    an attribute `done` ends by itself once that is true; one with a method `wait_for_input` waits in it for its input.
     """
     stop = StopOnSignal()
     try:
@@ -119,8 +119,8 @@ def run_node(
         # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
         gc.collect()
         gc.freeze()
-        step = next((node.step for node in nodes if hasattr(node, "step")), None)
-        spin(executor, lambda: stop.stopped or any(getattr(node, "done", False) for node in nodes), step)
+        wait_for_input = next((node.wait_for_input for node in nodes if hasattr(node, "wait_for_input")), None)
+        spin(executor, lambda: stop.stopped or any(getattr(node, "done", False) for node in nodes), wait_for_input)
         for node in nodes:
             executor.remove_node(node)
             node.destroy_node()

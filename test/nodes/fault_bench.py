@@ -42,9 +42,9 @@ class Bench:
         self.probe, self.nodes, self.next = probe, nodes, 0
         self.unseen = 0  # good samples since the diagnostics were looked at
         nodes.start("dynamics")
-        # A payload with every update: a burst of ten samples is known to be taken in before the next but one is sent.
+        # A payload with every update, each 20 ms: two bursts of samples are sent before the first is known to be in.
         self.stream = PayloadStream(probe, nodes, publish_period_s=0.001)
-        self.stream.fresh = 11_500_000
+        self.stream.fresh = 21_500_000
         self.gravity = probe.listen(JointState, f"{nodes.namespace}/panda_dynamics/gravity_torques")
         self.stream.others_answered = lambda sample: self.gravity[-1].header.stamp == sample.header.stamp
         self.known: dict[str, dict[str, str]] = {}

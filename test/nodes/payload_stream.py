@@ -24,7 +24,7 @@ class PayloadStream:
     def __init__(self, probe: Probe, nodes: Nodes, **parameters: object) -> None:
         nodes.start("payload_estimator", **parameters)
         self._probe = probe
-        self.fresh = 31_000_000  # ns: a payload comes every 20 ms, with the next update, 10 or 11 ms apart
+        self.fresh = 31_000_000  # ns: a payload comes every 20 ms, a burst of samples lasts 10 ms
         self.others_answered: Callable[[JointState], bool] = lambda sample: True
         self.node = f"{nodes.namespace}/payload_estimator"
         self.publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
