@@ -43,7 +43,7 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": (
         "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
     ),
-    "panda-dynamics batch PATH...": "panda-dynamics batch my_recording.mcap --output table.csv",
+    "panda-dynamics batch PATH...": "panda-dynamics batch my_recording.mcap --output batch.csv",
     "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
@@ -65,7 +65,7 @@ WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
-    "panda-dynamics batch PATH...": "table.csv.html",
+    "panda-dynamics batch PATH...": "batch.csv.html",
     "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics weigh --simulate": "weighed/weigh.html",

@@ -34,11 +34,11 @@ def robot_urdf(host: str) -> str:
             if status != 0:
                 raise OSError("incompatible library version: the robot's is not 10")
             model = _answer(client, GET_ROBOT_MODEL, 2, b"")
-        except OSError as error:
+            if model[0] != 0:
+                raise OSError(f"GetRobotModel was answered {model[0]}")
+            return model[1:].decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
             raise explained(str(error), host, "GetRobotModel", connected=False) from error
-    if model[0] != 0:
-        raise explained(f"GetRobotModel was answered {model[0]}", host, "GetRobotModel", connected=False)
-    return model[1:].decode("utf-8")
 
 
 def _answer(client: socket.socket, command: int, number: int, content: bytes) -> bytes:

@@ -12,6 +12,9 @@ def _run(module: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         # Not by an exception, whose trace everybody would read; `run_node` has its own handler.
         signal.signal(number, lambda *_: os._exit(0))
+    # A node's matrices are small. Threads of the linear algebra would only take time from others, and where cores are
+    # scarce NumPy's eigh was seen to wait for its threads for minutes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return int(import_module(f"panda_dynamics_ros.nodes.{module}").main())
 
 
