@@ -93,13 +93,13 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"dynamics = {NAME}.nodes.start:dynamics",
-            f"payload_estimator = {NAME}.nodes.start:payload_estimator",
-            f"suite = {NAME}.nodes.start:suite",
-            f"franka_state = {NAME}.nodes.start:franka_state",
-            f"simulated_panda = {NAME}.nodes.start:simulated_panda",
-            f"fleet_monitor = {NAME}.nodes.start:fleet_monitor",
-            f"bag_player = {NAME}.nodes.start:bag_player",
+            f"dynamics = {NAME}.nodes.start:main",
+            f"payload_estimator = {NAME}.nodes.start:main",
+            f"suite = {NAME}.nodes.start:main",
+            f"franka_state = {NAME}.nodes.start:main",
+            f"simulated_panda = {NAME}.nodes.start:main",
+            f"fleet_monitor = {NAME}.nodes.start:main",
+            f"bag_player = {NAME}.nodes.start:main",
             f"panda-dynamics = {NAME}.cli:main",
         ]
     },

@@ -56,7 +56,7 @@ def installed_package(prefix: Path) -> Path:
         script = libraries / node
         script.write_text(
             f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-            f"from panda_dynamics_ros.nodes.start import {node}\nsys.exit({node}())\n"
+            "from panda_dynamics_ros.nodes.start import main\nsys.exit(main())\n"
         )
         script.chmod(0o755)
     return prefix

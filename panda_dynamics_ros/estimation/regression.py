@@ -76,6 +76,11 @@ class MomentumTerms:
         self._coordinates = np.zeros(3 * robot.n)
         self.use_map(robot.residual_map)
 
+    @property
+    def has_map(self) -> bool:
+        """Whether a residual map is subtracted."""
+        return self._map is not None
+
     def use_map(self, residual_map: ResidualMap | None) -> None:
         """Subtract the mean of this map from the next sample on."""
         self._map = None if residual_map is None else residual_map.table

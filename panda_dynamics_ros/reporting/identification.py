@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from pathlib import Path
 
@@ -15,17 +14,12 @@ from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS
 from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED, plain_text
+from panda_dynamics_ros.reporting.page import embedded, write_html
+from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED, add_legend, axes_of_joints, plain_text
 from panda_dynamics_ros.robot.limits import JointLimits
 
 MOTION = ("position", "velocity", "acceleration")
 COLOURS = (GREY, RED, BLUE, GREEN)
-STYLE = (
-    "body{font:15px/1.5 sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
-    "table.small{font-size:12px;line-height:1.2}table.small td:nth-child(odd){text-align:left}"
-    "td:first-child,th:first-child{text-align:left}img{max-width:100%}"
-)
 
 
 def plot_prediction(validation: Validation, path: Path) -> Path:
@@ -33,19 +27,15 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
     n = validation.measured.shape[1]
     errors = {name: validation.measured - predicted for name, predicted in validation.predicted.items()}
     figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
-    for joint, axes in enumerate(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]):
+    every = axes_of_joints(figure, n)
+    for joint, axes in enumerate(every):
         for (name, error), colour in zip(errors.items(), COLOURS, strict=False):
             width = 0.5 if name == GRAVITY_ONLY else 0.9
             axes.plot(validation.time, error[:, joint], color=colour, linewidth=width, label=name)
         # Gravity alone is wrong by so much more that it may leave the picture.
         largest = max(np.abs(errors[name][:, joint]).max() for name in errors if name != GRAVITY_ONLY)
         axes.set_ylim(-1.15 * largest, 1.15 * largest)
-        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
-        axes.grid(alpha=0.25)
-        if joint == 0:
-            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=4, frameon=False)
-        if joint == n - 1:
-            axes.set_xlabel("time (s)")
+    add_legend(every[0], 4)
     name = plain_text(Path(validation.source).name)
     figure.suptitle(f"Torque that is not predicted: {name}", fontsize=11, parse_math=False)
     figure.savefig(path, dpi=110)
@@ -110,16 +100,9 @@ def write_report(
     for title, validation in validations:
         named = [(name, validation.torque_rms(name)) for name in validation.predicted]
         parts.append(_table(f"{title}: {html.escape(Path(validation.source).name)} (N m)", named))
-    for picture in pictures:
-        data = base64.b64encode(picture.read_bytes()).decode("ascii")
-        parts.append(f'<p><img alt="{html.escape(picture.stem)}" src="data:image/png;base64,{data}"></p>')
+    parts += [embedded(picture, picture.stem) for picture in pictures]
     parts.append(_parameters(fit))
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Identification of {html.escape(fit.robot.name)}'
-        f"</title><style>{STYLE}</style>{''.join(parts)}</html>\n"
-    )
-    path.write_text(page, encoding="utf-8")
-    return path
+    return write_html(path, f"Identification of {fit.robot.name}", "".join(parts))
 
 
 def _parameters(fit: Identification) -> str:

@@ -103,6 +103,21 @@ def _add_banner(figure: Figure, banner: str) -> None:
         figure.suptitle(plain_text(fill(banner, 110)), color=RED, fontsize=10, parse_math=False)
 
 
+def axes_of_joints(figure: Figure, n: int, time: str = "time (s)") -> list[Axes]:
+    """Axes for the torques of n joints, one above the other, with one axis of time."""
+    every = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
+    for joint, axes in enumerate(every):
+        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
+        axes.grid(alpha=0.25)
+    every[-1].set_xlabel(time)
+    return every
+
+
+def add_legend(axes: Axes, columns: int) -> None:
+    """A legend above the axes, where it hides nothing."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=columns, frameon=False)
+
+
 def plain_text(text: str) -> str:
     """A text that any font can show: names of files may have bytes that are no text."""
     return text.encode(errors="replace").decode()
@@ -168,16 +183,12 @@ def plot_torques(
     """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
     n = measured.shape[1]
     figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
-    for joint, axes in enumerate(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]):
+    every = axes_of_joints(figure, n)
+    for joint, axes in enumerate(every):
         axes.plot(time, measured[:, joint], color=GREY, linewidth=0.8, label="measured")
         axes.plot(time, model[:, joint], color=BLUE, linewidth=1.0, label="gravity of the unloaded arm")
         axes.plot(time, residual[:, joint], color=RED, linewidth=1.0, label="unexplained by arm and payload")
-        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
-        axes.grid(alpha=0.25)
-        if joint == 0:
-            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=3, frameon=False)
-        if joint == n - 1:
-            axes.set_xlabel("time (s)")
+    add_legend(every[0], 3)
     _add_banner(figure, banner)
     figure.savefig(path, dpi=130)
     return path

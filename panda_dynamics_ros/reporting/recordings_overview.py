@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,7 +17,7 @@ from panda_dynamics_ros.annotation.job import WORST
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
 from panda_dynamics_ros.annotation.task import Answer
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
-from panda_dynamics_ros.reporting.identification import STYLE
+from panda_dynamics_ros.reporting.page import embedded, write_html
 from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
 
 LISTED = 20
@@ -89,9 +87,9 @@ def write_overview(overview: Overview, curves: Sequence[Answer], path: Path) -> 
         f"{overview.carried_s / 3600.0:.2f} h in all; {overview.contacts} contacts.</p>",
     ]
     if overview.masses:
-        parts += ["<h2>What was carried</h2>", _picture(_masses(overview.masses), "masses")]
+        parts += ["<h2>What was carried</h2>", embedded(_masses(overview.masses), "masses")]
     if overview.residuals:
-        parts += ["<h2>Residual by arm</h2>", _arms(overview.residuals), _picture(_residuals(overview), "residuals")]
+        parts += ["<h2>Residual by arm</h2>", _arms(overview.residuals), embedded(_residuals(overview), "residuals")]
     parts += _counts("Problems", "recordings", overview.problems) + _counts("Failures", "recordings", overview.errors)
     by_path = {answer.source.path: answer for answer in curves if answer.curve}
     shown = [(residual, by_path[name]) for residual, name in overview.worst if name in by_path]
@@ -99,20 +97,8 @@ def write_overview(overview: Overview, curves: Sequence[Answer], path: Path) -> 
         parts.append("<h2>Largest residuals</h2>")
     for residual, answer in shown:
         parts.append(f"<h3>{html.escape(plain_text(answer.source.path))}: {residual:.2f} N m</h3>")
-        parts.append(_picture(_curve(answer), answer.source.path))
-    page = (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Recordings</title>'
-        f"<style>{STYLE}</style>{''.join(parts)}</html>\n"
-    )
-    path.write_text(page, encoding="utf-8")
-    return path
-
-
-def _picture(figure: Figure, name: str) -> str:
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=90)
-    data = base64.b64encode(content.getvalue()).decode("ascii")
-    return f'<p><img alt="{html.escape(plain_text(name))}" src="data:image/png;base64,{data}"></p>'
+        parts.append(embedded(_curve(answer), answer.source.path))
+    return write_html(path, "Recordings", "".join(parts))
 
 
 def _masses(masses: list[float]) -> Figure:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,9 @@ from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _STARTING = threading.Lock()
+_LOGGER = logging.getLogger(__name__)
+# A browser opens connections in advance and closes them unused; websockets would print a traceback for each.
+_LOGGER.addFilter(lambda record: record.msg != "opening handshake failed")
 
 
 def serve(port: int) -> Any:
@@ -91,7 +95,7 @@ def _guarded_start() -> Iterator[list[bool]]:
             return process_request(connection, request) if process_request is not None else None
 
         guarded.append(True)
-        return start(*args, process_request=process, **options)
+        return start(*args, process_request=process, logger=_LOGGER, **options)
 
     with _STARTING:
         websockets_server.serve = guarded_start  # type: ignore[assignment, misc]

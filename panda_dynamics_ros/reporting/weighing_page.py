@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, PayloadEstimate
-from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
+from panda_dynamics_ros.reporting.page import embedded, write_html
+from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, add_legend, axes_of_joints, plain_text
 from panda_dynamics_ros.reporting.weighing import (
     INERTIA,
     SENSOR_SCALE,
@@ -85,10 +84,7 @@ Numbers after “±” are half the width of a 95&nbsp;% interval.</p>
 <p>Torque of the loaded runs less that of the unloaded ones at the same postures, and what the payload makes of it.</p>
 {_picture(result)}</section>
 <section><h2>Runs</h2><ol>{listed}</ol></section>"""
-    head = f'<meta charset="utf-8"><title>Weighed: {escape(mass_of(estimate))}</title><style>{STYLE}</style>'
-    page = f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
-    path.write_text(page, encoding="utf-8")
-    return path
+    return write_html(path, f"Weighed: {mass_of(estimate)}", f"<main>{body}</main>", STYLE)
 
 
 def _table(estimate: PayloadEstimate, truth: InertialParameters | None) -> str:
@@ -142,17 +138,11 @@ def _picture(result: PairedRuns) -> str:
     """Differences of torque per joint, measured and explained, as PNG in the page itself."""
     n = result.difference.shape[1]
     figure = Figure(figsize=(10.0, 1.25 * n + 0.8), layout="constrained")
-    for joint, axes in enumerate(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]):
+    every = axes_of_joints(figure, n, "time of the first loaded run (s)")
+    for joint, axes in enumerate(every):
         left = result.difference[:, joint] - result.explained[:, joint]
         axes.plot(result.stamp, result.difference[:, joint], color=BLUE, linewidth=1.4, label="loaded less unloaded")
         axes.plot(result.stamp, result.explained[:, joint], color=RED, linewidth=1.0, linestyle="--", label="payload")
         axes.plot(result.stamp, left, color=GREY, linewidth=0.9, label="left")
-        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
-        axes.grid(alpha=0.25)
-        if joint == 0:
-            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=3, frameon=False)
-        if joint == n - 1:
-            axes.set_xlabel("time of the first loaded run (s)")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=110, format="png")
-    return f'<img alt="Torques" src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode("ascii")}">'
+    add_legend(every[0], 3)
+    return embedded(figure, "Torques")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,8 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tm
             assert url is not None
             summary = json.loads(process.stdout.readline())
             assert "stays open" in process.stderr.readline()
+            # Browsers open some in advance.
+            socket.create_connection(("localhost", int(url[1].rpartition(":")[2])), timeout=10.0).close()
             with open_page(url[1]) as page:
                 page.wait_for_text("of 4.0 s, 4 times real time")
                 page.wait_for_text(f"{summary['payload']['mass']:.3f}")  # the last estimate

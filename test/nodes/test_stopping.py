@@ -71,7 +71,8 @@ def import_for_long(module):
     signal.pause()  # returns from a handler that does not end the process
     raise AssertionError("the signal was swallowed")
 start.import_module = import_for_long
-sys.exit(start.dynamics())
+sys.argv[0] = "dynamics"
+sys.exit(start.main())
 """
 
 

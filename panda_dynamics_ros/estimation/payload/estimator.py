@@ -197,7 +197,8 @@ class PayloadEstimator:
             self._restart_after(stamp - self._stamp)
         self._stamp = stamp
         Y, y = self._regression.step(dt, terms)
-        torque, unexplained = self._low_pass.step(dt, tau), self._low_pass_map.step(dt, terms.unexplained)
+        torque = self._low_pass.step(dt, tau)
+        unexplained = self._low_pass_map.step(dt, terms.unexplained) if terms.has_map else terms.unexplained
         self._detector.follow_sample(self._regression, dt)
         self._clock.update(dt, dq)
         if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
@@ -248,8 +249,7 @@ class PayloadEstimator:
         carried = self._filter.state.mean[:PARAMETERS] + self._tare
         if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
             mass_std = math.sqrt(self._filter.state.covariance[0, 0])
-            from_start = math.isinf(self._last_change)
-            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, self._filter.arm_errors)
+            self._plausibility.evaluate(carried[0], mass_std, math.isinf(self._last_change), self._filter.arm_errors)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
