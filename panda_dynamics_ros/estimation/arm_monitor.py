@@ -16,23 +16,27 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector
+from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
 from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.estimation.residual_learner import ResidualLearner
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
 
+ROWS = 512
+"""Samples of a recording whose terms are in memory at a time: 1 MB."""
 LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
 AFTER_CONTACT = 5.0
@@ -95,6 +99,22 @@ class ArmOutput(NamedTuple):
     residual: FloatArray
 
 
+class ArmRows(NamedTuple):
+    """What `ArmMonitor` says of N samples.
+
+    Attributes
+    ----------
+    external_torques, residual: (N, n), as those of `ArmOutput`.
+    estimates: each new estimate, with the index of the sample after which it holds, and whether it is due.
+    contacts: each change of the contact, with the index of its sample.
+    """
+
+    external_torques: FloatArray
+    residual: FloatArray
+    estimates: list[tuple[int, PayloadEstimate, bool]]
+    contacts: list[tuple[int, Contact]]
+
+
 class ArmMonitor:
     """Dynamics, payload, external torques and contacts of one arm, sample by sample.
 
@@ -135,6 +155,7 @@ class ArmMonitor:
         self._regression = MomentumRegression(robot.n, self.payload_estimator.options.bandwidth_hz)
         self._clock = SampleClock(self.payload_estimator.options.max_gap_s)
         self._residual = np.full(robot.n, math.nan)
+        self._weights = np.append(np.zeros(10), -1.0)  # the payload's vector, see `weighted_columns`
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
 
@@ -168,8 +189,11 @@ class ArmMonitor:
         `update` calls it with each estimate that is due; without a payload estimator beside it (`update_dynamics`) the
         caller does.
         """
-        self._observer.carry(payload)
-        self.contact_detector.carry(payload)
+        self._carry_vector(payload.vector)
+
+    def _carry_vector(self, vector: FloatArray) -> None:
+        self._observer.carry_vector(vector)
+        self.contact_detector.carry_vector(vector)
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
         """All outputs after one more sample.
@@ -188,7 +212,7 @@ class ArmMonitor:
         terms = self._terms.at(q, dq, tau)
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
-            self.carry(payload.estimate.payload)
+            self._carry_vector(payload.estimate.vector)
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
@@ -214,7 +238,74 @@ class ArmMonitor:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
-    def _dynamics_output(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> DynamicsOutput:
+    def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
+        """`update` with N samples, in compiled loops between the filter's updates; the same to the last bit.
+
+        Parameters
+        ----------
+        stamp: (N,), s. q, dq, tau: (N, n).
+
+        Raises
+        ------
+        ArgumentError: as `update`.
+        """
+        stamp = checks.trailing(stamp, (), "stamp").copy()
+        arrays = [np.array(checks.exactly(x, (len(stamp), self.robot.n), name)) for x, name in ((q, "q"), (dq, "dq"))]
+        tau = link_side_torques(self.robot, arrays[0], checks.exactly(tau, arrays[0].shape, "tau")).copy()
+        found = ArmRows(np.empty_like(tau), np.empty_like(tau), [], [])
+        for first in range(0, len(stamp), ROWS):
+            part = slice(first, first + ROWS)
+            q_rows, dq_rows = arrays[0][part], arrays[1][part]
+            if self._learner is None:
+                rows = SampleRows(stamp[part], q_rows, dq_rows, tau[part], self._terms.rows(q_rows, dq_rows, tau[part]))
+                self._follow_rows(rows, first, found)
+        return found
+
+    def _follow_rows(self, rows: SampleRows, first: int, found: ArmRows) -> None:
+        """The payload estimator is ahead by up to its next estimate, which counts from its own sample on."""
+        inertia, estimator = squared_inertias(self.robot.table, rows.q), self.payload_estimator
+        done = k = 0
+        while k < len(rows.stamp):
+            before = estimator.estimate
+            k = estimator.update_rows(rows, k)
+            estimate = estimator.estimate
+            if estimate is not before:
+                self._follow_others(rows, inertia, done, k - 1, before, first, found)
+                done = k - 1
+                is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
+                if is_due:
+                    self._carry_vector(estimate.vector)
+                found.estimates.append((first + done, estimate, is_due))
+        self._follow_others(rows, inertia, done, k, estimator.estimate, first, found)
+
+    def _follow_others(
+        self, rows: SampleRows, inertia: FloatArray, k: int, end: int, estimate: PayloadEstimate, first: int,
+        found: ArmRows,
+    ) -> None:  # fmt: skip
+        """Residual, external torques and contacts of samples k .. end - 1, all with one estimate."""
+        self._observer.update_rows(
+            rows.stamp[k:end], rows.terms.part(k, end), found.external_torques[first + k : first + end]
+        )
+        found.contacts.extend(
+            (first + j, contact) for j, contact in self.contact_detector.update_rows(rows, inertia, k, end)
+        )
+        self._weights[:10] = estimate.vector
+        while k < end:
+            steps = self._clock.regular(rows.stamp[k:end])
+            count = len(steps)
+            if count:
+                totals = self._regression.steps(steps, rows.terms.part(k, k + count), self._weights)
+                self._clock.follow(float(rows.stamp[k + count - 1]), float(steps[-1]))
+                found.residual[first + k : first + k + count] = -totals
+                self._residual = -totals[-1]
+            else:
+                sample = float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.terms.at(k)
+                found.residual[first + k] = self._residual_after(*sample, estimate)
+            k += max(count, 1)
+
+    def _dynamics_output(
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms
+    ) -> DynamicsOutput:
         state = robot_state(self.robot, q, dq)
         external = self._observer.update_terms(stamp, terms)
         before = self.contact_detector.contact
@@ -226,23 +317,24 @@ class ArmMonitor:
         )  # fmt: skip
 
     def _payload_output(
-        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
+        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms | SampleTerms
     ) -> PayloadOutput:
         estimate = self.payload_estimator.update_terms(stamp, q, dq, tau, terms)
         residual = self._residual_after(stamp, q, dq, terms, estimate)
         return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), residual)
 
     def _residual_after(
-        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, estimate: PayloadEstimate
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms, estimate: PayloadEstimate
     ) -> FloatArray:
         dt = self._clock.step(stamp)
         if dt is None:
             return self._residual
         if dt == 0.0:
             self._regression.restart()
-        Y, y = self._regression.step(dt, terms)
+        _, y = self._regression.step(dt, terms)
         settled = self._regression.settled
-        self._residual = y - Y @ estimate.vector if settled else np.full(self.robot.n, math.nan)
+        self._weights[:10] = estimate.vector
+        self._residual = -self._regression.weighted(self._weights) if settled else np.full(self.robot.n, math.nan)
         if self._learner is not None and self._learner.update(
             stamp, dt, (q, dq), y, terms.mean, settled and self._is_empty(stamp, estimate, terms)
         ):
@@ -252,7 +344,7 @@ class ArmMonitor:
             self.payload_estimator.use_map(self._learner.map, terms.unexplained, change)
         return self._residual
 
-    def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms) -> bool:
+    def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms) -> bool:
         """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""
         if estimate.event is not None and estimate.event.kind == "contact":
             self._busy_until = stamp + AFTER_CONTACT

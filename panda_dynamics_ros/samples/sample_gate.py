@@ -60,6 +60,15 @@ class SampleGate:
         self._last = self._refused = (-math.inf, np.zeros(0))
         self._agreeing = 0
 
+    @property
+    def reference(self) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Stamp and positions of the last accepted sample, then `bounds`, `largest` and `fastest` of `follows`."""
+        return *self._last, self._bounds, self._largest, self._fastest
+
+    def accept(self, stamp: float, q: FloatArray) -> None:
+        """Go on from a sample that `follows` the last one."""
+        self._agreeing, self._last = 0, (stamp, q)
+
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
 
@@ -69,7 +78,7 @@ class SampleGate:
         """
         before, q_before = self._last
         if follows(q, dq, tau, stamp - before, q_before, self._bounds, self._largest, self._fastest):
-            self._agreeing, self._last = 0, (stamp, q)
+            self.accept(stamp, q)
             return
         if not ((q > self._bounds[0]) & (q < self._bounds[1])).all():
             raise self._outside(q)

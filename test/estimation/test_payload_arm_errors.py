@@ -11,9 +11,10 @@ from motion import sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload import arm_errors
 from panda_dynamics_ros.estimation.payload.arm_errors import OWN, TERMS, ArmErrorRegression, error_directions
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 BANDWIDTH, SETTLED = 3.0, 600  # Hz; samples
 

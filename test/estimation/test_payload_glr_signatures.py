@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     MOMENTS,
     GlrSignatures,
@@ -14,7 +15,7 @@ from panda_dynamics_ros.estimation.payload.glr_signatures import (
 )
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, predict
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 BANDWIDTH, ON = 3.0, 300  # Hz; sample after which something comes on
@@ -46,11 +47,10 @@ def test_gated_regressor_explains_a_payload_from_its_first_sample(panda, motion)
     onsets, onset_regressors = OnsetRegressors(panda.n, 1), []
 
     def follow(regression, dt):
-        onsets.step(np.array([0]), regression, dt)
-        onset_regressors.append(onsets.regressors[0].copy())
+        onsets.step(regression.pole, dt)
+        onset_regressors.append(onsets.regressors(regression)[0].copy())
 
     def start_onset(regression):
-        onsets.restart(regression)
         onsets.start(0, regression)
 
     with_jump = run(panda, motion, np.where(carried, loaded, unloaded), start_onset, follow)
@@ -72,9 +72,8 @@ def test_split_regression_goes_on_with_the_new_payload_alone(panda, motion):
     onsets = OnsetRegressors(panda.n, 1)
 
     def change(regression):
-        onsets.restart(regression)
         onsets.start(0, regression)
-        regression.change_payload(onsets.state(0), PAYLOAD.vector)
+        regression.change_payload(onsets.state(0, regression), PAYLOAD.vector)
 
     dropped, empty = run(panda, motion, tau, change), run(panda, motion, torques(panda, motion))
     for k in range(ON + 1, len(motion.stamp)):

@@ -128,6 +128,12 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
     return math.sqrt(math.sqrt(fourth))
 
 
+@compiled
+def loudness(clock):
+    """See `TorqueStepDetector.loudness`."""
+    return max(1.0, math.sqrt(math.sqrt(clock[_FOURTH])) / QUIET)
+
+
 class TorqueStepDetector:
     """e and its standard deviation for the joints of one arm, sample by sample.
 
@@ -187,7 +193,17 @@ class TorqueStepDetector:
     @property
     def loudness(self) -> float:
         """Level of the statistic while nothing touches the arm, over that of an arm as modelled; at least 1."""
-        return max(1.0, math.sqrt(math.sqrt(self._clock[_FOURTH])) / QUIET)
+        level: float = loudness(self._clock)
+        return level
+
+    @property
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """The arguments of `torque_step_update` from `sigma` on."""
+        return self._sigma, self._tau, self._line, self._clock, self._memory, self._noise, self.jump, self.std
+
+    def follow(self, stamp: float) -> None:
+        """Go on from the stamp, s, of the last of several samples that `arrays` have followed."""
+        self._stamp = stamp
 
     @property
     def largest(self) -> float:

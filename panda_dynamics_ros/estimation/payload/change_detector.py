@@ -61,7 +61,7 @@ class Detection:
     state: the filter's state with the jump included.
     before: (10,), the payload before it, with before_covariance: (10, 10), and before_cross: (N, 10), its covariance
         with the state.
-    filters: of the regressor since the onset.
+    slot: of its hypothesis, see `filters`.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class Detection:
     before: FloatArray
     before_covariance: FloatArray
     before_cross: FloatArray
-    filters: FilterState
+    slot: int
 
 
 class ChangeDetector:
@@ -104,7 +104,7 @@ class ChangeDetector:
         self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
         self._age = np.full(slots, np.inf)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
-        self._since_contact = np.inf
+        self._since_contact, self._elapsed = np.inf, 0.0
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
         self.restart()
@@ -112,27 +112,35 @@ class ChangeDetector:
     def restart(self, after_gap: bool = False) -> None:
         """Drop all hypotheses; `after_gap`: the first new one is a change before the regression's filters started."""
         self._age[:], self._past[:] = np.inf, 0.0
+        self._since_contact += self._elapsed
+        self._elapsed = 0.0
         self._alive = np.zeros(0, dtype=np.int64)
         self._since_last_onset, self._after_gap = np.inf, after_gap
 
-    def follow_sample(self, regression: MomentumRegression, dt: float) -> None:
-        """Follow the regression through a sample that came `dt` s after the last one; 0 starts it."""
-        if dt > 0.0:
-            self._onset_regressors.step(self._alive, regression, dt)
-            self._age[self._alive] += dt
-            self._since_last_onset += dt
-            self._since_contact += dt
-        else:
-            self._onset_regressors.restart(regression)
+    def follow_sample(self, pole: float, dt: float) -> None:
+        """Follow the regression through a sample that came `dt` s after the last one, above 0; pole: rad/s, its own."""
+        self._onset_regressors.step(pole, dt)
+        self._elapsed += dt
+
+    def follow_samples(self, pole: float, steps: FloatArray) -> None:
+        """`follow_sample` with N samples."""
+        self._onset_regressors.steps(pole, steps)
+        for dt in steps.tolist():
+            self._elapsed += dt
 
     def follow_filter(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter."""
         phase = regression.pole * (self._age + self._past)[self._alive]
         self._step_response[self._alive] = 1.0 - (1.0 + phase) * np.exp(-phase)  # unit step through both poles
-        self._signatures.update(self._alive, step, self._onset_regressors.regressors, self._step_response)
+        regressors = self._onset_regressors.regressors(regression)
+        self._signatures.update(self._alive, step, regressors, self._step_response)
 
     def add_hypothesis(self, regression: MomentumRegression) -> None:
         """Add a change at this sample to the hypotheses, once each `onset_period`, and drop those that are too old."""
+        self._age += self._elapsed
+        self._since_last_onset += self._elapsed
+        self._since_contact += self._elapsed
+        self._elapsed = 0.0
         if self._since_last_onset >= self._onset_period - 1e-6:
             self._since_last_onset = 0.0
             self._age[self._age > self._onset_lifetime] = np.inf
@@ -141,7 +149,7 @@ class ChangeDetector:
             self._past[slot] = 0.0
             if self._after_gap:
                 self._past[slot], self._after_gap = _LONG_AGO, False
-                self._onset_regressors.start_settled(slot, regression)
+                self._onset_regressors.start_settled(slot)
             else:
                 self._onset_regressors.start(slot, regression)
             self._signatures.start(slot)
@@ -227,8 +235,12 @@ class ChangeDetector:
             before=state.mean[:PARAMETERS] + taken @ jump,
             before_covariance=state.covariance[:PARAMETERS, :PARAMETERS] + taken @ covariance @ taken.T,
             before_cross=state.covariance[:, :PARAMETERS] + effect @ covariance @ taken.T,
-            filters=self._onset_regressors.state(slot),
+            slot=slot,
         )
+
+    def filters(self, slot: int, regression: MomentumRegression) -> FilterState:
+        """Filters of the regressor since the onset of a hypothesis."""
+        return self._onset_regressors.state(slot, regression)
 
     def _is_possible(self, detection: Detection, least_mass: float) -> bool:
         """Whether the mass can change so: only what is held can be released, and it cannot become too heavy."""

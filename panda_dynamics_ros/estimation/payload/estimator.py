@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
@@ -35,7 +37,7 @@ from panda_dynamics_ros.estimation.payload.plausibility import Declaration, Plau
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
@@ -43,6 +45,8 @@ from panda_dynamics_ros.samples.libfranka_state import sample_of
 
 ONE_CHANGE, CORRECTION = 0.5, 0.7
 """s: closer detections of one kind are one event; share of a jump up to which an opposite one corrects it."""
+
+NONE, WEIGHTLESS = np.zeros(0), np.zeros(ARM + 1)
 
 
 class PayloadEstimator:
@@ -182,7 +186,7 @@ class PayloadEstimator:
         return self.update(*sample_of(state))
 
     def update_terms(
-        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
+        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms | SampleTerms
     ) -> PayloadEstimate:
         """`update` with a sample that was checked before, and its terms."""
         if self._estimate.event is not None:
@@ -196,19 +200,49 @@ class PayloadEstimator:
         if dt == 0.0:
             self._restart_after(stamp - self._stamp)
         self._stamp = stamp
-        Y, y = self._regression.step(dt, terms)
+        self._regression.step(dt, terms)
         torque = self._low_pass.step(dt, tau)
         unexplained = self._low_pass_map.step(dt, terms.unexplained) if terms.has_map else terms.unexplained
-        self._detector.follow_sample(self._regression, dt)
+        if dt > 0.0:
+            self._detector.follow_sample(self._regression.pole, dt)
         self._clock.update(dt, dq)
-        if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(q, dq, Y, y, torque, unexplained)
+        self._finish(dt, change, q, dq, torque, unexplained)
+        return self._estimate
+
+    def update_rows(self, rows: SampleRows, k: int) -> int:
+        """`update_terms` with sample k, and those after it up to where the estimate may change; the index behind them.
+
+        Samples that are used as usual pass the filters in compiled loops, up to the filter's next update.
+        """
+        steps = NONE
+        if not self._detection_pending and self._estimate.event is None:
+            steps = self._intake.accept_rows(rows, k, self._updated, self.options.update_period_s - STAMP_RESOLUTION)
+        if not steps.size:
+            self.update_terms(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.tau[k], rows.terms.at(k))
+            return k + 1
+        last = k + len(steps) - 1
+        terms, self._stamp = rows.terms.part(k, last + 1), float(rows.stamp[last])
+        self._regression.steps(steps, terms, WEIGHTLESS)
+        torque, unexplained = self._low_pass.steps(steps, rows.tau[k : last + 1]), terms.unexplained[-1]
+        if terms.has_map:
+            unexplained = self._low_pass_map.steps(steps, terms.unexplained)
+        self._detector.follow_samples(self._regression.pole, steps)
+        self._clock.steps(steps, rows.dq[k : last + 1])
+        self._finish(float(steps[-1]), None, rows.q[last], rows.dq[last], torque, unexplained)
+        return last + 1
+
+    def _finish(
+        self, dt: float, change: ChangeEvent | None, q: FloatArray, dq: FloatArray, torque: FloatArray,
+        unexplained: FloatArray,
+    ) -> None:  # fmt: skip
+        """What follows after a sample has passed the low-pass filters."""
+        if self._stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
+            self._estimate = self._update_filter(q, dq, torque, unexplained)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
         if change is not None:
             self._estimate = self._published(CHANGED, self._announced(change))
-        return self._estimate
 
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
@@ -230,9 +264,10 @@ class PayloadEstimator:
         self._updated, self._detection_pending = -math.inf, False
 
     def _update_filter(
-        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray, unexplained: FloatArray
+        self, q: FloatArray, dq: FloatArray, torque: FloatArray, unexplained: FloatArray
     ) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
+        Y, y = self._regression.filtered[:, :PARAMETERS], self._regression.filtered[:, ARM]
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = self._clock.motion_time(since)
         self._updated = self._stamp
@@ -273,7 +308,8 @@ class PayloadEstimator:
         if detection.kind == "contact":
             self._regression.complete_step(detection.jump, detection.age)
         else:
-            self._regression.change_payload(detection.filters, detection.before + self._tare)
+            since = self._detector.filters(detection.slot, self._regression)
+            self._regression.change_payload(since, detection.before + self._tare)
             self._clock.note_change()
             self._body = ConsistentBody()
         self._detector.restart()

@@ -11,14 +11,41 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
+from panda_dynamics_ros.estimation.momentum_terms import SampleRows
 from panda_dynamics_ros.estimation.payload.motion_clock import is_repeated_sample
-from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.estimation.sample_clock import SampleClock, compiled_is_gap
+from panda_dynamics_ros.kernels.compiled import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import CURRENT
-from panda_dynamics_ros.samples.sample_gate import SampleGate
+from panda_dynamics_ros.samples.sample_gate import SampleGate, follows
 
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
 """Share of the last samples (so many of them) whose refusal is a problem of the signal and no single fault."""
+
+
+@compiled
+def usual_samples(
+    stamp, q, dq, tau, last, before, max_gap, last_sample, reference, q_before, bounds, largest, fastest, since, period,
+    steps,
+):  # fmt: skip
+    """How many samples of N are used without further ado, up to the first one `period` s after `since`.
+
+    `steps` (N,): s before each. The others are those that `SampleIntake.accept` ignores, refuses or restarts the filters at.
+    """
+    for k in range(stamp.shape[0]):
+        dt = stamp[k] - last
+        if compiled_is_gap(dt, before, max_gap):
+            return k
+        if not follows(q[k], dq[k], tau[k], stamp[k] - reference, q_before, bounds, largest, fastest):
+            return k
+        if is_repeated_sample(last_sample, q[k], dq[k], tau[k]):
+            return k
+        steps[k] = before = dt
+        last = reference = stamp[k]
+        q_before = q[k]
+        if last - since >= period:
+            return k + 1
+    return stamp.shape[0]
 
 
 @dataclass
@@ -72,6 +99,26 @@ class SampleIntake:
         self.counts.gaps += dt == 0.0 and math.isfinite(self.stamp)
         self.stamp = stamp
         return dt
+
+    def accept_rows(self, rows: SampleRows, k: int, since: float, period: float) -> FloatArray:
+        """Seconds before sample k and those after it, up to one that comes `period` s after `since`.
+
+        As many are accepted as `accept` would use with no restart; none where sample k is for `accept` alone.
+        """
+        steps, clock, gate = np.empty(len(rows.stamp) - k), self._clock, self._gate
+        count = usual_samples(
+            rows.stamp[k:], rows.q[k:], rows.dq[k:], rows.tau[k:], self.stamp, clock.last_step, self._max_gap,
+            self._last_sample, *gate.reference, since, period, steps,
+        )  # fmt: skip
+        if count:
+            self.stamp = float(rows.stamp[k + count - 1])
+            clock.follow(self.stamp, float(steps[count - 1]))
+            gate.accept(self.stamp, rows.q[k + count - 1])
+            self.counts.used += count
+            if self._refused:
+                for _ in range(count):
+                    self._refused -= self._refused / REFUSAL_MEMORY
+        return steps[:count]
 
     def _is_out_of_order(self, dt: float) -> bool:
         """Whether a stamp does not advance; a jump back (a bag in a loop) is a restart."""
