@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,12 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector
+from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
+from panda_dynamics_ros.estimation.contact.detector import ContactDetector
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
-from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator
+from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
@@ -41,78 +42,6 @@ LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
 AFTER_CONTACT = 5.0
 """s after something has touched the arm, for which its residual map learns nothing."""
-
-
-class DynamicsOutput(NamedTuple):
-    """What the arm's model says about one sample.
-
-    Attributes
-    ----------
-    stamp: s.
-    gravity_torques, coriolis_torques: (n,), N m.
-    T_base_ee: (4, 4).
-    external_torques: (n,), N m, of the momentum observer; torques of the known payload are not among them.
-    wrench: at the flange, that explains the external torques.
-    contact: the last contact, which may still last; None before the first one.
-    contact_changed: whether a contact began, ended or moved to another link with this sample.
-    """
-
-    stamp: float
-    gravity_torques: FloatArray
-    coriolis_torques: FloatArray
-    T_base_ee: FloatArray
-    external_torques: FloatArray
-    wrench: ContactWrench
-    contact: Contact | None
-    contact_changed: bool
-
-
-class PayloadOutput(NamedTuple):
-    """What is known of the payload after one sample.
-
-    Attributes
-    ----------
-    estimate: the payload.
-    is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
-    residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
-        filters settle.
-    """
-
-    estimate: PayloadEstimate
-    is_due: bool
-    residual: FloatArray
-
-
-class ArmOutput(NamedTuple):
-    """All that the nodes publish after one sample: the fields of `DynamicsOutput` and `PayloadOutput`."""
-
-    stamp: float
-    gravity_torques: FloatArray
-    coriolis_torques: FloatArray
-    T_base_ee: FloatArray
-    external_torques: FloatArray
-    wrench: ContactWrench
-    contact: Contact | None
-    contact_changed: bool
-    estimate: PayloadEstimate
-    is_due: bool
-    residual: FloatArray
-
-
-class ArmRows(NamedTuple):
-    """What `ArmMonitor` says of N samples.
-
-    Attributes
-    ----------
-    external_torques, residual: (N, n), as those of `ArmOutput`.
-    estimates: each new estimate, with the index of the sample after which it holds, and whether it is due.
-    contacts: each change of the contact, with the index of its sample.
-    """
-
-    external_torques: FloatArray
-    residual: FloatArray
-    estimates: list[tuple[int, PayloadEstimate, bool]]
-    contacts: list[tuple[int, Contact]]
 
 
 class ArmMonitor:
@@ -239,27 +168,32 @@ class ArmMonitor:
         return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
     def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
-        """`update` with N samples, in compiled loops between the filter's updates; the same to the last bit.
-
-        Parameters
-        ----------
-        stamp: (N,), s. q, dq, tau: (N, n).
-
-        Raises
-        ------
-        ArgumentError: as `update`.
-        """
-        stamp = checks.trailing(stamp, (), "stamp").copy()
-        arrays = [np.array(checks.exactly(x, (len(stamp), self.robot.n), name)) for x, name in ((q, "q"), (dq, "dq"))]
-        tau = link_side_torques(self.robot, arrays[0], checks.exactly(tau, arrays[0].shape, "tau")).copy()
-        found = ArmRows(np.empty_like(tau), np.empty_like(tau), [], [])
-        for first in range(0, len(stamp), ROWS):
+        """`update` with N samples, stamp (N,) and q, dq, tau (N, n), in compiled loops; the same to the last bit."""
+        stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
+        shape = (len(stamps), self.robot.n)
+        named = (("q", q), ("dq", dq), ("tau", tau))
+        q, dq, effort = (checks.for_kernel(checks.exactly(value, shape, name)) for name, value in named)
+        found = ArmRows(np.empty(shape), np.empty(shape), [], [])
+        if self._learner is not None:
+            self._follow_one_by_one(stamps, q, dq, effort, found=found)
+            return found
+        tau = checks.for_kernel(link_side_torques(self.robot, q, effort))
+        for first in range(0, len(stamps), ROWS):
             part = slice(first, first + ROWS)
-            q_rows, dq_rows = arrays[0][part], arrays[1][part]
-            if self._learner is None:
-                rows = SampleRows(stamp[part], q_rows, dq_rows, tau[part], self._terms.rows(q_rows, dq_rows, tau[part]))
-                self._follow_rows(rows, first, found)
+            terms = self._terms.rows(q[part], dq[part], tau[part])
+            self._follow_rows(SampleRows(stamps[part], q[part], dq[part], tau[part], terms), first, found)
         return found
+
+    def _follow_one_by_one(self, stamp: FloatArray, *samples: FloatArray, found: ArmRows) -> None:
+        """A residual map that goes on learning changes between any two samples."""
+        for k in range(len(stamp)):
+            before = self.payload_estimator.estimate
+            output = self.update(float(stamp[k]), *(values[k] for values in samples))
+            found.external_torques[k], found.residual[k] = output.external_torques, output.residual
+            if output.estimate is not before:
+                found.estimates.append((k, output.estimate, output.is_due))
+            if output.contact_changed and output.contact is not None:
+                found.contacts.append((k, output.contact))
 
     def _follow_rows(self, rows: SampleRows, first: int, found: ArmRows) -> None:
         """The payload estimator is ahead by up to its next estimate, which counts from its own sample on."""
@@ -270,38 +204,38 @@ class ArmMonitor:
             k = estimator.update_rows(rows, k)
             estimate = estimator.estimate
             if estimate is not before:
-                self._follow_others(rows, inertia, done, k - 1, before, first, found)
+                self._follow_others(rows, inertia, (done, k - 1), before, first, found)
                 done = k - 1
                 is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
                 if is_due:
                     self._carry_vector(estimate.vector)
                 found.estimates.append((first + done, estimate, is_due))
-        self._follow_others(rows, inertia, done, k, estimator.estimate, first, found)
+        self._follow_others(rows, inertia, (done, k), estimator.estimate, first, found)
 
     def _follow_others(
-        self, rows: SampleRows, inertia: FloatArray, k: int, end: int, estimate: PayloadEstimate, first: int,
+        self, rows: SampleRows, inertia: FloatArray, span: tuple[int, int], estimate: PayloadEstimate, first: int,
         found: ArmRows,
     ) -> None:  # fmt: skip
-        """Residual, external torques and contacts of samples k .. end - 1, all with one estimate."""
-        self._observer.update_rows(
-            rows.stamp[k:end], rows.terms.part(k, end), found.external_torques[first + k : first + end]
-        )
-        found.contacts.extend(
-            (first + j, contact) for j, contact in self.contact_detector.update_rows(rows, inertia, k, end)
-        )
+        """Residual, external torques and contacts of a span of samples, all with one estimate."""
+        k, end = span
+        external = found.external_torques[first + k : first + end]
+        self._observer.update_rows(rows.stamp[k:end], rows.terms.part(k, end), external)
+        changes = self.contact_detector.update_rows(rows, inertia, k, end)
+        found.contacts.extend((first + j, contact) for j, contact in changes)
         self._weights[:10] = estimate.vector
         while k < end:
             steps = self._clock.regular(rows.stamp[k:end])
-            count = len(steps)
-            if count:
-                totals = self._regression.steps(steps, rows.terms.part(k, k + count), self._weights)
-                self._clock.follow(float(rows.stamp[k + count - 1]), float(steps[-1]))
-                found.residual[first + k : first + k + count] = -totals
-                self._residual = -totals[-1]
+            if steps.size:
+                behind = k + len(steps)
+                totals = self._regression.steps(steps, rows.terms.part(k, behind), self._weights)
+                self._clock.follow(float(rows.stamp[behind - 1]), float(steps[-1]))
+                np.negative(totals, out=found.residual[first + k : first + behind])
+                self._residual = found.residual[first + behind - 1]
             else:
-                sample = float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.terms.at(k)
-                found.residual[first + k] = self._residual_after(*sample, estimate)
-            k += max(count, 1)
+                behind = k + 1
+                self._residual_after(float(rows.stamp[k]), rows.terms.at(k), estimate)
+                found.residual[first + k] = self._residual
+            k = behind
 
     def _dynamics_output(
         self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms
@@ -317,32 +251,39 @@ class ArmMonitor:
         )  # fmt: skip
 
     def _payload_output(
-        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms | SampleTerms
+        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
     ) -> PayloadOutput:
         estimate = self.payload_estimator.update_terms(stamp, q, dq, tau, terms)
-        residual = self._residual_after(stamp, q, dq, terms, estimate)
-        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), residual)
+        dt = self._residual_after(stamp, terms, estimate)
+        if self._learner is not None and dt is not None:
+            self._learn(self._learner, stamp, dt, (q, dq), terms, estimate)
+        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), self._residual)
 
     def _residual_after(
-        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms, estimate: PayloadEstimate
-    ) -> FloatArray:
+        self, stamp: float, terms: MomentumTerms | SampleTerms, estimate: PayloadEstimate
+    ) -> float | None:
+        """Follow a sample with the residual; s since the last one, see `SampleClock`."""
         dt = self._clock.step(stamp)
         if dt is None:
-            return self._residual
+            return None
         if dt == 0.0:
             self._regression.restart()
-        _, y = self._regression.step(dt, terms)
-        settled = self._regression.settled
+        self._regression.step(dt, terms)
         self._weights[:10] = estimate.vector
-        self._residual = -self._regression.weighted(self._weights) if settled else np.full(self.robot.n, math.nan)
-        if self._learner is not None and self._learner.update(
-            stamp, dt, (q, dq), y, terms.mean, settled and self._is_empty(stamp, estimate, terms)
-        ):
-            change = self._learner.renew(terms)
-            terms.evaluate_map(q, dq)
+        is_settled = self._regression.settled
+        self._residual = -self._regression.weighted(self._weights) if is_settled else np.full(self.robot.n, math.nan)
+        return dt
+
+    def _learn(
+        self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray],
+        terms: MomentumTerms, estimate: PayloadEstimate,
+    ) -> None:  # fmt: skip
+        is_empty = self._regression.settled and self._is_empty(stamp, estimate, terms)
+        if learner.update(stamp, dt, sample, self._regression.filtered[:, ARM], terms.mean, is_empty):
+            change = learner.renew(terms)
+            terms.evaluate_map(*sample)
             self._regression.change_mean(*change)
-            self.payload_estimator.use_map(self._learner.map, terms.unexplained, change)
-        return self._residual
+            self.payload_estimator.use_map(learner.map, terms.unexplained, change)
 
     def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms) -> bool:
         """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""

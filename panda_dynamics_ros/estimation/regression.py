@@ -194,7 +194,7 @@ class MomentumRegression:
         return self._second[:, :PARAMETERS], self._second[:, ARM]
 
     def steps(self, steps: FloatArray, rows: TermRows, weights: FloatArray) -> FloatArray:
-        """`step` with the terms of N samples, `steps` (N,) s apart; `weighted_columns` (N, n), nan while not settled."""
+        """`step` with the terms of N samples after `steps` (N,) s; `weighted_columns` (N, n), nan while not settled."""
         totals = np.empty((len(steps), len(self._second)))
         self.age = filter_steps(
             rows.momentum, rows.bias, self.pole, steps, self.age, self.settling_time, weights, totals, *self.arrays

@@ -15,7 +15,7 @@ GAP, GAP_PERIODS = 0.1, 3.0
 across 0.2 s of brisk motion their error exceeds the torque of a small payload."""
 
 
-def is_gap(dt, before, max_gap):  # type: ignore[no-untyped-def]
+def is_gap(dt, before, max_gap):
     """Whether a step of `dt` s, after one of `before` s, does not continue the stream."""
     return not 0.0 < dt <= max_gap or (dt > GAP and dt > GAP_PERIODS * before)
 

@@ -18,7 +18,7 @@ which the regressor shares, would be taken for motion and draw the mass to zero.
 
 @compiled
 def update_slowness(slowness, dq, slow_speed, pole, dt):
-    """Path |dq| dt; `slowness` is 1 where a joint stands still now and fades with the filters' group delay, in place."""
+    """Path |dq| dt. `slowness`, in place: 1 where a joint stands still now; it fades with the filters' group delay."""
     keep, square = math.exp(-0.5 * pole * dt), 0.0
     for i in range(dq.shape[0]):
         square += dq[i] * dq[i]

@@ -30,7 +30,7 @@ def usual_samples(
 ):  # fmt: skip
     """How many samples of N are used without further ado, up to the first one `period` s after `since`.
 
-    `steps` (N,): s before each. The others are those that `SampleIntake.accept` ignores, refuses or restarts the filters at.
+    `steps` (N,): s before each. The others are those that `SampleIntake.accept` ignores or refuses, or restarts at.
     """
     for k in range(stamp.shape[0]):
         dt = stamp[k] - last

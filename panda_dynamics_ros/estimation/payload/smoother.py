@@ -177,7 +177,7 @@ class _Smoother:
             self._correct(y)
 
     def _follow_changes(self, k: int, dt: float, starts: bool) -> None:
-        """Let the onset regressors follow, start that of a payload that appears now, and exclude the samples around it."""
+        """Follow with the onset regressors, start that of a payload that appears, and exclude the samples around it."""
         now = self._stamp[k]
         if not starts:
             self._onset_regressors.step(self._regression.pole, dt)
