@@ -27,6 +27,7 @@ from panda_dynamics_ros.estimation.payload.glr_signatures import (
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
 from panda_dynamics_ros.estimation.regression import FilterState, MomentumRegression
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 # kg: the smallest jump that makes an event, and by how much a mass may exceed what is possible.
@@ -47,6 +48,14 @@ _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
 _LONG_AGO = 100.0
 # Standard deviations of its mass within which what is estimated before a pick may be no payload.
 _EMPTY = 2.0
+
+
+@compiled
+def step_responses(slots, pole, age, past, responses):
+    """What a unit step at the onset of each slot has become after both poles, in place."""
+    for slot in slots:
+        phase = pole * (age[slot] + past[slot])
+        responses[slot] = 1.0 - (1.0 + phase) * math.exp(-phase)
 
 
 @dataclass(frozen=True)
@@ -130,8 +139,7 @@ class ChangeDetector:
 
     def follow_filter(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter."""
-        phase = regression.pole * (self._age + self._past)[self._alive]
-        self._step_response[self._alive] = 1.0 - (1.0 + phase) * np.exp(-phase)  # unit step through both poles
+        step_responses(self._alive, regression.pole, self._age, self._past, self._step_response)
         regressors = self._onset_regressors.regressors(regression)
         self._signatures.update(self._alive, step, regressors, self._step_response)
 

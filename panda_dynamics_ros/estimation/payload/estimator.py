@@ -251,7 +251,7 @@ class PayloadEstimator:
         load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
         self._filter.follow_arm(self._stamp, q, dq, load, unexplained)
         self._filter.predict(motion_time)
-        self._detector.known = 1.0 - float(unexplained.mean())
+        self._detector.known = 1.0 - float(unexplained.mean()) if self._terms.has_map else 0.0
         if not self._filters.regression.settled:
             return self._published(SETTLING)
         if not self._filter.correct(Y, y - Y @ self._tare, motion_time, clock):

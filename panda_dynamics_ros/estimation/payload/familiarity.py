@@ -17,10 +17,32 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
+from panda_dynamics_ros.kernels.scratch import zeros
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 WIDEST = 0.99
 """Largest scale: there the errors are as the filter has them."""
+
+
+@compiled
+def payload_given(K, square, mean, covariance, theta, P):
+    """Mean `theta` (10,) and covariance P (10, 10) of the payload in a state, from the gain K (10, m), in place.
+
+    Joseph's form, which holds for a gain that is not quite the state's own; `square` is K (P_phi + D) K'.
+    """
+    size = K.shape[1]
+    phi, shared = mean.shape[0] - size, zeros((PARAMETERS, PARAMETERS))
+    for r in range(PARAMETERS):
+        theta[r] = mean[r]
+        for k in range(size):
+            theta[r] -= K[r, k] * mean[phi + k]
+            for c in range(PARAMETERS):
+                shared[r, c] += K[r, k] * covariance[phi + k, c]
+    for r in range(PARAMETERS):
+        for c in range(r + 1):
+            both = covariance[r, c] + covariance[c, r] + square[r, c] + square[c, r]
+            P[r, c] = P[c, r] = 0.5 * both - shared[r, c] - shared[c, r]
 
 
 class Familiarity:
@@ -52,7 +74,7 @@ class Familiarity:
         P = state.covariance[-size:, -size:]
         total = P + np.diag(self.scale**2 / (1.0 - self.scale**2))
         gains = np.linalg.solve(total, np.hstack((state.covariance[-size:, :PARAMETERS], P))).T
-        self._K, G = gains[:PARAMETERS], gains[PARAMETERS:]
+        self._K, G = np.ascontiguousarray(gains[:PARAMETERS]), gains[PARAMETERS:]
         self._square = self._K @ total @ self._K.T
         self.mean = state.mean[-size:] - G @ state.mean[-size:]
         self.variance = np.maximum(np.diagonal(P) - np.sum(G * P, axis=1), 0.0)
@@ -61,8 +83,6 @@ class Familiarity:
 
     def payload(self, state: GaussianState) -> tuple[FloatArray, FloatArray]:
         """Mean (10,) and covariance (10, 10) of the payload in a state, with the gain K of the last `update`."""
-        size, theta = len(self.scale), slice(0, PARAMETERS)
-        shared = self._K @ state.covariance[-size:, theta]
-        # Joseph's form, which holds for a gain that is not quite the state's own.
-        covariance = state.covariance[theta, theta] - shared - shared.T + self._square
-        return state.mean[theta] - self._K @ state.mean[-size:], 0.5 * (covariance + covariance.T)
+        mean, covariance = np.empty(PARAMETERS), np.empty((PARAMETERS, PARAMETERS))
+        payload_given(self._K, self._square, state.mean, state.covariance, mean, covariance)
+        return mean, covariance

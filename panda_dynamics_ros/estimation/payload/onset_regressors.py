@@ -38,6 +38,15 @@ def decay_steps(w, steps, decay):
 
 
 @compiled
+def apply_decay(decay, keep, mix):
+    """Let k and m of the slots, `keep` and `mix`, pass what `decay` has passed, which starts again; in place."""
+    for slot in range(keep.shape[0]):
+        mix[slot] = decay[0] * mix[slot] + decay[1] * keep[slot]
+        keep[slot] *= decay[0]
+    decay[0], decay[1] = 1.0, 0.0
+
+
+@compiled
 def onset_regressors(second, first_excess, second_excess, keep, mix, regressors):
     """The regressor (n, 10) of every slot from that of the whole past, `second` (n, 11), in place."""
     for slot in range(regressors.shape[0]):
@@ -84,10 +93,7 @@ class OnsetRegressors:
         decay_steps(pole, steps, self._decay)
 
     def _catch_up(self) -> None:
-        keep, mix = self._decay
-        self._mix = keep * self._mix + mix * self._keep
-        self._keep *= keep
-        self._decay[0], self._decay[1] = 1.0, 0.0
+        apply_decay(self._decay, self._keep, self._mix)
 
     def regressors(self, regression: MomentumRegression) -> FloatArray:
         """(slots, n, 10), a view."""
