@@ -219,7 +219,7 @@ class ArmMonitor:
         """Residual, external torques and contacts of a span of samples, all with one estimate."""
         k, end = span
         external = found.external_torques[first + k : first + end]
-        self._observer.update_rows(rows.stamp[k:end], rows.terms.part(k, end), external)
+        self._observer.update_rows(rows, k, end, external)
         changes = self.contact_detector.update_rows(rows, inertia, k, end)
         found.contacts.extend((first + j, contact) for j, contact in changes)
         self._weights[:10] = estimate.vector
@@ -227,7 +227,8 @@ class ArmMonitor:
             steps = self._clock.regular(rows.stamp[k:end])
             if steps.size:
                 behind = k + len(steps)
-                totals = self._regression.steps(steps, rows.terms.part(k, behind), self._weights)
+                momentum, bias = rows.terms.momentum[k:behind], rows.terms.bias[k:behind]
+                totals = self._regression.steps(steps, momentum, bias, self._weights)
                 self._clock.follow(float(rows.stamp[behind - 1]), float(steps[-1]))
                 np.negative(totals, out=found.residual[first + k : first + behind])
                 self._residual = found.residual[first + behind - 1]

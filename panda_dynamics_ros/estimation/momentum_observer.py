@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleTerms, TermRows
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.regression import first_order_hold
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.kernels.vectors import compiled
@@ -100,21 +100,22 @@ class MomentumObserver:
         stamp = checks.number(stamp, "stamp")
         return self.update_terms(stamp, self._terms.at(*link_side_sample(self._robot, q, dq, tau)))
 
-    def update_rows(self, stamp: FloatArray, rows: TermRows, external: FloatArray) -> None:
-        """`update_terms` with N samples; their external torques into `external` (N, n)."""
-        k = 0
-        while k < len(stamp):
-            steps = self._clock.regular(stamp[k:])
+    def update_rows(self, rows: SampleRows, first: int, end: int, external: FloatArray) -> None:
+        """`update_terms` with samples first .. end - 1; their external torques into `external` (end - first, n)."""
+        k = first
+        while k < end:
+            steps = self._clock.regular(rows.stamp[k:end])
             if steps.size:
-                part, end = rows.part(k, k + len(steps)), k + len(steps)
+                part = slice(k, k + len(steps))
+                self._residual = external[part.stop - 1 - first]
                 observer_steps(
-                    part.momentum, part.bias, self._weights, self._pole, steps, self._state, self._previous,
-                    external[k:end],
+                    rows.terms.momentum[part], rows.terms.bias[part], self._weights, self._pole, steps, self._state,
+                    self._previous, external[k - first : part.stop - first],
                 )  # fmt: skip
-                self._clock.follow(float(stamp[end - 1]), float(steps[-1]))
-                self._residual, k = external[end - 1], end
+                k = part.stop
+                self._clock.follow(float(rows.stamp[k - 1]), float(steps[-1]))
             else:
-                external[k] = self.update_terms(float(stamp[k]), rows.at(k))
+                external[k - first] = self.update_terms(float(rows.stamp[k]), rows.terms.at(k))
                 k += 1
 
     def update_terms(self, stamp: float, terms: MomentumTerms | SampleTerms) -> FloatArray:

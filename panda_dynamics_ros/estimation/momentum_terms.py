@@ -136,13 +136,6 @@ class TermRows(NamedTuple):
         """Those of sample k (views, not copies)."""
         return SampleTerms(self.momentum[k], self.bias[k], self.mean[k], self.unexplained[k], self.has_map)
 
-    def part(self, first: int, end: int) -> TermRows:
-        """Those of samples first .. end - 1 (views, not copies)."""
-        part = slice(first, end)
-        return TermRows(
-            self.momentum[part], self.bias[part], self.mean[part], self.unexplained[part], self.has_map
-        )  # fmt: skip
-
 
 class SampleRows(NamedTuple):
     """N samples as a recording has them, with their terms: stamp (N,), s; q, dq, tau (N, n), rad, rad/s, N m."""

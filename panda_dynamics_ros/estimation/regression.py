@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleTerms, TermRows
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleTerms
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -193,11 +193,11 @@ class MomentumRegression:
         self.age = 0.0 if starts else self.age + dt
         return self._second[:, :PARAMETERS], self._second[:, ARM]
 
-    def steps(self, steps: FloatArray, rows: TermRows, weights: FloatArray) -> FloatArray:
+    def steps(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray, weights: FloatArray) -> FloatArray:
         """`step` with the terms of N samples after `steps` (N,) s; `weighted_columns` (N, n), nan while not settled."""
         totals = np.empty((len(steps), len(self._second)))
         self.age = filter_steps(
-            rows.momentum, rows.bias, self.pole, steps, self.age, self.settling_time, weights, totals, *self.arrays
+            momentum, bias, self.pole, steps, self.age, self.settling_time, weights, totals, *self.arrays
         )  # fmt: skip
         return totals
 

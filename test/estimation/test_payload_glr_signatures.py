@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     MOMENTS,
@@ -67,7 +68,8 @@ def test_gated_regressor_explains_a_payload_from_its_first_sample(panda, motion)
 
 def test_onset_regressor_is_that_of_filters_which_start_at_the_onset(panda, motion, rng):
     """With filters of its own, at a period that varies; and the settled one is that of the whole past."""
-    tau, onsets, own = torques(panda, motion), OnsetRegressors(panda.n, 3), {}
+    tau, onsets = torques(panda, motion), OnsetRegressors(panda.n, 3)
+    own: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
     stamp = motion.stamp + 4e-4 * rng.uniform(size=len(motion.stamp))
     regression, terms = MomentumRegression(panda.n, BANDWIDTH), MomentumTerms(panda)
     for k, now in enumerate(stamp):

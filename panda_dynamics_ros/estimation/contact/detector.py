@@ -98,7 +98,7 @@ class Contact:
 @compiled
 def quiet_samples(
     stamp, steps, momentum, bias, dq, inertia, w, weights, threshold,
-    derivative, direct, first, old_direct, second, old_middle, sigma, tau, line, clock, memory, noise, jump, std,
+    derivative, direct, first, old_direct, second, old_middle, sigma, tau, drift, line, clock, memory, noise, jump, std,
 ):  # fmt: skip
     """Follow N samples up to the first one whose test statistic is above `threshold`; how many, and the statistic."""
     external, ratio = scratch(dq.shape[1]), 0.0
@@ -106,7 +106,8 @@ def quiet_samples(
         filter_step(momentum[k], bias[k], w, steps[k], derivative, direct, first, old_direct, second, old_middle)
         weighted_columns(second, weights, external)
         statistic = torque_step_update(
-            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], w, sigma, tau, line, clock, memory, noise, jump, std
+            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], w, sigma, tau, drift,
+            line, clock, memory, noise, jump, std,
         )  # fmt: skip
         ratio = statistic / loudness(clock)
         if ratio > threshold:

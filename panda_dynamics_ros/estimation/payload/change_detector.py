@@ -51,6 +51,26 @@ _EMPTY = 2.0
 
 
 @compiled
+def free_slot(age, lifetime, alive):
+    """The slot of the oldest onset, or of none, for one of age 0 now; those older than `lifetime` are dropped.
+
+    Slots with an onset into the first entries of `alive`, whose count is returned, too.
+    """
+    slot, count = 0, 0
+    for k in range(age.shape[0]):
+        if age[k] > lifetime:
+            age[k] = math.inf
+        if age[k] > age[slot]:
+            slot = k
+    age[slot] = 0.0
+    for k in range(age.shape[0]):
+        if age[k] < math.inf:
+            alive[count] = k
+            count += 1
+    return slot, count
+
+
+@compiled
 def step_responses(slots, pole, age, past, responses):
     """What a unit step at the onset of each slot has become after both poles, in place."""
     for slot in slots:
@@ -111,7 +131,7 @@ class ChangeDetector:
         # As many slots as hypotheses live at once, and two more for a stream whose period does not divide theirs.
         slots, n = math.ceil(onset_lifetime / onset_period) + 2, len(sigma)
         self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
-        self._age = np.full(slots, np.inf)
+        self._age, self._slots = np.full(slots, np.inf), np.zeros(slots, dtype=np.int64)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
         self._since_contact, self._elapsed = np.inf, 0.0
         self.known = 0.0
@@ -151,9 +171,7 @@ class ChangeDetector:
         self._elapsed = 0.0
         if self._since_last_onset >= self._onset_period - 1e-6:
             self._since_last_onset = 0.0
-            self._age[self._age > self._onset_lifetime] = np.inf
-            slot = int(np.argmax(self._age))
-            self._age[slot] = 0.0
+            slot, count = free_slot(self._age, self._onset_lifetime, self._slots)
             self._past[slot] = 0.0
             if self._after_gap:
                 self._past[slot], self._after_gap = _LONG_AGO, False
@@ -161,7 +179,7 @@ class ChangeDetector:
             else:
                 self._onset_regressors.start(slot, regression)
             self._signatures.start(slot)
-            self._alive = np.flatnonzero(np.isfinite(self._age))
+            self._alive = self._slots[:count]
 
     def detect(self, state: GaussianState, least_mass: float = 0.0) -> Detection | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg)."""

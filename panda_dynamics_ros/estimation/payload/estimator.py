@@ -63,21 +63,21 @@ class PayloadEstimator:
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
-        self._shape = Shape.of(shape)
-        self._terms = MomentumTerms(robot)
+        self._shape, self._terms = Shape.of(shape), MomentumTerms(robot)
+        self._period = self.options.update_period_s - STAMP_RESOLUTION
         self._filters = SampleFilters(robot.n, self.options)
+        self._change: ChangeEvent | None = None  # found ahead of the sample at which it is announced
         o, has_end_effector = self.options, not np.allclose(robot.T_flange_ee, np.eye(4))
         declared = Declaration(robot.name, o.max_mass, o.known_mass, has_end_effector, robot.effort)
         self._plausibility = PlausibilityCheck(robot.residual.std, declared)
         self._filter = PayloadFilter(robot, self.options, self._filters.regression.pole)
-        prior = self._filter.prior_covariance
-        self._detector = ChangeDetector(robot.residual.std, prior, o.max_mass, errors=self._filter.errors)
+        prior, size = self._filter.prior_covariance, self._filter.errors
+        self._detector = ChangeDetector(robot.residual.std, prior, o.max_mass, errors=size)
         self.reset()
 
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
-        self._intake = SampleIntake(self.robot, self.options.max_gap_s)
-        self._tare = np.zeros(PARAMETERS)
+        self._intake, self._tare = SampleIntake(self.robot, self.options.max_gap_s), np.zeros(PARAMETERS)
         self._filter.reset()
         self._body = ConsistentBody()
         self._filters.reset()
@@ -85,7 +85,7 @@ class PayloadEstimator:
         self._plausibility.restart()
         self._stamp = self._updated = -math.inf
         self._announcement, self._jump = Announcement(), 0.0
-        self._detection_pending = False
+        self._detection_pending, self._change = False, None
         self._estimate = self._published(WAITING)
 
     def tare(self) -> None:
@@ -94,7 +94,7 @@ class PayloadEstimator:
         self._tare += payload
         self._filter.shift(payload)
         self._detector.restart()
-        self._detection_pending = False
+        self._detection_pending, self._change = False, None
         self._estimate = self._published(self._estimate.status)
 
     def restore(
@@ -133,7 +133,7 @@ class PayloadEstimator:
 
     @property
     def arm_errors(self) -> ArmErrors:
-        """What the model of the arm has wrong, as learnt so far: offsets, friction, inertia, gain, tilt, delay."""
+        """What the arm's model has wrong, as learnt so far."""
         return self._filter.arm_errors
 
     @property
@@ -170,9 +170,8 @@ class PayloadEstimator:
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
         """
-        stamp = checks.number(stamp, "stamp")
-        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        return self.update_terms(stamp, q, dq, tau, self._terms.at(q, dq, tau))
+        sample = link_side_sample(self.robot, q, dq, tau)
+        return self.update_terms(checks.number(stamp, "stamp"), *sample, self._terms.at(*sample))
 
     def update_state(self, state: Any) -> PayloadEstimate:
         """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
@@ -189,7 +188,7 @@ class PayloadEstimator:
             if self._intake.problem != self._estimate.problem and self._intake.problem:
                 self._estimate = replace(self._estimate, problem=self._intake.problem)
             return self._estimate
-        change = self._detect_changes()
+        change, self._change = self._change or self._detect_changes(), None
         if dt == 0.0:
             self._restart_after(stamp - self._stamp)
         self._stamp = stamp
@@ -201,22 +200,23 @@ class PayloadEstimator:
 
     def update_rows(self, rows: SampleRows, k: int) -> int:
         """`update_terms` with samples from k on, up to where the estimate may change; the index behind them."""
-        steps = _NO_STEPS
-        if not self._detection_pending and self._estimate.event is None:
-            steps = self._intake.accept_rows(rows, k, self._updated, self.options.update_period_s - STAMP_RESOLUTION)
+        usual = not (self._detection_pending or self._change or self._estimate.event)
+        steps = self._intake.accept_rows(rows, k, self._updated, self._period) if usual else _NO_STEPS
         if not steps.size:
             self.update_terms(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.tau[k], rows.terms.at(k))
             return k + 1
         end = k + len(steps)
         self._stamp = float(rows.stamp[end - 1])
-        self._filters.steps(steps, rows.dq[k:end], rows.tau[k:end], rows.terms.part(k, end))
+        self._filters.steps(steps, rows, k)
         self._detector.follow_samples(self._filters.regression.pole, steps)
         self._finish(float(steps[-1]), rows.q[end - 1], rows.dq[end - 1])
+        if end < len(rows.stamp):  # nobody waits for this estimate
+            self._change = self._detect_changes()
         return end
 
     def _finish(self, dt: float, q: FloatArray, dq: FloatArray, change: ChangeEvent | None = None) -> None:
         """What follows after a sample has passed the low-pass filters."""
-        if self._stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
+        if self._stamp - self._updated >= self._period:
             self._estimate = self._update_filter(q, dq)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
@@ -237,8 +237,8 @@ class PayloadEstimator:
         """Start again, but for the tare: a number in the samples was so large that the filter is no longer finite."""
         self.counts.restarts += 1
         self._filter.reset()
-        self._body = ConsistentBody()
         self._filters.regression.restart()
+        self._body = ConsistentBody()
         self._detector.restart()
         self._updated, self._detection_pending = -math.inf, False
 

@@ -71,13 +71,14 @@ class Familiarity:
     def update(self, state: GaussianState, learns: bool = True) -> None:
         """Follow a state of the filter; with `learns` the scales follow, too."""
         size = len(self.scale)
-        P = state.covariance[-size:, -size:]
-        total = P + np.diag(self.scale**2 / (1.0 - self.scale**2))
-        gains = np.linalg.solve(total, np.hstack((state.covariance[-size:, :PARAMETERS], P))).T
-        self._K, G = np.ascontiguousarray(gains[:PARAMETERS]), gains[PARAMETERS:]
-        self._square = self._K @ total @ self._K.T
-        self.mean = state.mean[-size:] - G @ state.mean[-size:]
-        self.variance = np.maximum(np.diagonal(P) - np.sum(G * P, axis=1), 0.0)
+        C, phi = state.covariance[:PARAMETERS, -size:], state.mean[-size:]
+        D = self.scale**2 / (1.0 - self.scale**2)
+        W = np.linalg.inv(state.covariance[-size:, -size:] + np.diag(D))
+        self._K = C @ W
+        self._square = self._K @ C.T
+        # P_phi W = 1 - D W.
+        self.mean = D * (W @ phi)
+        self.variance = np.maximum(D - D**2 * W.diagonal(), 0.0)
         if learns:
             self.scale = np.minimum(np.sqrt(0.5 * (self._usual**2 + self.mean**2 + self.variance)), WIDEST)
 

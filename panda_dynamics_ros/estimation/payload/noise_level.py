@@ -99,6 +99,7 @@ class NoiseLevel:
 
     @unexplained.setter
     def unexplained(self, unexplained: FloatArray) -> None:
+        """Go on to another state."""
         self._unexplained, self._share = unexplained, np.empty_like(self._std)
         left_share(unexplained, self._share)
 

@@ -47,6 +47,16 @@ def apply_decay(decay, keep, mix):
 
 
 @compiled
+def start_onset(slot, decay, keep, mix, second, old_middle, first_excess, second_excess):
+    """Let the filters of a slot start now, beside those of the whole past, whose states are (n, 11); in place."""
+    apply_decay(decay, keep, mix)
+    keep[slot], mix[slot] = 1.0, 0.0
+    for i in range(first_excess.shape[1]):
+        for k in range(first_excess.shape[2]):
+            first_excess[slot, i, k], second_excess[slot, i, k] = -old_middle[i, k], second[i, k]
+
+
+@compiled
 def onset_regressors(second, first_excess, second_excess, keep, mix, regressors):
     """The regressor (n, 10) of every slot from that of the whole past, `second` (n, 11), in place."""
     for slot in range(regressors.shape[0]):
@@ -72,17 +82,14 @@ class OnsetRegressors:
 
     def start(self, slot: int, regression: MomentumRegression) -> None:
         """Let the payload of `slot` appear at the regression's last sample."""
-        state = regression.payload_state
-        self._start(slot, -state.old_middle, state.second)
+        _, _, _, _, second, old_middle = regression.arrays
+        start_onset(
+            slot, self._decay, self._keep, self._mix, second, old_middle, self._first_excess, self._second_excess
+        )  # fmt: skip
 
     def start_settled(self, slot: int) -> None:
         """Let the payload of `slot` have been there since before the regression's filters started."""
-        self._start(slot, 0.0, 0.0)
-
-    def _start(self, slot: int, first: FloatArray | float, second: FloatArray | float) -> None:
-        self._catch_up()
-        self._first_excess[slot], self._second_excess[slot] = first, second
-        self._keep[slot], self._mix[slot] = 1.0, 0.0
+        self._first_excess[slot] = self._second_excess[slot] = 0.0
 
     def step(self, pole: float, dt: float) -> None:
         """Follow a step of the regression, whose filters have this pole, rad/s, `dt` s after the last one."""

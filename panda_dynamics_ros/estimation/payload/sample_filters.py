@@ -7,7 +7,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleTerms, TermRows
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
@@ -64,14 +64,15 @@ class SampleFilters:
         self.unexplained = self._low_pass_map.step(dt, terms.unexplained) if terms.has_map else terms.unexplained
         self.clock.update(dt, dq)
 
-    def steps(self, steps: FloatArray, dq: FloatArray, tau: FloatArray, terms: TermRows) -> None:
-        """`step` with N samples: steps (N,), s, above 0; dq and tau (N, n)."""
-        self.regression.steps(steps, terms, _WEIGHTLESS)
-        self.torque = self._low_pass.steps(steps, tau)
-        self.unexplained = terms.unexplained[-1]
+    def steps(self, steps: FloatArray, rows: SampleRows, k: int) -> None:
+        """`step` with samples from k on, as many as there are steps (N,), s, above 0."""
+        part, terms = slice(k, k + len(steps)), rows.terms
+        self.regression.steps(steps, terms.momentum[part], terms.bias[part], _WEIGHTLESS)
+        self.torque = self._low_pass.steps(steps, rows.tau[part])
+        self.unexplained = terms.unexplained[part.stop - 1]
         if terms.has_map:
-            self.unexplained = self._low_pass_map.steps(steps, terms.unexplained)
-        self.clock.steps(steps, dq)
+            self.unexplained = self._low_pass_map.steps(steps, terms.unexplained[part])
+        self.clock.steps(steps, rows.dq[part])
 
     def use_map(self, unexplained: FloatArray, change: MeanChange) -> None:
         """Go on as if `change` more had always been subtracted from the torque, by a map with this open share (n,)."""
