@@ -32,6 +32,7 @@ from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
+from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
@@ -137,6 +138,8 @@ class ArmMonitor:
         self._residual = np.full(robot.n, math.nan)
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
+        self._gate = SampleGate(robot)
+        self._external = np.zeros(robot.n)
 
     @property
     def learns(self) -> bool:
@@ -178,6 +181,7 @@ class ArmMonitor:
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+            A sample that the arm cannot have measured (`SampleGate`) is ignored by the filters, too.
 
         Raises
         ------
@@ -189,7 +193,8 @@ class ArmMonitor:
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
             self.carry(payload.estimate.payload)
-        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms), *payload)
+        is_refused = self.payload_estimator.last_is_refused
+        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -206,7 +211,8 @@ class ArmMonitor:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau))
+        is_refused = not self._gate.accepts(stamp, q, dq, tau)
+        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau), is_refused)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
@@ -214,12 +220,15 @@ class ArmMonitor:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
-    def _dynamics_output(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> DynamicsOutput:
+    def _dynamics_output(
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool
+    ) -> DynamicsOutput:
         state = robot_state(self.robot, q, dq)
-        external = self._observer.update_terms(stamp, terms)
         before = self.contact_detector.contact
-        self.contact_detector.update_terms(stamp, q, dq, terms)
-        contact = self.contact_detector.contact
+        if not is_refused:  # one sample of 1e308 N m would spoil the observer's filters for good
+            self._external = self._observer.update_terms(stamp, terms)
+            self.contact_detector.update_terms(stamp, q, dq, terms)
+        contact, external = self.contact_detector.contact, self._external
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
             self._wrench_estimator.estimate(q, external), contact, contact is not before,
@@ -235,8 +244,7 @@ class ArmMonitor:
     def _residual_after(
         self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, estimate: PayloadEstimate
     ) -> FloatArray:
-        dt = self._clock.step(stamp)
-        if dt is None:
+        if self.payload_estimator.last_is_refused or (dt := self._clock.step(stamp)) is None:
             return self._residual
         if dt == 0.0:
             self._regression.restart()

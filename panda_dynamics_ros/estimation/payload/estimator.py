@@ -155,6 +155,11 @@ class PayloadEstimator:
         return self._intake.counts
 
     @property
+    def last_is_refused(self) -> bool:
+        """Whether the last sample is one that the arm cannot have measured."""
+        return self._intake.is_refused
+
+    @property
     def estimate(self) -> PayloadEstimate:
         """The estimate after the last sample."""
         return self._estimate

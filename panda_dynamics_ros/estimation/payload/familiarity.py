@@ -66,3 +66,7 @@ class Familiarity:
         # Joseph's form, which holds for a gain that is not quite the state's own.
         covariance = state.covariance[theta, theta] - shared - shared.T + self._square
         return state.mean[theta] - self._K @ state.mean[-size:], 0.5 * (covariance + covariance.T)
+
+    def common(self, state: GaussianState) -> FloatArray:
+        """(10,), what a common gain makes of the payload's mean (`GaussianState`)."""
+        return state.common[:PARAMETERS] - self._K @ state.common[-len(self.scale) :]

@@ -14,7 +14,14 @@ from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegres
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
+from panda_dynamics_ros.estimation.payload.kalman_filter import (
+    FilterStep,
+    GaussianState,
+    correct,
+    follow_common,
+    forget,
+    predict,
+)
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
@@ -119,6 +126,8 @@ class PayloadFilter:
         step.Y[:], step.A[:] = Y, self._arm.A
         if clock.stands_still:
             step.gain[:] = 0.0
+        else:
+            follow_common(state.common, step.decay, Y, self._arm.A, step.shared, step.gain)
         return math.isfinite(log_likelihood + float(corrected.mean.sum()))
 
     def forget(self) -> None:
@@ -132,7 +141,7 @@ class PayloadFilter:
         d, self._since_forgetting = state.mean[self._disturbance], 0.0
         keep, keep_errors = (math.exp(-motion_time / memory) for memory in (o.memory_s, o.arm_memory_s))
         arm = self._familiarity
-        forget(state, self.payload[1], keep, self.prior_covariance, arm.scale**2 - arm.variance, keep_errors)
+        forget(state, arm.payload(state)[1], keep, self.prior_covariance, arm.scale**2 - arm.variance, keep_errors)
         self._widen(d)
         arm.update(state)
         self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
@@ -157,8 +166,10 @@ class PayloadFilter:
 
     @property
     def payload(self) -> tuple[FloatArray, FloatArray]:
-        """Mean (10,) and covariance (10, 10) of the payload."""
-        return self._familiarity.payload(self.state)
+        """Mean (10,) and covariance (10, 10) of the payload; the latter allows for a gain that all torques share."""
+        mean, covariance = self._familiarity.payload(self.state)
+        common = self._familiarity.common(self.state)
+        return mean, covariance + np.outer(common, common)
 
     def adopt(self, state: GaussianState) -> None:
         """Go on from a state that a change has led to."""

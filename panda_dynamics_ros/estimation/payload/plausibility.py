@@ -45,6 +45,7 @@ FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave
 SMALL = 0.3  # of the model's mean square: torques as small as these do not hold the arm
 CONSTANT = 1e-4  # of their mean square: variance of torques that count as constant
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
+STUCK = 1e-3  # of the variance that the model expects of a joint's torque: one that does not change
 TWICE = (1.6, 2.4)  # gain of torques to which gravity was added although they had it
 UNIT_REMEDY = {
     MEASURED: "check the unit of effort and the driver's scaling; of motor currents, set effort to current",
@@ -194,6 +195,13 @@ class PlausibilityCheck:
             return "gravity", (
                 "the torques are too small to hold the arm against gravity: expected measured torques with gravity; "
                 "torques without gravity, or external torques, do not show a payload, unless effort is without_gravity"
+            )
+        variance, expected = tt - mean_t**2, hh - self._moments[1] ** 2
+        stuck = np.flatnonzero((variance < STUCK * expected) & (expected > JOINT_FAULT * self._sigma**2))
+        if len(stuck):
+            return "stuck", (
+                f"the torque of joint {stuck[0] + 1} stays at {mean_t[stuck[0]]:.2g} N m while the arm moves: expected "
+                "its measured torque; check its sensor, and which effort belongs to which joint name"
             )
         order, of_order = self._best_order()
         of_sign = T + 2.0 * C + H

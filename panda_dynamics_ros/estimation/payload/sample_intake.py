@@ -13,12 +13,27 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.estimation.payload.motion_clock import is_repeated_sample
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import CURRENT
+from panda_dynamics_ros.samples.kinematic_check import KinematicCheck
 from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
 """Share of the last samples (so many of them) whose refusal is a problem of the signal and no single fault."""
+TORQUE_JUMP = "torque jump"
+STEP_SHARE, STEP_TIME = 0.3, 0.1
+"""Of the effort limit: a larger step of a torque is no payload's, unless it lasts; s, in which a torque may change by
+all of the limit. In 10 ms a fault is over, which the low-pass filters would show as a payload for 0.1 s."""
+
+
+@compiled
+def torque_steps(tau, before, dt, limit):
+    """Whether a torque has changed since `before` (n,), `dt` s ago, by more than a payload can."""
+    steps = False
+    for i in range(tau.shape[0]):
+        steps = steps or abs(tau[i] - before[i]) > (STEP_SHARE + dt / STEP_TIME) * limit[i]
+    return steps
 
 
 @dataclass
@@ -51,7 +66,8 @@ class SampleIntake:
     ----------
     counts: of the samples.
     stamp: s, of the last sample that was used; -inf before the first.
-    problem: one sentence while many samples are implausible; else empty.
+    problem: one sentence while many samples are implausible, or contradict each other; else empty.
+    is_refused: whether the arm cannot have measured the last sample (`SampleGate`).
     """
 
     def __init__(self, robot: RobotDescription, max_gap_s: float) -> None:
@@ -60,13 +76,18 @@ class SampleIntake:
         self._last_sample = np.full((3, robot.n), math.nan)
         self._refused, self._refusal = 0.0, ""
         self._has_currents = robot.effort == CURRENT
+        self._kinematics, self.is_refused = KinematicCheck(robot.n), False
+        self._effort_limit, self._last_tau = robot.limits.effort.copy(), np.full(robot.n, math.nan)
 
     def accept(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> float | None:
         """Seconds since the last sample that was used; 0 where filters have to restart; None to ignore this sample."""
+        self.is_refused = False
         if self._is_out_of_order(stamp - self.stamp) or self._is_frozen(q, dq, tau):
             return None
         if not self._is_plausible(stamp, q, dq, tau):
             return None
+        self._kinematics.update(stamp, q, dq)
+        self._last_tau = tau
         dt = self._clock.step(stamp) or 0.0
         self.counts.used += 1
         self.counts.gaps += dt == 0.0 and math.isfinite(self.stamp)
@@ -91,7 +112,10 @@ class SampleIntake:
         """Whether the arm can have measured this sample."""
         try:
             self._gate.check(stamp, q, dq, tau)
+            if torque_steps(tau, self._last_tau, abs(stamp - self.stamp), self._effort_limit):
+                raise self._stepped(stamp - self.stamp, tau)
         except SampleError as error:
+            self.is_refused = error.reason != TORQUE_JUMP
             self.counts.implausible[error.reason] += 1
             self._refused += (1.0 - self._refused) / REFUSAL_MEMORY
             self._refusal = str(error)
@@ -99,8 +123,19 @@ class SampleIntake:
         self._refused -= self._refused / REFUSAL_MEMORY
         return True
 
+    def _stepped(self, dt: float, tau: FloatArray) -> SampleError:
+        change, most = np.abs(tau - self._last_tau), (STEP_SHARE + abs(dt) / STEP_TIME) * self._effort_limit
+        joint = int(np.argmax(change / most))
+        return SampleError(
+            f"tau: expected a change of at most {most[joint]:.3g} N m within {abs(dt):.4g} s, got one of "
+            f"{change[joint]:.3g} N m of joint {joint + 1}",
+            TORQUE_JUMP,
+        )
+
     @property
     def problem(self) -> str:
         """See the class."""
+        if self._refused <= REFUSED_SHARE:
+            return self._kinematics.problem
         remedy = "; check motor_constants, and that effort is current" if self._has_currents else ""
-        return f"many samples are implausible: {self._refusal}{remedy}" if self._refused > REFUSED_SHARE else ""
+        return f"many samples are implausible: {self._refusal}{remedy}"
