@@ -193,7 +193,7 @@ class ArmMonitor:
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
             self.carry(payload.estimate.payload)
-        is_refused = self.payload_estimator.last_is_refused
+        is_refused = self.payload_estimator.counts.last_is_refused
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
@@ -244,7 +244,7 @@ class ArmMonitor:
     def _residual_after(
         self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, estimate: PayloadEstimate
     ) -> FloatArray:
-        if self.payload_estimator.last_is_refused or (dt := self._clock.step(stamp)) is None:
+        if self.payload_estimator.counts.last_is_refused or (dt := self._clock.step(stamp)) is None:
             return self._residual
         if dt == 0.0:
             self._regression.restart()

@@ -23,6 +23,7 @@ TOO_FAST = "velocity beyond limits"
 TOO_STRONG = "torque beyond limits"
 JUMP = "position jump"
 VELOCITY_JUMP = "velocity jump"
+IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)
 
 POSITION_MARGIN = 0.1  # rad or m beyond the limits: tolerances of mounting and calibration
 LIMIT_FACTOR = 2.0  # on velocity and effort limits, which arms exceed a little in reflexes and collisions

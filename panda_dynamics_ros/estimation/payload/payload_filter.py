@@ -141,7 +141,7 @@ class PayloadFilter:
         d, self._since_forgetting = state.mean[self._disturbance], 0.0
         keep, keep_errors = (math.exp(-motion_time / memory) for memory in (o.memory_s, o.arm_memory_s))
         arm = self._familiarity
-        forget(state, arm.payload(state)[1], keep, self.prior_covariance, arm.scale**2 - arm.variance, keep_errors)
+        forget(state, self.payload[1], keep, self.prior_covariance, arm.scale**2 - arm.variance, keep_errors)
         self._widen(d)
         arm.update(state)
         self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
@@ -166,10 +166,13 @@ class PayloadFilter:
 
     @property
     def payload(self) -> tuple[FloatArray, FloatArray]:
-        """Mean (10,) and covariance (10, 10) of the payload; the latter allows for a gain that all torques share."""
-        mean, covariance = self._familiarity.payload(self.state)
-        common = self._familiarity.common(self.state)
-        return mean, covariance + np.outer(common, common)
+        """Mean (10,) and covariance (10, 10) of the payload."""
+        return self._familiarity.payload(self.state)
+
+    @property
+    def common(self) -> FloatArray:
+        """(10,), what a gain that all torques have in common, of one sigma, makes of the payload's mean."""
+        return self._familiarity.common(self.state)
 
     def adopt(self, state: GaussianState) -> None:
         """Go on from a state that a change has led to."""
@@ -189,8 +192,10 @@ class PayloadFilter:
         """What `checked` and `recall` need to go on from here."""
         known, state = self._payload_and_errors, self.state
         joint = state.covariance[np.ix_(known, known)]
-        arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), self._noise.ratio, self._familiarity.scale)
-        return PayloadMemory(*self.payload, tare, arm)
+        noise, scale = self._noise.ratio, self._familiarity.scale
+        arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), noise, scale, state.common[known])
+        mean, covariance = self.payload
+        return PayloadMemory(mean, covariance + np.outer(self.common, self.common), tare, arm)
 
     def checked(self, arm: ArmMemory) -> ArmMemory:
         """The memory of an arm, if it is one of an arm like this.
@@ -204,13 +209,14 @@ class PayloadFilter:
             checks.covariance(arm.covariance, PARAMETERS + self.errors, "arm.covariance"),
             checks.exactly(arm.noise_ratio, (self._n,), "arm.noise_ratio"),
             checks.exactly(arm.scale, self._familiarity.scale.shape, "arm.scale"),
+            checks.exactly(arm.common, (PARAMETERS + self.errors,), "arm.common"),
         )
 
     def recall(self, arm: ArmMemory) -> None:
         """Go on from what was learnt about the arm and the payload."""
         known = self._payload_and_errors
         self._noise.ratio, self._familiarity.scale = arm.noise_ratio.copy(), arm.scale.copy()
-        self.state.mean[known] = arm.mean
+        self.state.mean[known], self.state.common[known] = arm.mean, arm.common
         self.state.covariance[np.ix_(known, known)] = arm.covariance
         self._familiarity.update(self.state, learns=False)
 

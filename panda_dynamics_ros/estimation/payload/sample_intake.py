@@ -41,8 +41,9 @@ class SampleCounts:
     """How many samples were used, and how many were ignored for which reason.
 
     `frozen`: the same measurement again under a new stamp, although the arm moves. `implausible`: by reason, samples
-    that the arm cannot have measured (`SampleGate`). `gaps`: how often the filters restarted after a gap. `restarts`:
-    how often the filter was no longer finite and started again.
+    that the arm cannot have measured (`SampleGate`, torque steps), and `last_is_refused`: whether the gate refused the
+    last one. `gaps`: how often the filters restarted after a gap. `restarts`: how often the filter was no longer finite
+    and started again.
     """
 
     used: int = 0
@@ -52,6 +53,7 @@ class SampleCounts:
     gaps: int = 0
     restarts: int = 0
     implausible: Counter[str] = field(default_factory=Counter)
+    last_is_refused: bool = False
 
 
 class SampleIntake:
@@ -67,7 +69,6 @@ class SampleIntake:
     counts: of the samples.
     stamp: s, of the last sample that was used; -inf before the first.
     problem: one sentence while many samples are implausible, or contradict each other; else empty.
-    is_refused: whether the arm cannot have measured the last sample (`SampleGate`).
     """
 
     def __init__(self, robot: RobotDescription, max_gap_s: float) -> None:
@@ -76,18 +77,18 @@ class SampleIntake:
         self._last_sample = np.full((3, robot.n), math.nan)
         self._refused, self._refusal = 0.0, ""
         self._has_currents = robot.effort == CURRENT
-        self._kinematics, self.is_refused = KinematicCheck(robot.n), False
+        self._kinematics = KinematicCheck(robot.n)
         self._effort_limit, self._last_tau = robot.limits.effort.copy(), np.full(robot.n, math.nan)
 
     def accept(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> float | None:
         """Seconds since the last sample that was used; 0 where filters have to restart; None to ignore this sample."""
-        self.is_refused = False
+        self.counts.last_is_refused = False
         if self._is_out_of_order(stamp - self.stamp) or self._is_frozen(q, dq, tau):
             return None
         if not self._is_plausible(stamp, q, dq, tau):
             return None
         self._kinematics.update(stamp, q, dq)
-        self._last_tau = tau
+        self._last_tau[:] = tau
         dt = self._clock.step(stamp) or 0.0
         self.counts.used += 1
         self.counts.gaps += dt == 0.0 and math.isfinite(self.stamp)
@@ -115,7 +116,7 @@ class SampleIntake:
             if torque_steps(tau, self._last_tau, abs(stamp - self.stamp), self._effort_limit):
                 raise self._stepped(stamp - self.stamp, tau)
         except SampleError as error:
-            self.is_refused = error.reason != TORQUE_JUMP
+            self.counts.last_is_refused = error.reason != TORQUE_JUMP
             self.counts.implausible[error.reason] += 1
             self._refused += (1.0 - self._refused) / REFUSAL_MEMORY
             self._refusal = str(error)
