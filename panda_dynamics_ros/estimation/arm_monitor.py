@@ -29,12 +29,13 @@ from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
+from panda_dynamics_ros.estimation.regression import MeanChange
 from panda_dynamics_ros.estimation.residual_learner import ResidualLearner
-from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.estimation.residual_torque import ResidualTorque
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
+from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 ROWS = 512
 """Samples of a recording whose terms are in memory at a time: 1 MB."""
@@ -80,13 +81,11 @@ class ArmMonitor:
         self._observer = MomentumObserver(robot, external_torque_bandwidth_hz)
         self._wrench_estimator = WrenchEstimator(robot)
         self._terms = MomentumTerms(robot)
-        # The estimator changes its own filters at a contact or a pick; the residual needs filters that go on.
-        self._regression = MomentumRegression(robot.n, self.payload_estimator.options.bandwidth_hz)
-        self._clock = SampleClock(self.payload_estimator.options.max_gap_s)
-        self._residual = np.full(robot.n, math.nan)
-        self._weights = np.append(np.zeros(10), -1.0)  # the payload's vector, see `weighted_columns`
+        self._residual = ResidualTorque(robot.n, self.payload_estimator.options)
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
+        self._gate = SampleGate(robot)
+        self._external = np.zeros(robot.n)
 
     @property
     def learns(self) -> bool:
@@ -131,6 +130,7 @@ class ArmMonitor:
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+            A sample that the arm cannot have measured (`SampleGate`) is ignored by the filters, too.
 
         Raises
         ------
@@ -142,7 +142,8 @@ class ArmMonitor:
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
             self._carry_vector(payload.estimate.vector)
-        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms), *payload)
+        is_refused = self.payload_estimator.counts.last_is_refused
+        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -159,7 +160,8 @@ class ArmMonitor:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau))
+        is_refused = not self._gate.accepts(stamp, q, dq, tau)
+        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau), is_refused)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
@@ -202,14 +204,21 @@ class ArmMonitor:
         while k < len(rows.stamp):
             before = estimator.estimate
             k = estimator.update_rows(rows, k)
-            estimate = estimator.estimate
-            if estimate is not before:
+            estimate, is_refused = estimator.estimate, estimator.counts.last_is_refused
+            if estimate is not before or is_refused:
                 self._follow_others(rows, inertia, (done, k - 1), before, first, found)
                 done = k - 1
+            if estimate is not before:
                 is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
                 if is_due:
                     self._carry_vector(estimate.vector)
                 found.estimates.append((first + done, estimate, is_due))
+            if is_refused:
+                found.external_torques[first + done], found.residual[first + done] = (
+                    self._external,
+                    self._residual.value,
+                )
+                done = k
         self._follow_others(rows, inertia, (done, k), estimator.estimate, first, found)
 
     def _follow_others(
@@ -219,33 +228,22 @@ class ArmMonitor:
         """Residual, external torques and contacts of a span of samples, all with one estimate."""
         k, end = span
         external = found.external_torques[first + k : first + end]
-        self._observer.update_rows(rows, k, end, external)
+        if k < end:
+            self._observer.update_rows(rows, k, end, external)
+            self._external = external[-1].copy()
         changes = self.contact_detector.update_rows(rows, inertia, k, end)
         found.contacts.extend((first + j, contact) for j, contact in changes)
-        self._weights[:10] = estimate.vector
-        while k < end:
-            steps = self._clock.regular(rows.stamp[k:end])
-            if steps.size:
-                behind = k + len(steps)
-                momentum, bias = rows.terms.momentum[k:behind], rows.terms.bias[k:behind]
-                totals = self._regression.steps(steps, momentum, bias, self._weights)
-                self._clock.follow(float(rows.stamp[behind - 1]), float(steps[-1]))
-                np.negative(totals, out=found.residual[first + k : first + behind])
-                self._residual = found.residual[first + behind - 1]
-            else:
-                behind = k + 1
-                self._residual_after(float(rows.stamp[k]), rows.terms.at(k), estimate)
-                found.residual[first + k] = self._residual
-            k = behind
+        self._residual.update_rows(rows, k, end, estimate.vector, found.residual[first + k : first + end])
 
     def _dynamics_output(
-        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool
     ) -> DynamicsOutput:
         state = robot_state(self.robot, q, dq)
-        external = self._observer.update_terms(stamp, terms)
         before = self.contact_detector.contact
-        self.contact_detector.update_terms(stamp, q, dq, terms)
-        contact = self.contact_detector.contact
+        if not is_refused:  # one sample of 1e308 N m would spoil the observer's filters for good
+            self._external = self._observer.update_terms(stamp, terms)
+            self.contact_detector.update_terms(stamp, q, dq, terms)
+        contact, external = self.contact_detector.contact, self._external
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
             self._wrench_estimator.estimate(q, external), contact, contact is not before,
@@ -255,35 +253,22 @@ class ArmMonitor:
         self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
     ) -> PayloadOutput:
         estimate = self.payload_estimator.update_terms(stamp, q, dq, tau, terms)
-        dt = self._residual_after(stamp, terms, estimate)
+        is_refused = self.payload_estimator.counts.last_is_refused
+        dt = None if is_refused else self._residual.update(stamp, terms, estimate.vector)
         if self._learner is not None and dt is not None:
             self._learn(self._learner, stamp, dt, (q, dq), terms, estimate)
-        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), self._residual)
-
-    def _residual_after(
-        self, stamp: float, terms: MomentumTerms | SampleTerms, estimate: PayloadEstimate
-    ) -> float | None:
-        """Follow a sample with the residual; s since the last one, see `SampleClock`."""
-        dt = self._clock.step(stamp)
-        if dt is None:
-            return None
-        if dt == 0.0:
-            self._regression.restart()
-        self._regression.step(dt, terms)
-        self._weights[:10] = estimate.vector
-        is_settled = self._regression.settled
-        self._residual = -self._regression.weighted(self._weights) if is_settled else np.full(self.robot.n, math.nan)
-        return dt
+        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), self._residual.value)
 
     def _learn(
         self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray],
         terms: MomentumTerms, estimate: PayloadEstimate,
     ) -> None:  # fmt: skip
-        is_empty = self._regression.settled and self._is_empty(stamp, estimate, terms)
-        if learner.update(stamp, dt, sample, self._regression.filtered[:, ARM], terms.mean, is_empty):
+        regression = self._residual.regression
+        is_empty = regression.settled and self._is_empty(stamp, estimate, terms)
+        if learner.update(stamp, dt, sample, regression.filtered[:, ARM], terms.mean, is_empty):
             change = learner.renew(terms)
             terms.evaluate_map(*sample)
-            self._regression.change_mean(*change)
+            regression.change_mean(*change)
             self.payload_estimator.use_map(learner.map, terms.unexplained, change)
 
     def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape, WrenchEstimator
+from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import doubt_about
+from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
 AT_ONCE = 2048
 """Samples between two reports of progress."""
@@ -43,8 +47,8 @@ class Replay:
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     events: detected changes.
     last: the last estimate while a payload was carried, or of the recording where none was put down.
-    problem: that the joints are called as another arm's, or the sentence of `PayloadEstimate.problem` that was shown
-        longest; empty where all was well.
+    problem: that the joints are called as another arm's, that many samples were left out, the sentence of
+        `PayloadEstimate.problem` that was shown longest, or that the filters never settled; empty where all was well.
     joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
 
@@ -73,7 +77,8 @@ class Replay:
     @property
     def torque_residual_rms(self) -> FloatArray:
         """(n,), N m: root mean square of `residual` over the recording."""
-        return np.sqrt(np.nanmean(self.residual**2, axis=0))
+        known = self.residual[~np.isnan(self.residual).any(axis=1)]
+        return np.sqrt((known**2).mean(axis=0)) if len(known) else np.full(self.residual.shape[1], math.nan)
 
 
 def replay(
@@ -150,7 +155,29 @@ def replay(
         estimates=tuple(published.values()),
         events=tuple(events),
         last=carried or estimates[-1][1],
-        problem=doubt_about(robot, data.names) or max(problems, key=problems.__getitem__, default=""),
+        problem=_problem(data, robot, problems, estimates[-1][1]),
         joint_offsets=arm_errors.offset,
         joint_offsets_std=arm_errors.offset_std,
     )
+
+
+def _problem(data: JointDataset, robot: RobotModel, problems: Counter[str], last: PayloadEstimate) -> str:
+    """See `Replay.problem`; `problems`: how often each sentence was shown."""
+    refused = {reason: data.rejected[reason] for reason in IMPLAUSIBLE if reason in data.rejected}
+    total = len(data.stamp) + sum(refused.values())
+    if doubt := doubt_about(robot, data.names):
+        return doubt
+    if sum(refused.values()) > REFUSED_SHARE * total:
+        counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+        return (
+            f"many of the {total} samples are implausible ({counts}): check the units, the order of the joints, and "
+            "that the recording is of one robot"
+        )
+    if problems:
+        return max(problems, key=problems.__getitem__)
+    if last.status in (WAITING, SETTLING):
+        return (
+            f"{data.stamp[-1] - data.stamp[0]:.3g} s of samples are too few for the filters to settle: expected a "
+            "second of motion without gaps; are the stamps in s?"
+        )
+    return ""

@@ -26,6 +26,7 @@ def recording(robot):
     stamp, q, dq = motion.stamp + 2e-4 * rng.uniform(size=len(t)), motion.q, motion.dq.copy()
     stamp[3000], stamp[3100] = stamp[2999], stamp[3099] - 0.01  # repeats; steps back a little
     q[3200] += 1.0  # a jump that no arm makes
+    tau[3250, 1] += 80.0  # and one that no payload makes
     for k in range(3300, 3330):  # a driver that hangs
         q[k], dq[k], tau[k] = q[3299], dq[3299], tau[3299]
     stamp[8500:] -= 6.0  # a recording in a loop

@@ -216,7 +216,7 @@ class ChangeDetector:
         if kind == "pick" and self._was_empty(detection):
             detection = _without_previous(detection)
         changed = detection.state
-        changed.mean[inertia] = 0.0
+        changed.mean[inertia] = changed.common[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = P[inertia, inertia]
         return replace(detection, kind=kind)
@@ -224,10 +224,13 @@ class ChangeDetector:
     def _was_empty(self, detection: Detection) -> bool:
         """Whether what was there before the change is better explained by no payload than by any (Savage and Dickey).
 
-        Before the first pick an arm that is heavier than its model looks as if it carried the difference.
+        Before the first pick an arm that is heavier than its model looks as if it carried the difference; one that is
+        lighter, as if it carried less than nothing.
         """
         moments = slice(0, MOMENTS)
         before, P = detection.before[moments], detection.before_covariance[moments, moments]
+        if before[0] < 0.0:
+            return True
         if before[0] ** 2 > _EMPTY**2 * P[0, 0]:
             return False
         misfit = before @ np.linalg.solve(P, before)
@@ -282,5 +285,9 @@ def _without_previous(detection: Detection) -> Detection:
     """The same change, given that nothing was carried before it: the arm's errors explain what seemed to be."""
     gain = np.linalg.solve(detection.before_covariance, detection.before_cross.T).T
     state = detection.state
-    changed = GaussianState(state.mean - gain @ detection.before, state.covariance - gain @ detection.before_cross.T)
+    changed = GaussianState(
+        state.mean - gain @ detection.before,
+        state.covariance - gain @ detection.before_cross.T,
+        state.common - gain @ state.common[:PARAMETERS],
+    )
     return replace(detection, state=changed, before=np.zeros(PARAMETERS), jump=changed.mean[:MOMENTS].copy())

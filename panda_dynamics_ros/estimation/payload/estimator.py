@@ -90,7 +90,7 @@ class PayloadEstimator:
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        payload, _ = self._filter.payload
+        payload = self._filter.payload[0]
         self._tare += payload
         self._filter.shift(payload)
         self._detector.restart()
@@ -183,10 +183,10 @@ class PayloadEstimator:
         """`update` with a sample that was checked before, and its terms."""
         if self._estimate.event is not None:
             self._estimate = replace(self._estimate, event=None)
-        dt = self._intake.accept(stamp, q, dq, tau)
+        dt, problem = self._intake.accept(stamp, q, dq, tau), self._intake.problem
+        if problem and problem != self._estimate.problem:
+            self._estimate = replace(self._estimate, problem=problem)
         if dt is None:
-            if self._intake.problem != self._estimate.problem and self._intake.problem:
-                self._estimate = replace(self._estimate, problem=self._intake.problem)
             return self._estimate
         change, self._change = self._change or self._detect_changes(), None
         if dt == 0.0:
@@ -296,5 +296,5 @@ class PayloadEstimator:
         mean, covariance = self._filter.payload
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
-            problem=self._intake.problem or self._plausibility.problem,
+            problem=self._intake.problem or self._plausibility.problem, common=self._filter.common,
         )  # fmt: skip

@@ -87,3 +87,7 @@ class Familiarity:
         mean, covariance = np.empty(PARAMETERS), np.empty((PARAMETERS, PARAMETERS))
         payload_given(self._K, self._square, state.mean, state.covariance, mean, covariance)
         return mean, covariance
+
+    def common(self, state: GaussianState) -> FloatArray:
+        """(10,), what a common gain makes of the payload's mean (`GaussianState`)."""
+        return state.common[:PARAMETERS] - self._K @ state.common[-len(self.scale) :]

@@ -36,14 +36,18 @@ def published_estimate(
     status: str,
     event: ChangeEvent | None = None,
     problem: str = "",
+    common: FloatArray | None = None,
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
+    `common` (10,) is one more error of the mean, of one sigma, that does not depend on the others. `body` searches for
+    the nearest physically consistent body; the same object for the same payload starts near it.
     """
+    wider = covariance if common is None else covariance + np.outer(common, common)
+    _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
-    covariance = _with_visible_error(mean, covariance)
-    vector = no_heavier(body.nearest(mean, covariance), options.max_mass)
+    vector = no_heavier(body.nearest(mean, _with_visible_error(mean, covariance)), options.max_mass)
+    covariance = _with_visible_error(mean, wider)
     if shape is not None:
         vector, covariance = with_known_shape(vector, covariance, shape)
     vector.setflags(write=False)
