@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf_file import urdf_inertials
+from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
@@ -73,15 +75,18 @@ def run(args: argparse.Namespace) -> int:
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
     prior = load_arm(args)
-    recordings = [load_dataset(path, prior, columns=args.columns) for path in args.data]
+
+    def recordings() -> Iterator[JointDataset]:
+        return (load_dataset(path, prior, columns=args.columns) for path in args.data)
+
     others = [load_dataset(path, prior, columns=args.columns) for path in args.validate]
     fit = (
-        identify_gravity(recordings, prior)
+        identify_gravity(list(recordings()), prior)
         if args.gravity_only
-        else identify(recordings, prior, stribeck=not args.no_stribeck)
+        else identify(recordings(), prior, stribeck=not args.no_stribeck)
     )
     if args.residual_map:
-        fit = replace(fit, robot=learn_residual(recordings, fit.robot))
+        fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
     validations = [("Validation", validate(data, models)) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
     if args.report is not None:
-        shown = validations or ([] if args.gravity_only else [("Fit", validate(recordings[0], models))])
+        shown = validations or ([] if args.gravity_only else [("Fit", validate(next(recordings()), models))])
         files += _write_report(fit, shown, args.report)
     tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
     for _, validation in validations:

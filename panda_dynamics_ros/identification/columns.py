@@ -10,9 +10,13 @@ of gravity in units of g: a table that is 5 mrad off shows in the second joint w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification.preprocessing import MotionSamples
@@ -27,13 +31,44 @@ STRIBECK_VELOCITY = 0.2
 TILT = 2
 
 
+AT_ONCE = 4096
+"""Rows whose columns are in memory at a time: 20 MB. Those of an hour at 100 Hz are 2 GB."""
+State = tuple[FloatArray, FloatArray, FloatArray]
+Rows = NDArray[Any] | slice
+ALL = slice(None)
+
+
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x."""
+    """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x; A is computed where it is needed.
+
+    Attributes
+    ----------
+    columns: the columns (K, n, p) of K states. state: q, dq and ddq (N, n).
+    """
 
     prior: RobotModel
-    A: FloatArray
+    columns: Callable[..., FloatArray]
+    state: State
     b: FloatArray
+
+    @property
+    def A(self) -> FloatArray:
+        """(N, n, p)."""
+        return self.columns(*self.state)
+
+    def parts(self, rows: Rows = ALL) -> Iterator[NDArray[Any]]:
+        """Numbers of the chosen rows, `AT_ONCE` at a time."""
+        chosen = np.arange(len(self.b))[rows]
+        return (chosen[first : first + AT_ONCE] for first in range(0, len(chosen), AT_ONCE))
+
+    def of(self, rows: NDArray[Any]) -> FloatArray:
+        """A of these rows."""
+        return self.columns(*(values[rows] for values in self.state))
+
+    def unexplained(self, x: FloatArray, rows: Rows = ALL) -> FloatArray:
+        """b - A x of the chosen rows."""
+        return np.concatenate([self.b[part] - self.of(part) @ x for part in self.parts(rows)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,9 +80,14 @@ class LinearModel:
 def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
     """The columns of all parameters for the rows of `samples`, around the `prior`."""
     state = samples.q, samples.dq, samples.ddq
-    rigid = prior.inverse_dynamics(*state)
-    A = np.concatenate([prior.regressor(*state), _friction(prior, samples.dq), _tilt(prior, state, rigid)], axis=-1)
-    return LinearModel(prior, A, samples.tau - rigid - prior.friction_torques(samples.dq))
+    b = samples.tau - prior.inverse_dynamics(*state) - prior.friction_torques(samples.dq)
+    return LinearModel(prior, partial(_columns, prior), state, b)
+
+
+def _columns(prior: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
+    state = q, dq, ddq
+    tilt = _tilt(prior, state, prior.inverse_dynamics(*state))
+    return np.concatenate([prior.regressor(*state), _friction(prior, dq), tilt], axis=-1)
 
 
 def friction_slice(n: int) -> slice:
@@ -64,7 +104,7 @@ def _friction(prior: RobotModel, dq: FloatArray) -> FloatArray:
     return columns.reshape(*dq.shape, -1)
 
 
-def _tilt(prior: RobotModel, state: tuple[FloatArray, ...], rigid: FloatArray) -> FloatArray:
+def _tilt(prior: RobotModel, state: State, rigid: FloatArray) -> FloatArray:
     """d tau / d (g_x, g_y): torques are linear in gravity, so that a difference is exact."""
     size = float(np.linalg.norm(prior.gravity))
     leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from panda_dynamics_ros.checks import FloatArray
@@ -83,11 +84,11 @@ CANDIDATES = {
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Normal equations of the rows for the fit and for the test; of the test also A (N, n, p) and b (N, n)."""
+    """Normal equations of the rows for the fit and for the test; of the test also which rows, and b (N, n)."""
 
     equations: NormalEquations
     test: NormalEquations
-    A: FloatArray
+    rows: NDArray[np.bool_]
     b: FloatArray
 
 
@@ -109,7 +110,7 @@ def folds_of(model: LinearModel, samples: MotionSamples, share: FloatArray, marg
                 Fold(
                     NormalEquations.of(model, fit, share),
                     NormalEquations.of(model, test),
-                    model.A[test],
+                    test,
                     model.b[test],
                 )
             )
@@ -126,7 +127,7 @@ def held_out_residual(
     """b - A x (rows, n) in the test rows of each fold, N m; x as `solve` finds it from the cost of the other rows."""
     std = prior_std(model.prior, prior_scale)
     solutions = (solve(quadratic(fold.equations, weight, std)) for fold in folds)
-    return [fold.b - fold.A @ x for fold, x in zip(folds, solutions, strict=True)]
+    return [model.unexplained(x, fold.rows) for fold, x in zip(folds, solutions, strict=True)]
 
 
 def torque_rms(residuals: list[FloatArray], n: int) -> FloatArray:

@@ -26,44 +26,78 @@ _FAR_OUT = 6.0  # times the largest position limit: no arm turns its joints that
 _WRONG_UNIT = 5.0  # times: noise and lag make the ratio of derivatives and velocities 0.8 to 1.2
 
 
-def check_recordings(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
-    """Refuse recordings from which no model can be identified; warn of saturated torques.
+class RecordingChecks:
+    """Refuses recordings from which no model can be identified, and warns of saturated torques, seen one by one.
 
-    Raises
-    ------
-    DataError: the number of joints is not the robot's, the recording is too short, nothing moves, units are wrong,
-        or a joint's torque is constant.
+    Attributes
+    ----------
+    names: source and name of the first joint of each.
     """
-    check_joints(recordings, robot)
-    total = sum(data.duration_s for data in recordings)
-    sources = ", ".join(data.source for data in recordings)
-    if total < LEAST_DURATION_S:
-        raise DataError(
-            f"{sources}: expected at least {LEAST_DURATION_S:g} s of motion, got {total:.2f} s; no base parameter can "
-            "be identified; one period of an exciting motion (panda-dynamics excite) shows all"
-        )
-    q, tau = (np.concatenate([getattr(data, field) for data in recordings]) for field in ("q", "tau"))
-    if (np.ptp(q, axis=0) < LEAST_MOTION).all():
-        raise DataError(
-            f"{sources}: expected motion, got joints that move by {np.ptp(q, axis=0).max():.3f} rad at most; no "
-            "inertia and no friction can be identified; record an exciting motion (panda-dynamics excite)"
-        )
-    for data in recordings:
-        _check_units(data, robot)
-    constant = [int(j) + 1 for j in np.flatnonzero(np.ptp(tau, axis=0) == 0.0)]
-    if constant:
-        raise DataError(
-            f"{sources}: expected measured torques, got a constant one at joints {constant}; neither their friction "
-            "nor the base parameters of their links can be identified; record link-side torques of a moving arm"
-        )
-    often = (np.abs(tau) > _SATURATED * robot.limits.effort).mean(axis=0) > _OFTEN
-    if often.any():
-        joints = [int(j) + 1 for j in np.flatnonzero(often)]
-        text = (
-            f"{sources}: the torques of joints {joints} are at their limit, where they measure nothing; those samples "
-            "do not count, and friction and base parameters of these joints are the less certain for it; move slower"
-        )
-        warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+
+    def __init__(self, robot: RobotModel) -> None:
+        self._robot, self.names = robot, list[tuple[str, str]]()
+        self._total, self._samples, self._saturated = 0.0, 0, np.zeros(robot.n)
+        self._q, self._tau = (np.array([np.full(robot.n, np.inf), np.full(robot.n, -np.inf)]) for _ in range(2))
+        self._wrong_units: DataError | None = None
+
+    def add(self, data: JointDataset) -> bool:
+        """See a recording; whether `check` may find nothing wrong with it and those before.
+
+        Raises
+        ------
+        DataError: the number of joints is not the robot's.
+        """
+        check_joints([data], self._robot)
+        self.names.append((data.source, data.names[0]))
+        self._total += data.duration_s
+        self._samples += len(data.stamp)
+        for seen, values in ((self._q, data.q), (self._tau, data.tau)):
+            seen[0], seen[1] = np.minimum(seen[0], values.min(axis=0)), np.maximum(seen[1], values.max(axis=0))
+        self._saturated += (np.abs(data.tau) > _SATURATED * self._robot.limits.effort).sum(axis=0)
+        if self._wrong_units is None and data.duration_s > 0.0:
+            try:
+                _check_units(data, self._robot)
+            except DataError as error:  # what is wrong with all of them is said first
+                self._wrong_units = error
+        return self._wrong_units is None and data.duration_s > 0.0
+
+    def check(self) -> None:
+        """Judge all of them.
+
+        Raises
+        ------
+        DataError: they are too short, nothing moves, units are wrong, or a joint's torque is constant.
+        """
+        sources = ", ".join(source for source, _ in self.names)
+        if self._total < LEAST_DURATION_S:
+            raise DataError(
+                f"{sources}: expected at least {LEAST_DURATION_S:g} s of motion, got {self._total:.2f} s; no base "
+                "parameter can be identified; one period of an exciting motion (panda-dynamics excite) shows all"
+            )
+        moved = self._q[1] - self._q[0]
+        if (moved < LEAST_MOTION).all():
+            raise DataError(
+                f"{sources}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and no "
+                "friction can be identified; record an exciting motion (panda-dynamics excite)"
+            )
+        if self._wrong_units is not None:
+            raise self._wrong_units
+        constant = [int(j) + 1 for j in np.flatnonzero(self._tau[1] == self._tau[0])]
+        if constant:
+            raise DataError(
+                f"{sources}: expected measured torques, got a constant one at joints {constant}; neither their "
+                "friction nor the base parameters of their links can be identified; record link-side torques of a "
+                "moving arm"
+            )
+        often = self._saturated > _OFTEN * self._samples
+        if often.any():
+            joints = [int(j) + 1 for j in np.flatnonzero(often)]
+            text = (
+                f"{sources}: the torques of joints {joints} are at their limit, where they measure nothing; those "
+                "samples do not count, and friction and base parameters of these joints are the less certain for it; "
+                "move slower"
+            )
+            warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
 
 
 def _check_units(data: JointDataset, robot: RobotModel) -> None:
@@ -117,7 +151,7 @@ def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None
     DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's torque
         and five times the prior's residual.
     """
-    error = np.sqrt(((model.b - model.A @ x) ** 2).mean(axis=0))
+    error = np.sqrt((model.unexplained(x) ** 2).mean(axis=0))
     size = np.sqrt((samples.tau**2).mean(axis=0))
     explained = 1.0 - np.linalg.norm(error) / np.linalg.norm(size)
     foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from panda_dynamics_ros.identification.preprocessing import MotionSamples
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale, prior_std, quadratic
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 ONE_KIND = PriorScale(bodies=0.2, friction=2.0, tilt=1.0, stribeck=0.0)
 """How far arms of one kind differ: two real arms and simulated ones need 0.05 to 0.13 for their bodies."""
@@ -46,7 +46,7 @@ class ImplausibleRecordingWarning(UserWarning):
 
 
 def problems_of(
-    recordings: Sequence[JointDataset],
+    recordings: Sequence[tuple[str, str]],
     model: LinearModel,
     samples: MotionSamples,
     weight: FloatArray,
@@ -73,14 +73,12 @@ def problems_of(
     return tuple(found)
 
 
-def _of_names(recordings: Sequence[JointDataset], prior: RobotModel) -> list[str]:
+def _of_names(recordings: Sequence[tuple[str, str]], prior: RobotModel) -> list[str]:
     """Joints with the names of another kind of arm."""
     expected = _kind(prior.joint_names[0])
-    for data in recordings:
-        if (kind := _kind(data.names[0])) and expected and kind != expected:
-            return [
-                f"{data.source} has the joints {data.names[0]}.. of another arm than {prior.name}: start from {kind}"
-            ]
+    for source, joint in recordings:
+        if (kind := _kind(joint)) and expected and kind != expected:
+            return [f"{source} has the joints {joint}.. of another arm than {prior.name}: start from {kind}"]
     return []
 
 
@@ -90,10 +88,9 @@ def _kind(joint: str) -> str | None:
 
 def _of_load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> list[str]:
     """A load that changes, one that is there all the time, or less than none."""
-    Y = model.prior.payload_regressor(samples.q, samples.dq, samples.ddq)
     std = prior_std(model.prior, ONE_KIND)
     arm = quadratic(NormalEquations.of(model), weight, std).minimum()
-    rest = LinearModel(model.prior, Y, model.b - model.A @ arm)
+    rest = LinearModel(model.prior, model.prior.payload_regressor, model.state, model.unexplained(arm))
     count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
     parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
     (least, least_std), (most, most_std) = min(parts), max(parts)
@@ -102,7 +99,7 @@ def _of_load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> 
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         ]
-    both = replace(model, A=np.concatenate([model.A, Y], axis=-1))
+    both = replace(model, columns=partial(_with_payload, model))
     mass, deviation = _mass(both, weight, np.concatenate([std, PAYLOAD_STD]))
     if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return []
@@ -115,6 +112,11 @@ def _of_load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> 
         f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {model.prior.name}: is gravity "
         "missing from them, their sign wrong, or an end effector named that is not mounted?"
     ]
+
+
+def _with_payload(model: LinearModel, *state: FloatArray) -> FloatArray:
+    q, dq, ddq = state
+    return np.concatenate([model.columns(q, dq, ddq), model.prior.payload_regressor(q, dq, ddq)], axis=-1)
 
 
 def _mass(

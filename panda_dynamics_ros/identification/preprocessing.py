@@ -120,24 +120,48 @@ def prepare(
     ------
     DataError: no piece of a recording is long enough to be filtered.
     """
-    pieces, outliers, periods = [], 0, []
+    pieces = Pieces(cutoff_hz, rate_hz, from_positions)
     for recording in recordings:
+        pieces.add(recording)
+    return pieces.samples()
+
+
+class Pieces:
+    """The rows of `prepare`, from recordings that come one by one and need not be in memory together."""
+
+    def __init__(self, cutoff_hz: float = CUTOFF_HZ, rate_hz: float = RATE_HZ, from_positions: bool = False) -> None:
+        self._options = cutoff_hz, rate_hz, from_positions
+        self._pieces: list[tuple[FloatArray, ...]] = []
+        self._sources: list[str] = []
+        self._outliers = 0
+
+    def add(self, recording: JointDataset) -> None:
+        """Take the rows of a recording."""
+        self._sources.append(recording.source)
         q, tau, found = _without_outliers(recording)
-        outliers += found
+        self._outliers += found
         longest = max(LONGEST_GAP_S, 2.5 * recording.period_s)
         cuts = np.flatnonzero(np.diff(recording.stamp) > longest) + 1
         for part in np.split(np.arange(len(recording.stamp)), cuts):
             measured = np.stack([q[part], recording.dq[part], tau[part]])
-            piece = _piece(recording.stamp[part], measured, recording.rate_hz, cutoff_hz, rate_hz, from_positions)
+            piece = _piece(recording.stamp[part], measured, recording.rate_hz, *self._options)
             if piece is not None:
-                pieces.append(piece)
-                periods.append(float(np.median(np.diff(piece[0]))))
-    if not pieces:
-        names = ", ".join(recording.source for recording in recordings)
-        raise DataError(f"{names}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
-    block = np.concatenate([np.full(len(piece[0]), float(i)) for i, piece in enumerate(pieces)])
-    stamp, q, dq, ddq, tau = (np.concatenate([piece[i] for piece in pieces]) for i in range(5))
-    return MotionSamples(stamp, q, dq, ddq, tau, block, float(np.median(periods)), outliers)
+                self._pieces.append(piece)
+
+    def samples(self) -> MotionSamples:
+        """All rows.
+
+        Raises
+        ------
+        DataError: no piece of a recording is long enough to be filtered.
+        """
+        if not self._pieces:
+            names = ", ".join(self._sources)
+            raise DataError(f"{names}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+        period = float(np.median([np.median(np.diff(piece[0])) for piece in self._pieces]))
+        block = np.concatenate([np.full(len(piece[0]), float(i)) for i, piece in enumerate(self._pieces)])
+        stamp, q, dq, ddq, tau = (np.concatenate([piece[i] for piece in self._pieces]) for i in range(5))
+        return MotionSamples(stamp, q, dq, ddq, tau, block, period, self._outliers)
 
 
 def _piece(
@@ -162,7 +186,8 @@ def _piece(
     ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))
     keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(rate_hz, rate)))))
-    return grid[keep], q[keep], dq[keep], ddq[keep], tau[keep]
+    # Copies, so that what is left out need not stay in memory.
+    return tuple(values[keep].copy() for values in (grid, q, dq, ddq, tau))
 
 
 def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, int]:

@@ -7,7 +7,7 @@ The steps: rows of the regression, weights, scale of the prior, fit, physically 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from panda_dynamics_ros.identification.cross_validation import (
     torque_rms,
     with_slow_part,
 )
-from panda_dynamics_ros.identification.data_checks import check_fit, check_recordings, without_saturated
+from panda_dynamics_ros.identification.data_checks import RecordingChecks, check_fit, without_saturated
 from panda_dynamics_ros.identification.feasible import feasible_minimum
 from panda_dynamics_ros.identification.identifiability import (
     IdentifiabilityWarning,
@@ -37,7 +37,7 @@ from panda_dynamics_ros.identification.identifiability import (
     too_slow_for,
 )
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, problems_of
-from panda_dynamics_ros.identification.preprocessing import MotionSamples, on_link_side, prepare, without_rotors
+from panda_dynamics_ros.identification.preprocessing import MotionSamples, Pieces, on_link_side, without_rotors
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import (
     NormalEquations,
@@ -58,7 +58,7 @@ _LEAST_STD = 1e-3  # N m
 
 
 def identify(
-    data: JointDataset | Sequence[JointDataset],
+    data: JointDataset | Iterable[JointDataset],
     robot: RobotModel | str | Path = "panda",
     *,
     prior_scale: PriorScale | None = None,
@@ -68,7 +68,7 @@ def identify(
 
     Parameters
     ----------
-    data: recordings of exciting motion (`load_dataset`).
+    data: recordings of exciting motion (`load_dataset`), gone through once: an iterator needs the memory of one.
     robot: the arm to start from, or its name or file; parameters that the motion does not determine keep its values.
     prior_scale: factors on the prior's standard deviations; by default those that predict held-out blocks best.
     stribeck: whether Stribeck friction is tried, which is kept where it predicts held-out blocks better.
@@ -91,13 +91,17 @@ def identify(
 
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
-    recordings = [data] if isinstance(data, JointDataset) else list(data)
-    if not recordings:
-        raise ArgumentError("data: expected at least one recording, got none")
+    recordings = [data] if isinstance(data, JointDataset) else data
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    recordings = [on_link_side(recording, prior) for recording in recordings]
-    check_recordings(recordings, prior)
-    samples = without_saturated(without_rotors(prepare(*recordings), prior), prior)
+    checks, pieces = RecordingChecks(prior), Pieces()
+    for recording in recordings:
+        on_links = on_link_side(recording, prior)
+        if checks.add(on_links):
+            pieces.add(on_links)
+    if not checks.names:
+        raise ArgumentError("data: expected at least one recording, got none")
+    checks.check()
+    samples = without_saturated(without_rotors(pieces.samples(), prior), prior)
     model = linear_model(prior, samples)
     equations = NormalEquations.of(model)
     base = prior.base_parameters()
@@ -114,7 +118,7 @@ def identify(
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
     held_out = held_out_residual(model, folds, weight, chosen, solve)
     cross_validated, prior_alone = torque_rms(held_out, prior.n), torque_rms([fold.b for fold in folds], prior.n)
-    problems = problems_of(recordings, model, samples, _weight(prior.residual, samples), cross_validated, prior_alone)
+    problems = problems_of(checks.names, model, samples, _weight(prior.residual, samples), cross_validated, prior_alone)
     for problem in problems:
         warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
     covariance = error_covariance(cost, model, samples, residual, weight, share, std)
@@ -152,12 +156,12 @@ def _weights(
         else:
             std = prior_std(model.prior, chosen)
             x = quadratic(NormalEquations.of(model, share=share), weight, std).minimum()
-            unexplained = model.b - model.A @ x
+            unexplained = model.unexplained(x)
         residual = residual_model(unexplained, samples.period, floor)
         x = quadratic(
             NormalEquations.of(model, share=share), _weight(residual, samples), prior_std(model.prior, chosen)
         ).minimum()
-        error = np.abs(model.b - model.A @ x) / residual.std
+        error = np.abs(model.unexplained(x)) / residual.std
         share = slow * np.minimum(1.0, _HUBER / np.maximum(error, _HUBER))
     return folds, chosen, residual, share
 

@@ -83,7 +83,9 @@ def identify_gravity(
         chosen = choose_prior_scale(model, folds, weight, chosen, stribeck=False)
     held_out = held_out_residual(model, folds, weight, chosen)
     cross_validated, prior_alone = torque_rms(held_out, prior.n), torque_rms([fold.b for fold in folds], prior.n)
-    problems = problems_of(recordings, model, poses, weight, cross_validated, prior_alone)
+    problems = problems_of(
+        [(data.source, data.names[0]) for data in recordings], model, poses, weight, cross_validated, prior_alone
+    )
     for problem in problems:
         warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
     cost = quadratic(equations, weight, prior_std(prior, chosen))
@@ -94,7 +96,7 @@ def identify_gravity(
         found,
         prior,
         cost.covariance(),
-        torque_rms=torque_rms([model.b - model.A @ x], prior.n),
+        torque_rms=torque_rms([model.unexplained(x)], prior.n),
         prior_torque_rms=torque_rms([model.b], prior.n),
         cross_validated_rms=cross_validated,
         cross_validated_time=np.full(prior.n, np.nan),  # one row for each pose
@@ -147,7 +149,7 @@ def _folds(model: LinearModel, poses: int) -> list[Fold]:
     for k in range(min(FOLDS, poses) if poses >= 3 else 0):
         test = np.arange(poses) % FOLDS == k
         equations = NormalEquations.of(model, ~test), NormalEquations.of(model, test)
-        folds.append(Fold(*equations, model.A[test], model.b[test]))
+        folds.append(Fold(*equations, test, model.b[test]))
     return folds
 
 

@@ -75,11 +75,13 @@ class NormalEquations:
         cls, model: LinearModel, rows: NDArray[Any] | slice = slice(None), share: FloatArray | None = None
     ) -> NormalEquations:
         """Of the chosen rows; `share` (N, n) in 0..1 is how much each counts."""
-        A, b = model.A[rows], model.b[rows]
-        A = np.ascontiguousarray(A.swapaxes(0, 1))
-        weighted = A if share is None else A * share[rows].T[:, :, None]
-        transposed = weighted.swapaxes(1, 2)
-        return cls(transposed @ A, (transposed @ b.T[:, :, None])[..., 0])
+        gram, moment = 0.0, 0.0
+        for part in model.parts(rows):
+            A = np.ascontiguousarray(model.of(part).swapaxes(0, 1))
+            weighted = A if share is None else A * share[part].T[:, :, None]
+            transposed = weighted.swapaxes(1, 2)
+            gram, moment = gram + transposed @ A, moment + (transposed @ model.b[part].T[:, :, None])[..., 0]
+        return cls(np.asarray(gram), np.asarray(moment))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +133,15 @@ def error_covariance(
     """
     free = cost.free
     middle = np.diag(1.0 / std[free] ** 2)
-    for j in range(model.prior.n):
-        A = weight[j] * share[:, j, None] * model.A[:, j][:, free]
-        pole = float(np.exp(-samples.period / residual.correlation_time[j]))
-        for block in np.unique(samples.block):
-            rows = A[samples.block == block]
-            middle += residual.std[j] ** 2 * rows.T @ _correlated(rows, pole)
+    poles = np.exp(-samples.period / residual.correlation_time)
+    for block in np.unique(samples.block):
+        # One joint after the other where a block is long: a filter needs all of its rows.
+        parts = list(model.parts(samples.block == block))
+        whole = model.of(parts[0]) if len(parts) == 1 else None
+        for j in range(model.prior.n):
+            columns = [(model.of(part) if whole is None else whole)[:, j][:, free] for part in parts]
+            rows = weight[j] * share[np.concatenate(parts), j, None] * np.concatenate(columns)
+            middle += residual.std[j] ** 2 * rows.T @ _correlated(rows, float(poles[j]))
     inverse = cost.covariance()
     return inverse[:, free] @ middle @ inverse[free]
 

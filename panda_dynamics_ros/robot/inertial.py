@@ -68,7 +68,7 @@ class InertialParameters:
     mass: float
     com: FloatArray
     inertia: FloatArray
-    _vector: ClassVar[FloatArray | None] = None  # of a body that was made from one: the same, without rounding
+    _vector: ClassVar[FloatArray | None] = None  # of a body that keeps it
 
     def __init__(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
         matrix = checks.exactly(inertia, (3, 3), "inertia")
@@ -85,8 +85,10 @@ class InertialParameters:
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
-    def from_vector(cls, vector: ArrayLike) -> InertialParameters:
+    def from_vector(cls, vector: ArrayLike, *, keep: bool = False) -> InertialParameters:
         """The body of an inertial vector (10,): (m, m c, inertia about the frame's origin).
+
+        keep: whether its `vector` is this one; else it is that of mass, CoM and inertia, with their rounding.
 
         Raises
         ------
@@ -100,7 +102,8 @@ class InertialParameters:
             return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
         numbers = about_com(v)
         body = cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
-        object.__setattr__(body, "_vector", v.copy())
+        if keep:
+            object.__setattr__(body, "_vector", v.copy())
         return body
 
     @property
