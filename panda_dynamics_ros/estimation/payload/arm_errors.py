@@ -29,7 +29,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
-from panda_dynamics_ros.dynamics.regressor import regressor
+from panda_dynamics_ros.dynamics.regressor import payload_regressor_kernel
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.scratch import scratch, zeros
@@ -227,15 +227,26 @@ def error_directions(robot: RobotDescription) -> FloatArray:
     J = np.zeros((PARAMETERS * n, PARAMETERS * n))
     for i, link in enumerate(robot.links):
         J[PARAMETERS * i : PARAMETERS * (i + 1), PARAMETERS * i : PARAMETERS * (i + 1)] = _link_errors(link)
-    with one_at_a_time():
-        Y = regressor(robot, q, dq, ddq)
-    torques = (Y @ J) / robot.residual.std[:, None]
+    torques = (_regressor(robot, q, dq, ddq) @ J) / robot.residual.std[:, None]
     variances, U = np.linalg.eigh(np.einsum("kia,kib->ab", torques, torques) / (_STATES * n))
     left_out = np.cumsum(variances) < NEGLIGIBLE**2
     kept = U[:, ~left_out][:, ::-1]
     # The sign of a component is arbitrary; what is saved on one machine is to mean the same on another.
     kept *= np.sign(kept[np.abs(kept).argmax(axis=0), np.arange(kept.shape[1])])
     return np.ascontiguousarray(J @ kept)
+
+
+def _regressor(robot: RobotDescription, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
+    """`regressor`, without a second's compilation: each link is the payload of an arm that ends with its joint."""
+    Y = np.zeros((len(q), robot.n, PARAMETERS * robot.n))
+    for i in range(robot.n):
+        table = checks.read_only(np.delete(robot.table, np.s_[i + 1 : robot.n], axis=0))
+        motion = (np.ascontiguousarray(x[:, : i + 1]) for x in (q, dq, ddq))
+        block = np.empty((len(q), i + 1, PARAMETERS))
+        with one_at_a_time():
+            payload_regressor_kernel(table, i, *motion, block)
+        Y[:, : i + 1, PARAMETERS * i : PARAMETERS * (i + 1)] = block
+    return Y
 
 
 def _link_errors(link: InertialParameters) -> FloatArray:
