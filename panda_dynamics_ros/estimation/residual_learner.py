@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance
@@ -80,6 +79,8 @@ class InducingPoints:
 
     def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
         """The next row of the Cholesky factor, and the square of its diagonal entry."""
+        from scipy.linalg import solve_triangular  # a quarter second, which nodes need that learn
+
         m = self.count
         k = covariance(x[None], self.chosen)[0]
         row = solve_triangular(self._L[:m, :m], k, lower=True, check_finite=False) if m else k
