@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m benchmarks.first_start`: CPU seconds of the three nodes until all are ready, on their first and next start.
+"""`python -m benchmarks.first_start`: CPU seconds of three nodes until all are ready, on their first and next start.
 
 CPU time of the processes, by all threads, and not the time that passes: other programs do not change it much. The nodes
 start at once, with an empty cache of kernels at first.

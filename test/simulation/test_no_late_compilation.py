@@ -41,7 +41,10 @@ print(compiled, sorted(events), any(contacts))
 
 @pytest.mark.parametrize(
     ("node", "update", "happened"),
-    [("dynamics", "update_dynamics", "[] True"), ("payload_estimator", "update_payload", "['contact', 'release'] False")],
+    [
+        ("dynamics", "update_dynamics", "[] True"),
+        ("payload_estimator", "update_payload", "['contact', 'pick', 'release'] False"),
+    ],
 )
 def test_no_sample_waits_for_the_compiler(node: str, update: str, happened: str) -> None:
     program = PROGRAM.format(node=node, update=update)
