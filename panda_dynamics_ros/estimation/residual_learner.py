@@ -75,7 +75,7 @@ class InducingPoints:
 
     def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
         """The next row of the Cholesky factor, and the square of its diagonal entry."""
-        from scipy.linalg import solve_triangular  # a third of a node's start to import; few learn
+        from scipy.linalg import solve_triangular  # a quarter of a second; only nodes that learn need it
 
         m = self.count
         k = covariance(x[None], self.chosen)[0]
