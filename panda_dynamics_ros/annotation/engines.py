@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.task import Answer, Task, failure
 from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, listen
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 
+Result = TypeVar("Result")
 WAITING_PER_THREAD = 4
 """Recordings that a thread of the cluster has waiting, so that it need not wait for the network."""
 PATIENCE_WITH_SCHEDULER = "20s"
@@ -61,11 +64,7 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterato
     WorkerError: the connection to the scheduler is lost.
     """
     distributed = _distributed()
-    try:
-        client = distributed.Client(scheduler, timeout=PATIENCE_WITH_SCHEDULER, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ArgumentError(f"scheduler: expected the address of a Dask scheduler, got {scheduler}: {error}") from error
-    try:
+    with _client(scheduler) as client:
         waiting, asked = iter(sources), dict[str, Source]()
 
         def ask(count: int) -> list[Any]:
@@ -89,6 +88,39 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterato
             else:
                 raise WorkerError(f"scheduler {scheduler}: the connection was lost")
         client.run(_end_workers)
+
+
+def results_of_cluster(
+    function: Callable[..., Result], items: Sequence[Any], *arguments: Any, scheduler: str
+) -> Iterator[Result]:
+    """function(item, *arguments) of each item in their order, from the workers of a Dask scheduler.
+
+    Raises
+    ------
+    What the function raises, and the errors of `on_cluster`.
+    """
+    with _client(scheduler) as client:
+        items_left = iter(items)
+        most = WAITING_PER_THREAD * max(1, sum(client.nthreads().values()))
+        futures = deque(client.submit(function, item, *arguments, pure=False) for item in islice(items_left, most))
+        while futures:
+            future = futures.popleft()
+            result: Result = future.result()
+            if future.status != "finished":
+                raise WorkerError(f"scheduler {scheduler}: the connection was lost")
+            futures.extend(client.submit(function, item, *arguments, pure=False) for item in islice(items_left, 1))
+            yield result
+
+
+@contextlib.contextmanager
+def _client(scheduler: str) -> Iterator[Any]:
+    distributed = _distributed()
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE_WITH_SCHEDULER, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ArgumentError(f"scheduler: expected the address of a Dask scheduler, got {scheduler}: {error}") from error
+    try:
+        yield client
     finally:
         client.close()
 

@@ -18,6 +18,8 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
+from panda_dynamics_ros.identification.procedure import PreparedRecordings
+from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, answer
 from panda_dynamics_ros.reporting.summary import floats
@@ -62,6 +64,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
     )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS",
+        help="tcp://HOST:8786 of Dask, whose workers read and filter DATA; the paths must be the same on all machines",
+    )  # fmt: skip
     parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
     parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links with their inertia, as URDF")
     parser.add_argument("--force", action="store_true", help="write a result that is implausible, too")
@@ -83,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     fit = (
         identify_gravity(list(recordings()), prior)
         if args.gravity_only
-        else identify(recordings(), prior, stribeck=not args.no_stribeck)
+        else identify(_prepared(args, prior) if args.scheduler else recordings(), prior, stribeck=not args.no_stribeck)
     )
     if args.residual_map:
         fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
@@ -106,6 +112,18 @@ def run(args: argparse.Namespace) -> int:
         tables.append((f"torque RMS in N m on {validation.source}, which was not fitted", rows))
     answer(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
     return 0
+
+
+def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecordings]:
+    from panda_dynamics_ros.annotation.engines import results_of_cluster
+
+    paths = [str(Path(path).absolute()) for path in args.data]
+    return results_of_cluster(prepared_recording, paths, prior, args.columns, scheduler=args.scheduler)
+
+
+def prepared_recording(path: str, prior: RobotModel, columns: str | None) -> PreparedRecordings:
+    """What `identify` needs of a recording; called on the workers."""
+    return PreparedRecordings(prior, load_dataset(path, prior, columns=columns))
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

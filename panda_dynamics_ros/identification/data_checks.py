@@ -61,6 +61,16 @@ class RecordingChecks:
                 self._wrong_units = error
         return self._wrong_units is None and data.duration_s > 0.0
 
+    def join(self, other: RecordingChecks) -> None:
+        """See the recordings that another has seen, after one's own."""
+        self.names += other.names
+        self._total += other._total
+        self._samples += other._samples
+        self._saturated += other._saturated
+        for seen, more in ((self._q, other._q), (self._tau, other._tau)):
+            seen[0], seen[1] = np.minimum(seen[0], more[0]), np.maximum(seen[1], more[1])
+        self._wrong_units = self._wrong_units or other._wrong_units
+
     def check(self) -> None:
         """Judge all of them.
 

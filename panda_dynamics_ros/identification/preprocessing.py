@@ -148,6 +148,12 @@ class Pieces:
             if piece is not None:
                 self._pieces.append(piece)
 
+    def join(self, other: Pieces) -> None:
+        """Take the rows that another has, after one's own."""
+        self._sources += other._sources
+        self._pieces += other._pieces
+        self._outliers += other._outliers
+
     def samples(self) -> MotionSamples:
         """All rows.
 

@@ -57,8 +57,35 @@ _SLOW, _SLOW_SHARE = 0.03, 0.1  # rad/s: below it, presliding makes friction som
 _LEAST_STD = 1e-3  # N m
 
 
+class PreparedRecordings:
+    """What `identify` keeps of recordings: they can be prepared one by one, also by processes of other machines.
+
+    Parameters
+    ----------
+    prior: the arm to start from.
+    recording: the first one.
+
+    Raises
+    ------
+    DataError: the number of joints is not the arm's.
+    ArgumentError: gravity is not in the efforts of the arm's kind.
+    """
+
+    def __init__(self, prior: RobotModel, recording: JointDataset | None = None) -> None:
+        self.checks, self.pieces = RecordingChecks(prior), Pieces()
+        if recording is not None:
+            on_links = on_link_side(recording, prior)
+            if self.checks.add(on_links):
+                self.pieces.add(on_links)
+
+    def join(self, other: PreparedRecordings) -> None:
+        """Take those of another, after one's own."""
+        self.checks.join(other.checks)
+        self.pieces.join(other.pieces)
+
+
 def identify(
-    data: JointDataset | Iterable[JointDataset],
+    data: JointDataset | Iterable[JointDataset | PreparedRecordings],
     robot: RobotModel | str | Path = "panda",
     *,
     prior_scale: PriorScale | None = None,
@@ -93,15 +120,13 @@ def identify(
     """
     recordings = [data] if isinstance(data, JointDataset) else data
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    checks, pieces = RecordingChecks(prior), Pieces()
+    seen = PreparedRecordings(prior)
     for recording in recordings:
-        on_links = on_link_side(recording, prior)
-        if checks.add(on_links):
-            pieces.add(on_links)
-    if not checks.names:
+        seen.join(recording if isinstance(recording, PreparedRecordings) else PreparedRecordings(prior, recording))
+    if not seen.checks.names:
         raise ArgumentError("data: expected at least one recording, got none")
-    checks.check()
-    samples = without_saturated(without_rotors(pieces.samples(), prior), prior)
+    seen.checks.check()
+    samples = without_saturated(without_rotors(seen.pieces.samples(), prior), prior)
     model = linear_model(prior, samples)
     equations = NormalEquations.of(model)
     base = prior.base_parameters()
@@ -118,7 +143,9 @@ def identify(
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
     held_out = held_out_residual(model, folds, weight, chosen, solve)
     cross_validated, prior_alone = torque_rms(held_out, prior.n), torque_rms([fold.b for fold in folds], prior.n)
-    problems = problems_of(checks.names, model, samples, _weight(prior.residual, samples), cross_validated, prior_alone)
+    problems = problems_of(
+        seen.checks.names, model, samples, _weight(prior.residual, samples), cross_validated, prior_alone
+    )
     for problem in problems:
         warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
     covariance = error_covariance(cost, model, samples, residual, weight, share, std)
