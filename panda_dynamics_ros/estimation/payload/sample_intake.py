@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -38,29 +39,45 @@ def torque_steps(tau, before, dt, limit):
 
 
 @compiled
+def usual_sample(
+    stamp, q, dq, tau, last, before, max_gap, last_sample, last_tau, effort_limit, motion, moved, window,
+    reference, q_before, dq_before, bounds, largest, fastest,
+):  # fmt: skip
+    """1 for a sample that is used without further ado, 2 where it completes the kinematic check's window, else 0.
+
+    `SampleIntake.accept` ignores or refuses the others, or restarts the filters. `last_sample` and the check's arrays
+    follow, in place.
+    """
+    dt = stamp - last
+    if compiled_is_gap(dt, before, max_gap):
+        return 0
+    if not follows(q, dq, tau, stamp - reference, q_before, dq_before, bounds, largest, fastest):
+        return 0
+    if torque_steps(tau, last_tau, dt, effort_limit) or is_repeated_sample(last_sample, q, dq, tau):
+        return 0
+    return 2 if follow_motion(dt, q, dq, motion, moved, window) else 1
+
+
+@compiled
 def usual_samples(
     stamp, q, dq, tau, last, before, max_gap, last_sample, last_tau, effort_limit, motion, moved, window,
     reference, q_before, dq_before, bounds, largest, fastest, since, period, steps,
 ):  # fmt: skip
-    """How many samples of N are used without further ado, and whether the last one completes the kinematic check's
-    window; up to there, or to the first one `period` s after `since`. `steps` (N,): s before each.
-
-    The others are those that `SampleIntake.accept` ignores or refuses, or restarts at.
+    """How many samples of N are usual, and whether the last one completes the kinematic check's window; up to there,
+    or to the first one `period` s after `since`. `steps` (N,): s before each.
     """
     for k in range(stamp.shape[0]):
-        dt = stamp[k] - last
-        if compiled_is_gap(dt, before, max_gap):
+        usual = usual_sample(
+            stamp[k], q[k], dq[k], tau[k], last, before, max_gap, last_sample, last_tau, effort_limit, motion, moved,
+            window, reference, q_before, dq_before, bounds, largest, fastest,
+        )  # fmt: skip
+        if usual == 0:
             return k, False
-        if not follows(q[k], dq[k], tau[k], stamp[k] - reference, q_before, dq_before, bounds, largest, fastest):
-            return k, False
-        if torque_steps(tau[k], last_tau, dt, effort_limit) or is_repeated_sample(last_sample, q[k], dq[k], tau[k]):
-            return k, False
-        steps[k] = before = dt
+        steps[k] = before = stamp[k] - last
         last = reference = stamp[k]
         q_before, dq_before, last_tau = q[k], dq[k], tau[k]
-        complete = follow_motion(dt, q[k], dq[k], motion, moved, window)
-        if complete or last - since >= period:
-            return k + 1, complete
+        if usual == 2 or last - since >= period:
+            return k + 1, usual == 2
     return stamp.shape[0], False
 
 
@@ -111,41 +128,58 @@ class SampleIntake:
     def accept(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> float | None:
         """Seconds since the last sample that was used; 0 where filters have to restart; None to ignore this sample."""
         self.counts.last_is_refused = False
+        dt, usual = stamp - self.stamp, usual_sample(stamp, q, dq, tau, *self._arguments)
+        if usual:
+            self._follow(stamp, dt, q, dq, tau, usual == 2)
+            return dt
         if self._is_out_of_order(stamp - self.stamp) or self._is_frozen(q, dq, tau):
             return None
         if not self._is_plausible(stamp, q, dq, tau):
             return None
         self._kinematics.update(stamp, q, dq)
         self._last_tau[:] = tau
-        dt = self._clock.step(stamp) or 0.0
+        step = self._clock.step(stamp) or 0.0
         self.counts.used += 1
-        self.counts.gaps += dt == 0.0 and math.isfinite(self.stamp)
+        self.counts.gaps += step == 0.0 and math.isfinite(self.stamp)
         self.stamp = stamp
-        return dt
+        return step
+
+    @property
+    def _arguments(self) -> tuple[Any, ...]:
+        """Those of `usual_sample` from `last` on."""
+        return (
+            self.stamp, self._clock.last_step, self._max_gap, self._last_sample, self._last_tau, self._effort_limit,
+            *self._kinematics.arrays, *self._gate.reference,
+        )  # fmt: skip
+
+    def _follow(
+        self, stamp: float, step: float, q: FloatArray, dq: FloatArray, tau: FloatArray, complete: bool, count: int = 1
+    ) -> None:
+        """Go on from the last of `count` usual samples."""
+        self.stamp = stamp
+        self._clock.follow(stamp, step)
+        self._gate.accept(stamp, q, dq)
+        self._kinematics.follow(stamp, complete)
+        self._last_tau[:] = tau
+        self.counts.used += count
+        self.counts.last_is_refused = False
+        if self._refused:
+            for _ in range(count):
+                self._refused -= self._refused / REFUSAL_MEMORY
 
     def accept_rows(self, rows: SampleRows, k: int, since: float, period: float) -> FloatArray:
         """Seconds before sample k and those after it, up to one that comes `period` s after `since`.
 
         As many are accepted as `accept` would use with no restart; none where sample k is for `accept` alone.
         """
-        steps, clock, gate, kinematics = np.empty(len(rows.stamp) - k), self._clock, self._gate, self._kinematics
+        steps = np.empty(len(rows.stamp) - k)
         count, complete = usual_samples(
-            rows.stamp[k:], rows.q[k:], rows.dq[k:], rows.tau[k:], self.stamp, clock.last_step, self._max_gap,
-            self._last_sample, self._last_tau, self._effort_limit, *kinematics.arrays, *gate.reference,
-            since, period, steps,
+            rows.stamp[k:], rows.q[k:], rows.dq[k:], rows.tau[k:], *self._arguments, since, period, steps
         )  # fmt: skip
         if count:
             last = k + count - 1
-            self.stamp = float(rows.stamp[last])
-            clock.follow(self.stamp, float(steps[count - 1]))
-            gate.accept(self.stamp, rows.q[last], rows.dq[last])
-            kinematics.follow(self.stamp, complete)
-            self._last_tau[:] = rows.tau[last]
-            self.counts.used += count
-            self.counts.last_is_refused = False
-            if self._refused:
-                for _ in range(count):
-                    self._refused -= self._refused / REFUSAL_MEMORY
+            sample = rows.q[last], rows.dq[last], rows.tau[last]
+            self._follow(float(rows.stamp[last]), float(steps[count - 1]), *sample, complete, count)
         return steps[:count]
 
     def _is_out_of_order(self, dt: float) -> bool:
