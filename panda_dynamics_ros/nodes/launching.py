@@ -122,11 +122,15 @@ def package_node(
 
     Raises
     ------
-    RuntimeError: `params_file` does not exist.
+    RuntimeError: `params_file` does not exist, or is not YAML.
     """
     file = Path(value_of(context, "params_file")).expanduser()
     if not file.is_file():
         raise RuntimeError(f"params_file: expected a YAML file, got {file}, which does not exist")
+    try:
+        yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RuntimeError(f"params_file: expected a YAML file, got {file}: {error}") from error
     return Node(
         package=PACKAGE,
         executable=executable,

@@ -108,7 +108,10 @@ def run_node(
         with stop.at_once():
             if kernels:
                 warm_up(kernels, report=get_logger(kernels).info)
-            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            try:
+                rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
+                return _fail(error)
             made = factory()
         nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()

@@ -23,13 +23,12 @@ from panda_dynamics_ros.scene.primitives import (
     translation,
 )
 
-ARROW, CUBE, SPHERE, CYLINDER, LINE_STRIP, TEXT_VIEW_FACING, MESH_RESOURCE = 0, 1, 2, 3, 4, 9, 10  # Marker's types
+ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING, MESH_RESOURCE = 0, 1, 2, 3, 7, 9, 10  # Marker's types
 ADD, DELETE = 0, 2  # Marker's actions
 Key = tuple[str, int]
 """`ns` and `id` of a marker, by which RViz knows it."""
 
 LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
-POINTS_OF_ARC = 16
 ON_DARK_GROUND: Colour = (1.0, 1.0, 1.0, 1.0)
 
 
@@ -106,7 +105,10 @@ def _arrow(primitive: Arrow) -> Drawing:
 
 @draw.register
 def _arc(primitive: Arc) -> Drawing:
-    return Drawing(LINE_STRIP, (2.0 * primitive.radius, 0.0, 0.0), primitive.colour, primitive.points(POINTS_OF_ARC))
+    """As beads, one radius apart: RViz draws lines as flat ribbons, which are thin from the side."""
+    length, thickness = abs(primitive.angle) * primitive.bend_radius, 2.0 * primitive.radius
+    count = 2 + int(length / primitive.radius)
+    return Drawing(SPHERE_LIST, (thickness, thickness, thickness), primitive.colour, primitive.points(count))
 
 
 @draw.register

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an estimate needs before it is sent to a robot, and what the robot's answer becomes.
 
-franka_msgs is on no registry and cannot be built from the wheels, which have neither headers nor generators' templates.
-So service and state are real ones over DDS, of types that are there: `SetLoad` here is std_srvs/SetBool and
-`FrankaRobotState` geometry_msgs/InertiaStamped, with the names that franka_msgs gives to their fields.
+With Franka's own messages where they are installed: they are on no registry, but `build_franka_msgs.sh` builds them with
+the generators that PyPI has. Without them, service and state are real ones over DDS, of types that are there: `SetLoad`
+here is std_srvs/SetBool and `FrankaRobotState` geometry_msgs/InertiaStamped, with the names that franka_msgs gives to
+their fields.
 """
 
 from __future__ import annotations
@@ -63,32 +64,44 @@ def test_what_is_missing_is_named(change: dict[str, Any], words: str) -> None:
     assert words in unfit_for_load(replace(FIT, **change))
 
 
+SENT: list[dict[str, Any]] = []
+REASON = "motion is running"
+
+
 class SetLoad(SetBool):
     """Franka's service in the clothes of another: the load is kept, the answer is `success` alone."""
-
-    sent: list[dict[str, Any]] = []  # noqa: RUF012
 
     class Request(SetBool.Request):
         def __init__(self, **load: Any) -> None:
             super().__init__(data=True)
-            SetLoad.sent.append(load)
+            SENT.append(load)
 
     class Response(SetBool.Response):
-        error = "motion is running"
+        error = REASON
 
 
-@pytest.fixture
-def robot(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Starts a robot that takes loads or refuses them, after `delay` s; it reports `load`, if there is one."""
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules in the place of Franka's."""
     messages, services, states = (ModuleType(f"franka_msgs{name}") for name in ("", ".srv", ".msg"))
     states.FrankaRobotState = InertiaStamped  # type: ignore[attr-defined]
-    monkeypatch.setattr(InertiaStamped, "inertia_load", property(lambda state: state), raising=False)
-    monkeypatch.setitem(sys.modules, "franka_msgs.msg", states)
     services.SetLoad = SetLoad  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "franka_msgs", messages)
-    monkeypatch.setitem(sys.modules, "franka_msgs.srv", services)
-    monkeypatch.setattr(SetBool.Response, "error", "motion is running", raising=False)
-    SetLoad.sent.clear()
+    monkeypatch.setattr(InertiaStamped, "inertia_load", property(lambda state: state), raising=False)
+    monkeypatch.setattr(SetBool.Response, "error", REASON, raising=False)
+    for module in (messages, services, states):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+@pytest.fixture(params=["franka_msgs", "stand-ins"])
+def robot(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., None]]:
+    """Starts a robot that takes loads or refuses them, after `delay` s; it reports `load`, if there is one."""
+    is_real = request.param == "franka_msgs"
+    if not is_real:
+        stand_ins(monkeypatch)
+    set_load = pytest.importorskip("franka_msgs.srv", reason="franka_msgs is not installed").SetLoad
+    state_type = pytest.importorskip("franka_msgs.msg").FrankaRobotState
+    SENT.clear()
     node, executor = rclpy.create_node("robot"), SingleThreadedExecutor()
     executor.add_node(node)
     finished = threading.Event()
@@ -100,16 +113,20 @@ def robot(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
     thread = threading.Thread(target=spin)
 
     def start(takes: bool, delay: float = 0.0, load: InertialParameters | None = None) -> None:
-        def answer(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        def answer(request: Any, response: Any) -> Any:
             time.sleep(delay)
-            response.success = takes and request.data
+            response.success = takes
+            if is_real:
+                SENT.append({name: getattr(request, name) for name in request.get_fields_and_field_types()})
+                response.error = "" if takes else REASON
             return response
 
-        node.create_service(SetBool, "service_server/set_load", answer)
+        node.create_service(set_load if is_real else SetBool, "service_server/set_load", answer)
         if load is not None:
             state = inertia_message(Time(), "panda_link8", load)
-            publisher = node.create_publisher(InertiaStamped, "franka_robot_state_broadcaster/robot_state", 1)
-            node.create_timer(0.02, lambda: publisher.publish(state))
+            message = state_type(inertia_load=state) if is_real else state
+            publisher = node.create_publisher(state_type, "franka_robot_state_broadcaster/robot_state", 1)
+            node.create_timer(0.02, lambda: publisher.publish(message))
         thread.start()
 
     yield start
@@ -132,8 +149,9 @@ def test_a_load_that_the_robot_takes(robot: Callable[..., None], client: FrankaL
     assert done, words
     assert words.startswith("the robot took the load {'mass': 1.0")
     assert "not read back: nothing came on /franka_robot_state_broadcaster/robot_state" in words
-    (load,) = SetLoad.sent
+    (load,) = SENT
     assert load["center_of_mass"] == pytest.approx(BODY.com)
+    assert load["load_inertia"] == pytest.approx(BODY.inertia.T.ravel())
 
 
 @pytest.mark.parametrize(
@@ -165,7 +183,7 @@ def test_samples_are_used_while_the_robot_is_waited_for(robot: Callable[..., Non
         node.destroy_node()
         before.cancel()
     assert answer.success, answer.message
-    assert SetLoad.sent
+    assert SENT
     assert len(ticks) > 10
 
 
@@ -177,11 +195,11 @@ def test_an_estimate_that_is_unfit_is_sent_only_by_force(robot: Callable[..., No
         refused = probe.call(Trigger, "estimator/apply_load")
         assert not refused.success
         assert refused.message.startswith("not sent: the mass has not converged")
-        assert not SetLoad.sent
+        assert not SENT
         forced = probe.call(Trigger, "estimator/force_apply_load")
         assert forced.success, forced.message
         assert "although the mass has not converged" in forced.message
-        assert len(SetLoad.sent) == 1
+        assert len(SENT) == 1
     finally:
         services.close()
         node.destroy_node()

@@ -101,7 +101,7 @@ def test_bent_arrows_turn_about_the_joints_axes_by_the_torques_share(
     q = script.motion.q[SAMPLE]
     shares = panda.gravity_torques(q) / panda.limits.effort
     drawn = np.flatnonzero(np.abs(shares) > 0.02)
-    arcs = [marker for marker in markers if marker.ns == "gravity" and marker.type == Marker.LINE_STRIP]
+    arcs = [marker for marker in markers if marker.ns == "gravity" and marker.type == Marker.SPHERE_LIST]
     assert len(arcs) == len(drawn) > 1
     for joint, arc in zip(drawn, arcs, strict=True):
         T = panda.pose(q, f"joint{joint + 1}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -118,6 +119,36 @@ def test_a_node_that_cannot_start_says_why_in_one_line(
     (line,) = (line for line in fresh.log(module)[before:].splitlines() if "[INFO]" not in line)  # of compiling
     assert line.startswith("error: ")
     assert words in line
+
+
+def test_a_parameter_file_that_is_not_yaml_is_one_line_too(fresh: Nodes, tmp_path: Path) -> None:
+    """Its nodes must not be started anew for ever, as those that crash are."""
+    (tmp_path / "bad.yaml").write_text("/**:\n  ros__parameters:\n    robot: [panda\n", encoding="utf-8")
+    before = len(fresh.log("dynamics"))
+    fresh.start("dynamics", "--params-file", str(tmp_path / "bad.yaml"))
+    assert fresh.wait("dynamics") == CANNOT_START
+    assert re.search(r"\nerror: .*bad\.yaml", fresh.log("dynamics")[before:])
+    assert "Traceback" not in fresh.log("dynamics")[before:]
+
+
+ENDING = """
+import os, signal, sys
+from panda_dynamics_ros.nodes import start
+class Last:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+        kill(pid, number)
+class Node:
+    main = staticmethod(lambda: signal.signal(signal.SIGINT, lambda *_: None) and 0)
+start.import_module = lambda name: Node
+last = Last()
+sys.exit(start.main())
+"""
+
+
+def test_the_second_signal_of_a_ctrl_c_may_come_while_python_ends() -> None:
+    """Launch repeats the terminal's SIGINT; a node killed by it would count as one that has died."""
+    done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def _parameters(module: str, bag: Path) -> dict[str, object]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from panda_dynamics_ros.scene.markers import MarkerIds, split
-from panda_dynamics_ros.scene.primitives import Capsule, Cylinder, Ellipsoid, Primitive
+from panda_dynamics_ros.scene.markers import MarkerIds, draw, split
+from panda_dynamics_ros.scene.primitives import Arc, Capsule, Cylinder, Ellipsoid, Primitive
 
 
 def ball(name: str) -> Primitive:
@@ -38,3 +38,14 @@ def test_a_translucent_link_has_no_balls_at_its_ends() -> None:
     solid = Capsule("arm/a", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0), 0.1, 0.5)
     assert [type(part) for part in split(solid)] == [Cylinder, Ellipsoid, Ellipsoid]
     assert [type(part) for part in split(replace(solid, colour=(1.0, 1.0, 1.0, 0.5)))] == [Cylinder]
+
+
+def test_a_bent_rod_is_a_row_of_balls_without_gaps() -> None:
+    """RViz's lines are flat: from the side, a torque would be invisible."""
+    for angle in (-4.0, 0.05, 1.0):
+        beads = draw(Arc("gravity/a", "base", np.eye(4), (1.0, 0.0, 0.0, 1.0), 0.1, angle, 0.008))
+        assert beads.scale == (0.016, 0.016, 0.016)
+        np.testing.assert_allclose(np.linalg.norm(beads.points, axis=1), 0.1, atol=1e-12)
+        gaps = np.linalg.norm(np.diff(beads.points, axis=0), axis=1)
+        assert gaps.max() <= 0.008
+        np.testing.assert_allclose(beads.points[-1], [0.1 * np.cos(angle), 0.1 * np.sin(angle), 0.0], atol=1e-12)
