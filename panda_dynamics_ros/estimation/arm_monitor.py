@@ -21,6 +21,7 @@ from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector
 from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator
+from panda_dynamics_ros.estimation.learnt_arm import LearntArm
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
@@ -36,6 +37,8 @@ from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
+RENEWAL = 0.5
+"""s between two times that external torques and contacts are given what was learnt about the arm."""
 AFTER_CONTACT = 5.0
 """s after something has touched the arm, for which its residual map learns nothing."""
 
@@ -139,6 +142,7 @@ class ArmMonitor:
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
         self._gate = SampleGate(robot)
+        self._learnt, self._learnt_at = LearntArm(), -math.inf
         self._external = np.zeros(robot.n)
 
     @property
@@ -193,6 +197,8 @@ class ArmMonitor:
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
             self.carry(payload.estimate.payload)
+            self._use_what_was_learnt(payload.estimate, terms, q, dq, tau)
+        self._learnt.apply(terms, q, dq, tau)
         is_refused = self.payload_estimator.counts.last_is_refused
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
 
@@ -211,8 +217,26 @@ class ArmMonitor:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        is_refused = not self._gate.accepts(stamp, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau), is_refused)
+        is_refused, terms = not self._gate.accepts(stamp, q, dq, tau), self._terms.at(q, dq, tau)
+        self._learnt.apply(terms, q, dq, tau)
+        return self._dynamics_output(stamp, q, dq, terms, is_refused)
+
+    def _use_what_was_learnt(
+        self, estimate: PayloadEstimate, terms: MomentumTerms, q: FloatArray, dq: FloatArray, tau: FloatArray
+    ) -> None:
+        """Go on with the arm as learnt so far for external torques and contacts; at once where the payload changes.
+
+        Not where a residual map knows the arm, or the samples contradict it, and not while something touches it.
+        """
+        touched = self.contact_detector.contact is not None and self.contact_detector.contact.lasts
+        changed = estimate.event is not None and estimate.event.kind != "contact"
+        early = estimate.stamp < self._learnt_at + RENEWAL and estimate.stamp >= self._learnt_at
+        if terms.has_map or estimate.problem or not (changed or not (touched or early)):
+            return
+        self._learnt_at = estimate.stamp
+        change = self._learnt.learn(self.payload_estimator.learnt_model, terms, q, dq, tau)
+        self._observer.change_arm(*change)
+        self.contact_detector.change_arm(*change)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""

@@ -30,12 +30,13 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
 from panda_dynamics_ros.dynamics.regressor import regressor
+from panda_dynamics_ros.estimation.learnt_arm import LearntModel
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.description import TRANSLATION
+from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 MASS, COM, SHAPE = 0.04, 0.002, 0.05
@@ -52,6 +53,8 @@ USUAL_SHARED, USUAL_OWN = 0.5, (0.2, 0.15, 0.1, 0.1, 0.6)
 """Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
+SCALED = (0, 1, 2, 4, 7)
+"""Columns of `Friction.table` that are torques: viscous, Coulomb, offset, amplitude, Stribeck."""
 NEGLIGIBLE = 0.1
 """Torque, in standard deviations of the residual, that the directions left out make up at most."""
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
@@ -155,6 +158,7 @@ class ArmErrorRegression:
         self._coulomb = (friction.viscous == 0.0) & (friction.coulomb == 0.0) & (friction.amplitude == 0.0)
         self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
         self._std[self._coulomb, 1] = COULOMB
+        self._rotors = robot.felt_rotor_inertia
         self._directions, self._ratio = error_directions(robot), ratio * robot.residual.error_ratio
         self._tilted = checks.read_only(np.stack([_leaning(robot, axis) for axis in (0, 1)]))
         links = self._directions.shape[1]
@@ -193,6 +197,22 @@ class ArmErrorRegression:
         self.A *= (self._ratio * share)[:, None]
         self.A[:, -1] += (1.0 - share) * self._ratio * self._std[:, -1] * load
         self._started = True
+
+    def model(self, phi: FloatArray) -> LearntModel:
+        """The arm with the errors phi (size,), but for the delay."""
+        shared, own = float(self._ratio.mean()) * phi[: self.shared], phi[self.shared :].reshape(-1, OWN)
+        offset, share, viscous, rotor, gain = (own * self._std * self._ratio[:, None]).T
+        table, friction, n = self._table.copy(), self._friction.copy(), len(self.A)
+        table[:n, INERTIAL:] += (self._directions @ shared[:-EXTRA]).reshape(n, PARAMETERS)
+        table[n + 2, TRANSLATION : TRANSLATION + 3] += sum(
+            lean * tilted[n + 2, TRANSLATION : TRANSLATION + 3]
+            for lean, tilted in zip(shared[-EXTRA:-1], self._tilted, strict=True)
+        )
+        friction[:, SCALED] *= 1.0 + np.where(self._coulomb, 0.0, share)[:, None]
+        friction[self._coulomb, 1], friction[self._coulomb, 3] = share[self._coulomb], TRANSITION
+        friction[:, 0] += viscous
+        friction[:, 2] += offset
+        return LearntModel(table, friction, self._rotors + rotor, gain)
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

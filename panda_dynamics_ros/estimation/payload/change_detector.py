@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.payload.estimate import ChangeEvent
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     COM_STD,
     CONTACT_SIZES,
@@ -43,6 +44,8 @@ _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1
 _CONTACT_DURATION, _LEAD_AFTER_CONTACT = 2.0, 10.0
 # A contact must exceed a payload by this, and needs this much by itself: no output waits for it.
 _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
+# s: closer detections of one kind are one event; share of a jump up to which an opposite one corrects it.
+_ONE_CHANGE, _CORRECTION = 0.5, 0.7
 # s: a change this long ago has passed the filters completely.
 _LONG_AGO = 100.0
 # Standard deviations of its mass within which what is estimated before a pick may be no payload.
@@ -72,6 +75,28 @@ class Detection:
     before_covariance: FloatArray
     before_cross: FloatArray
     filters: FilterState
+
+
+class Announcements:
+    """Which changes are new ones, and which continue the last.
+
+    A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a change
+    whose first guess was too large and is then corrected.
+    """
+
+    def __init__(self) -> None:
+        self.latest = -math.inf  # s, stamp of the last change
+        self._kind, self._jump = "", 0.0
+
+    def of(self, change: ChangeEvent, jump: float, stamp: float) -> ChangeEvent | None:
+        """The event with the `stamp` (s) of its announcement; None where it continues the last one. jump: in kg."""
+        opposite = {self._kind, change.kind} == {"pick", "release"}
+        continues = change.kind == self._kind or (opposite and jump < _CORRECTION * self._jump)
+        continues = continues and stamp - self.latest < _ONE_CHANGE
+        if not continues:
+            self._kind, self._jump = change.kind, jump
+        self.latest = stamp
+        return None if continues else replace(change, stamp=stamp)
 
 
 class ChangeDetector:

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.estimation.learnt_arm import LearntModel
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
-from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
+from panda_dynamics_ros.estimation.payload.change_detector import Announcements, ChangeDetector, Detection
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.estimate import (
     CHANGED,
@@ -40,9 +41,6 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
-
-ONE_CHANGE, CORRECTION = 0.5, 0.7
-"""s: closer detections of one kind are one event; share of a jump up to which an opposite one corrects it."""
 
 
 class PayloadEstimator:
@@ -84,8 +82,8 @@ class PayloadEstimator:
         self._regression.restart()
         self._detector.restart()
         self._plausibility.restart()
-        self._stamp = self._updated = self._last_change = -math.inf
-        self._last_kind, self._jump, self._last_jump = "", 0.0, 0.0
+        self._stamp = self._updated = -math.inf
+        self._announcements, self._jump = Announcements(), 0.0
         self._clock = MotionClock(self.robot.n, self.options)
         self._detection_pending = False
         self._estimate = self._published(WAITING)
@@ -138,6 +136,11 @@ class PayloadEstimator:
     def arm_errors(self) -> ArmErrors:
         """What the model of the arm has wrong, as learnt so far: offsets, friction, inertia, gain, tilt, delay."""
         return self._filter.arm_errors
+
+    @property
+    def learnt_model(self) -> LearntModel:
+        """The arm's model with these errors, given that what it carries is the published payload."""
+        return self._filter.learnt_model(self._estimate.vector)
 
     @property
     def raw_mass(self) -> float:
@@ -207,7 +210,7 @@ class PayloadEstimator:
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
         if change is not None:
-            self._estimate = self._published(CHANGED, self._announced(change))
+            self._estimate = self._published(CHANGED, self._announcements.of(change, self._jump, stamp))
         return self._estimate
 
     def _restart_after(self, dt: float) -> None:
@@ -249,7 +252,9 @@ class PayloadEstimator:
         carried = self._filter.state.mean[:PARAMETERS] + self._tare
         if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
             mass_std = math.sqrt(self._filter.state.covariance[0, 0])
-            self._plausibility.evaluate(carried[0], mass_std, math.isinf(self._last_change), self._filter.arm_errors)
+            self._plausibility.evaluate(
+                carried[0], mass_std, math.isinf(self._announcements.latest), self._filter.arm_errors
+            )
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
@@ -277,20 +282,6 @@ class PayloadEstimator:
             self._clock.note_change()
             self._body = ConsistentBody()
         self._detector.restart()
-
-    def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
-        """The event with the stamp of this sample; None where it continues the last one.
-
-        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
-        change whose first guess was too large and is then corrected.
-        """
-        opposite = {self._last_kind, change.kind} == {"pick", "release"}
-        continues = change.kind == self._last_kind or (opposite and self._jump < CORRECTION * self._last_jump)
-        continues = continues and self._stamp - self._last_change < ONE_CHANGE
-        if not continues:
-            self._last_kind, self._last_jump = change.kind, self._jump
-        self._last_change = self._stamp
-        return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         mean, covariance = self._filter.payload
