@@ -76,6 +76,18 @@ class KinematicCheck:
             self._judge()
             self._start_window()
 
+    @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The arguments of `follow_motion` from `last` on."""
+        return self._last, self._moved, self._window
+
+    def follow(self, stamp: float, complete: bool) -> None:
+        """Go on from the last of several samples that `arrays` have followed, which may have completed the window."""
+        self._stamp = stamp
+        if complete:
+            self._judge()
+            self._start_window()
+
     def _start_window(self) -> None:
         self._moved[:], self._window[:] = 0.0, 0.0
 

@@ -23,41 +23,29 @@ TOO_FAST = "velocity beyond limits"
 TOO_STRONG = "torque beyond limits"
 JUMP = "position jump"
 VELOCITY_JUMP = "velocity jump"
-TORQUE_JUMP = "torque jump"
 IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)
 
 POSITION_MARGIN = 0.1  # rad or m beyond the limits: tolerances of mounting and calibration
 LIMIT_FACTOR = 2.0  # on velocity and effort limits, which arms exceed a little in reflexes and collisions
 JUMP_TOLERANCE = 0.05  # rad or m, beyond what the arm can move between two samples
 STOP_SHARE, STOP_TIME = 0.25, 0.02  # of the velocity limit, beyond what changes by the whole limit in so many s
-STEP_SHARE, STEP_TIME = 0.3, 0.1
-"""Of the effort limit: a larger step of a torque is no payload's, unless it lasts; s, in which a torque may change by
-all of the limit. In 10 ms a fault is over, which low-pass filters would show as a payload for 0.1 s."""
 PERSISTENCE, FAULT = 5, 0.02
 
-_LOWER, _UPPER, _FASTEST, _STRONGEST, _STEP = range(5)
-"""Rows of `limits`: margins and factors included, but for the step of a torque."""
+State = tuple[float, FloatArray, FloatArray]
+"""Stamp, s; positions and velocities, (n,) each."""
 
 
 @compiled
-def follows(q, dq, tau, dt, last, limits):
-    """Whether a sample is within all limits and within reach of the `last` one (3, n), `dt` s earlier; becomes it."""
-    if not 0.0 < dt < 1e9:
+def follows(q, dq, tau, dt, before, dq_before, bounds, largest, fastest):
+    """Whether a sample is within all limits and within reach of `before`, `dq_before` (n,), `dt` s earlier."""
+    if not 0.0 < dt < 1e9 or before.shape != q.shape:
         return False
     for i in range(q.shape[0]):
-        fastest = limits[_FASTEST, i]
-        inside = (
-            limits[_LOWER, i] < q[i] < limits[_UPPER, i]
-            and abs(dq[i]) < fastest
-            and abs(tau[i]) < limits[_STRONGEST, i]
-        )
-        near = abs(q[i] - last[0, i]) < JUMP_TOLERANCE + dt * fastest
-        steady = abs(dq[i] - last[1, i]) < (STOP_SHARE + dt / STOP_TIME) * fastest / LIMIT_FACTOR
-        smooth = abs(tau[i] - last[2, i]) <= (STEP_SHARE + dt / STEP_TIME) * limits[_STEP, i]
-        if not (inside and near and steady and smooth):
+        inside = bounds[0, i] < q[i] < bounds[1, i] and abs(dq[i]) < largest[0, i] and abs(tau[i]) < largest[1, i]
+        near = abs(q[i] - before[i]) < JUMP_TOLERANCE + dt * fastest[i]
+        steady = abs(dq[i] - dq_before[i]) < (STOP_SHARE + dt / STOP_TIME) * fastest[i] / LIMIT_FACTOR
+        if not (inside and near and steady):
             return False
-    for i in range(q.shape[0]):
-        last[0, i], last[1, i], last[2, i] = q[i], dq[i], tau[i]
     return True
 
 
@@ -67,22 +55,18 @@ class SampleGate:
     Parameters
     ----------
     robot: whose joint limits apply.
-    steps: whether steps of torque are accepted at once: a contact may make them, a payload does not.
     """
 
-    def __init__(self, robot: RobotDescription, steps: bool = True) -> None:
+    def __init__(self, robot: RobotDescription) -> None:
         limits, self._robot = robot.limits, robot
-        step = np.full(robot.n, math.inf) if steps else limits.effort
-        self._limits = np.array([
-            limits.lower - POSITION_MARGIN, limits.upper + POSITION_MARGIN, LIMIT_FACTOR * limits.velocity,
-            LIMIT_FACTOR * limits.effort, step,
-        ])  # fmt: skip
-        self._last, self._refused = np.zeros((2, 3, robot.n))
+        self._bounds = np.array([limits.lower - POSITION_MARGIN, limits.upper + POSITION_MARGIN])
+        self._largest = LIMIT_FACTOR * np.array([limits.velocity, limits.effort])
+        self._fastest = LIMIT_FACTOR * limits.velocity
         self.restart()
 
     def restart(self) -> None:
         """Accept any posture as the next one."""
-        self._stamp = self._refused_at = -math.inf
+        self._last = self._refused = (-math.inf, np.zeros(0), np.zeros(0))
         self._agreeing, self._agree_since = 0, -math.inf
 
     def accepts(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> bool:
@@ -93,6 +77,15 @@ class SampleGate:
             return False
         return True
 
+    @property
+    def reference(self) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The last accepted sample's `State`, then `bounds`, `largest` and `fastest` of `follows`."""
+        return *self._last, self._bounds, self._largest, self._fastest
+
+    def accept(self, stamp: float, q: FloatArray, dq: FloatArray) -> None:
+        """Go on from a sample that `follows` the last one."""
+        self._agreeing, self._last = 0, (stamp, q, dq)
+
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
 
@@ -100,53 +93,43 @@ class SampleGate:
         ------
         SampleError: the arm cannot have measured it. The gate compares later samples with the last accepted one.
         """
-        dt = stamp - self._stamp
-        if follows(q, dq, tau, dt, self._last, self._limits):
-            self._agreeing, self._stamp = 0, stamp
+        before, q_before, dq_before = self._last
+        if follows(q, dq, tau, stamp - before, q_before, dq_before, self._bounds, self._largest, self._fastest):
+            self.accept(stamp, q, dq)
             return
-        if not ((q > self._limits[_LOWER]) & (q < self._limits[_UPPER])).all():
+        if not ((q > self._bounds[0]) & (q < self._bounds[1])).all():
             raise self._outside(q)
         size = np.abs((dq, tau))
-        if not (size < self._limits[_FASTEST : _STRONGEST + 1]).all():
+        if not (size < self._largest).all():
             raise self._too_large(size)
-        if dt <= 0.0 or math.isinf(dt) or self._is_reachable(self._last, dt, q, dq):
+        if self._is_reachable(self._last, stamp, q, dq):
             self._agreeing = 0
         else:
-            since = stamp - self._refused_at
-            agrees = since <= 0.0 or (math.isfinite(since) and self._is_reachable(self._refused, since, q, dq))
-            self._agreeing = self._agreeing + 1 if agrees else 1
+            self._agreeing = self._agreeing + 1 if self._is_reachable(self._refused, stamp, q, dq) else 1
             if self._agreeing == 1:
                 self._agree_since = stamp
             if self._agreeing < PERSISTENCE or stamp - self._agree_since < FAULT:
-                self._refused_at, self._refused[:] = stamp, (q, dq, tau)
-                raise self._jumped(dt, q, dq)
+                self._refused = (stamp, q, dq)
+                raise self._jumped(stamp, q, dq)
             self._agreeing = 0
-        if 0.0 < dt < math.inf:
-            self._check_step(dt, tau)
-        if not -STAMP_JUMP <= dt <= 0.0:  # a sample that came late says nothing of the next one
-            self._stamp, self._last[:] = stamp, (q, dq, tau)
+        if not 0.0 <= self._last[0] - stamp <= STAMP_JUMP:  # a sample that came late says nothing of the next one
+            self._last = (stamp, q, dq)
 
-    def _check_step(self, dt: float, tau: FloatArray) -> None:
-        change, most = np.abs(tau - self._last[2]), (STEP_SHARE + dt / STEP_TIME) * self._limits[_STEP]
-        if (change > most).any():
-            joint = int(np.argmax(change / most))
-            raise SampleError(
-                f"tau: expected a change of at most {most[joint]:.3g} N m within {dt:.4g} s, got one of "
-                f"{change[joint]:.3g} N m of joint {joint + 1}",
-                TORQUE_JUMP,
-            )
-
-    def _is_reachable(self, earlier: FloatArray, dt: float, q: FloatArray, dq: FloatArray) -> bool:
-        """Whether the arm can have moved from an earlier sample (3, n) to this one, `dt` s later."""
-        near = np.abs(q - earlier[0]) < JUMP_TOLERANCE + dt * self._limits[_FASTEST]
-        return bool((near & (np.abs(dq - earlier[1]) < self._largest_change(dt))).all())
+    def _is_reachable(self, earlier: State, stamp: float, q: FloatArray, dq: FloatArray) -> bool:
+        """Whether the arm can have moved from an earlier sample to this one. Stamps that do not advance pass."""
+        before, q_before, dq_before = earlier
+        dt = stamp - before
+        if not 0.0 < dt < math.inf:
+            return dt <= 0.0 or earlier is self._last
+        near = np.abs(q - q_before) < JUMP_TOLERANCE + dt * self._fastest
+        return bool((near & (np.abs(dq - dq_before) < self._largest_change(dt))).all())
 
     def _largest_change(self, dt: float) -> FloatArray:
         """(n,), rad/s, by which the velocity can change in `dt` s, in a collision, too."""
-        return (STOP_SHARE + dt / STOP_TIME) * self._limits[_FASTEST] / LIMIT_FACTOR
+        return (STOP_SHARE + dt / STOP_TIME) * self._fastest / LIMIT_FACTOR
 
     def _outside(self, q: FloatArray) -> SampleError:
-        beyond = np.maximum(self._limits[_LOWER] - q, q - self._limits[_UPPER])
+        beyond = np.maximum(self._bounds[0] - q, q - self._bounds[1])
         joint, limits = int(np.argmax(beyond)), self._robot.limits
         return SampleError(
             f"q: expected {limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} rad for joint {joint + 1} of "
@@ -155,18 +138,17 @@ class SampleGate:
         )
 
     def _too_large(self, size: FloatArray) -> SampleError:
-        largest = self._limits[_FASTEST : _STRONGEST + 1]
-        field, joint = np.unravel_index(int(np.argmax(size / largest)), size.shape)
+        field, joint = np.unravel_index(int(np.argmax(size / self._largest)), size.shape)
         name, unit, reason = (("dq", "rad/s", TOO_FAST), ("tau", "N m", TOO_STRONG))[int(field)]
         return SampleError(
-            f"{name}: expected at most {largest[field, joint]:.4g} {unit} for joint {joint + 1} of "
+            f"{name}: expected at most {self._largest[field, joint]:.4g} {unit} for joint {joint + 1} of "
             f"{self._robot.name}, got {size[field, joint]:.4g}",
             reason,
         )
 
-    def _jumped(self, dt: float, q: FloatArray, dq: FloatArray) -> SampleError:
-        q_before, dq_before, _ = self._last
-        joint = int(np.argmax(np.abs(q - q_before)))
+    def _jumped(self, stamp: float, q: FloatArray, dq: FloatArray) -> SampleError:
+        before, q_before, dq_before = self._last
+        dt, joint = stamp - before, int(np.argmax(np.abs(q - q_before)))
         if abs(q[joint] - q_before[joint]) < JUMP_TOLERANCE:
             change, most = np.abs(dq - dq_before), self._largest_change(dt)
             joint = int(np.argmax(change / most))

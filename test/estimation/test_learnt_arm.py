@@ -12,8 +12,9 @@ from panda_dynamics_ros import ArmMonitor, RobotModel, load_dataset, load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import MomentumObserver
 from panda_dynamics_ros.estimation.learnt_arm import LearntArm
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrorRegression
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma"])  # one without published friction, too
@@ -26,7 +27,7 @@ def test_the_learnt_model_has_the_torques_of_the_errors_columns(name: str, rng: 
     phi[errors.shared - 1] = 0.0
     phi[errors.shared + 4 :: 5] = 0.0
     learnt, pipelines = LearntArm(), [(MomentumTerms(robot), MomentumRegression(robot.n, 3.0)) for _ in range(2)]
-    learnt.learn(errors.model(phi), pipelines[1][0], motion.q[0], motion.dq[0], tau[0])
+    learnt.learn(0.0, errors.model(phi), pipelines[1][0], motion.q[0], motion.dq[0], tau[0])
     y = np.zeros((2, robot.n))
     for k, (q, dq) in enumerate(zip(motion.q, motion.dq, strict=True)):
         for row, (terms, regression) in enumerate(pipelines):
@@ -34,7 +35,7 @@ def test_the_learnt_model_has_the_torques_of_the_errors_columns(name: str, rng: 
             if row:
                 learnt.apply(terms, q, dq, tau[k])
             y[row] = regression.step(1e-3, terms)[1]
-        errors.step(1e-3, q, dq, np.zeros(robot.n))
+        errors.step(1e-3, q, dq, np.zeros(robot.n), np.ones(robot.n))
     A, shared = errors.A, errors.shared
     expected = A[:, :shared] @ phi[:shared] + np.sum(A[:, shared:] * phi[shared:].reshape(robot.n, -1), axis=1)
     assert np.abs(expected).max() > 1.0
@@ -55,7 +56,7 @@ def test_a_change_of_the_model_is_as_if_it_had_always_been_so(panda: RobotModel,
         for k in range(201):
             terms.at(q, dq, tau[500])
             if k == changed_at:
-                change = learnt.learn(model, terms, q, dq, tau[500])
+                change = learnt.learn(0.0, model, terms, q, dq, tau[500])
                 if k:
                     observer.change_arm(*change)
             learnt.apply(terms, q, dq, tau[500])
@@ -84,7 +85,7 @@ def test_offsets_and_friction_that_are_learnt_are_not_external(
     tau = torques(panda, motion) + coloured(panda, motion.stamp, np.random.default_rng(2)) + wrong
     arguments = panda, motion.stamp, motion.q, motion.dq, tau
     learnt = external(*arguments)
-    monkeypatch.setattr(ArmMonitor, "_use_what_was_learnt", lambda *_: None)
+    monkeypatch.setattr(ArmMonitor, "_learn_arm", lambda *_: False)
     published = external(*arguments)
     assert (learnt < published).all()
     assert (learnt[4:] < 0.5 * published[4:]).all()  # of the wrist, where the coloured residual is small
@@ -124,5 +125,5 @@ def test_real_arms_in_free_motion_have_no_contact(
     data, model = load_dataset(public_log(log)), load_robot(robot, end_effector=end_effector)
     arguments = model, data.stamp, data.q, data.dq, data.tau
     learnt = external(*arguments)
-    monkeypatch.setattr(ArmMonitor, "_use_what_was_learnt", lambda *_: None)
+    monkeypatch.setattr(ArmMonitor, "_learn_arm", lambda *_: False)
     assert np.linalg.norm(learnt / model.residual.std) < np.linalg.norm(external(*arguments) / model.residual.std)

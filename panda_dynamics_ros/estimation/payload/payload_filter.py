@@ -9,9 +9,8 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.learnt_arm import LearntModel
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors
+from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors, LearntModel
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
