@@ -23,6 +23,7 @@ from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, Dynamic
 from panda_dynamics_ros.estimation.contact.detector import ContactDetector
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
 from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
+from panda_dynamics_ros.estimation.learnt_arm import LearntArm
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
@@ -84,7 +85,7 @@ class ArmMonitor:
         self._residual = ResidualTorque(robot.n, self.payload_estimator.options)
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
-        self._gate = SampleGate(robot)
+        self._gate, self._learnt = SampleGate(robot), LearntArm()
         self._external = np.zeros(robot.n)
 
     @property
@@ -142,8 +143,19 @@ class ArmMonitor:
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
             self._carry_vector(payload.estimate.vector)
+            self._learn_arm(payload.estimate, terms, q, dq, tau)
+        self._learnt.apply(terms, q, dq, tau)
         is_refused = self.payload_estimator.counts.last_is_refused
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
+
+    def _learn_arm(self, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms, *sample: FloatArray) -> bool:
+        """Go on with the arm as learnt so far for external torques and contacts, if that is due; whether it was."""
+        is_due = self._learnt.is_due(estimate, terms.has_map, self.contact_detector.contact)
+        if is_due:
+            change = self._learnt.learn(estimate.stamp, self.payload_estimator.learnt_model, terms, *sample)
+            self._observer.change_arm(*change)
+            self.contact_detector.change_arm(*change)
+        return is_due
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -160,8 +172,9 @@ class ArmMonitor:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        is_refused = not self._gate.accepts(stamp, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau), is_refused)
+        is_refused, terms = not self._gate.accepts(stamp, q, dq, tau), self._terms.at(q, dq, tau)
+        self._learnt.apply(terms, q, dq, tau)
+        return self._dynamics_output(stamp, q, dq, terms, is_refused)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
@@ -200,18 +213,21 @@ class ArmMonitor:
     def _follow_rows(self, rows: SampleRows, first: int, found: ArmRows) -> None:
         """The payload estimator is ahead by up to its next estimate, which counts from its own sample on."""
         inertia, estimator = squared_inertias(self.robot.table, rows.q), self.payload_estimator
+        learnt = self._learnt.rows(rows, 0)
         done = k = 0
         while k < len(rows.stamp):
             before = estimator.estimate
-            k = estimator.update_rows(rows, k)
+            k = estimator.update_rows(rows, k, self._learnt.renewal if not rows.terms.has_map else math.inf)
             estimate, is_refused = estimator.estimate, estimator.counts.last_is_refused
             if estimate is not before or is_refused:
-                self._follow_others(rows, inertia, (done, k - 1), before, first, found)
+                self._follow_others((rows, learnt), inertia, (done, k - 1), before, first, found)
                 done = k - 1
             if estimate is not before:
                 is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
                 if is_due:
                     self._carry_vector(estimate.vector)
+                    if self._learn_arm(estimate, rows.terms.at(done), rows.q[done], rows.dq[done], rows.tau[done]):
+                        learnt = self._learnt.rows(rows, done)
                 found.estimates.append((first + done, estimate, is_due))
             if is_refused:
                 found.external_torques[first + done], found.residual[first + done] = (
@@ -219,21 +235,24 @@ class ArmMonitor:
                     self._residual.value,
                 )
                 done = k
-        self._follow_others(rows, inertia, (done, k), estimator.estimate, first, found)
+        self._follow_others((rows, learnt), inertia, (done, k), estimator.estimate, first, found)
 
     def _follow_others(
-        self, rows: SampleRows, inertia: FloatArray, span: tuple[int, int], estimate: PayloadEstimate, first: int,
-        found: ArmRows,
+        self, both: tuple[SampleRows, SampleRows], inertia: FloatArray, span: tuple[int, int],
+        estimate: PayloadEstimate, first: int, found: ArmRows,
     ) -> None:  # fmt: skip
-        """Residual, external torques and contacts of a span of samples, all with one estimate."""
-        k, end = span
+        """Residual, external torques and contacts of a span of samples, all with one estimate.
+
+        both: the samples with the published model's terms, for the residual, and with those of the learnt one.
+        """
+        (published, rows), (k, end) = both, span
         external = found.external_torques[first + k : first + end]
         if k < end:
             self._observer.update_rows(rows, k, end, external)
             self._external = external[-1].copy()
         changes = self.contact_detector.update_rows(rows, inertia, k, end)
         found.contacts.extend((first + j, contact) for j, contact in changes)
-        self._residual.update_rows(rows, k, end, estimate.vector, found.residual[first + k : first + end])
+        self._residual.update_rows(published, k, end, estimate.vector, found.residual[first + k : first + end])
 
     def _dynamics_output(
         self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool

@@ -85,6 +85,12 @@ class MomentumObserver:
         """`carry` with an inertial vector (10,)."""
         self._weights[:PARAMETERS] = vector
 
+    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
+        """Go on as if the arm's terms had always been larger by these (n,)."""
+        direct = self._pole * momentum - bias
+        self._state[:, ARM] += direct
+        self._previous[:, ARM] += direct
+
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
         """External joint torques (n,), N m, after one sample; positive along the joint's axis.
 

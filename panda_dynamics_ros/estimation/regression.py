@@ -175,6 +175,14 @@ class MomentumRegression:
         self._old_middle[:, ARM] -= first
         self._second[:, ARM] -= second
 
+    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
+        """Go on as if the arm's terms had always been larger by these (n,)."""
+        direct = self.pole * momentum - bias
+        self._old_direct[:, ARM] += direct
+        self._first[:, ARM] += direct
+        self._old_middle[:, ARM] += bias
+        self._second[:, ARM] += bias
+
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
         self.age = math.nan

@@ -161,6 +161,11 @@ class ContactDetector:
         self._payload = vector
         self._count_as_carried(vector)
 
+    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
+        """Go on as if the arm's terms had always been larger by these (n,): a better model is no contact."""
+        self._regression.change_arm(momentum, bias)
+        self._torque_step.shift(-bias)
+
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
         """The contact that lasts after one more sample, or None.
 

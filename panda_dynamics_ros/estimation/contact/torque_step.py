@@ -21,8 +21,8 @@ largest |z| where one joint dominates, and is a fifth larger where two are equal
 adds to it, unlike to a sum of squares.
 
 Its level while nothing touches the arm, the fourth root of its mean fourth power, is learnt as well. The simulated arms
-have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 4.5 for the first
-`FIRST_NOISE_TIME` of its motion, which then is forgotten as more is seen. A contact has to exceed a multiple of it.
+have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 5.0 for the first
+`FIRST_QUIET_TIME`, which is forgotten as more of its motion is seen. A contact has to exceed a multiple of it.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 """s of motion: memory of the noise, and how long its first guess (sigma) counts."""
 MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
-QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.2, 4.5, 3.0, 2.0
-"""Level of the statistic on an arm as modelled, and of one that is not known yet; s of motion in which it is learnt;
-how many times its level a value counts at most."""
+QUIET, FIRST_QUIET, QUIET_TIME, FIRST_QUIET_TIME, LOUDEST = 2.2, 5.0, 3.0, 0.2, 2.0
+"""Level of the statistic on an arm as modelled, and of one that is not known yet; s of motion in which it is learnt,
+and for which its first value counts; how many times its level a value counts at most."""
 OUTLIER = 9.0  # e^2 over its variance is clipped here (three sigma) before it is learnt
 REVERSAL_SHARE, TRANSITION = 0.5, 0.05  # of sigma; rad/s
 
@@ -125,7 +125,7 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, drift, line, 
     if learns:
         clock[_LEARNT] += dt
         loudest = LOUDEST**4 * clock[_FOURTH]
-        adapting = 1.0 - math.exp(-dt / min(QUIET_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
+        adapting = 1.0 - math.exp(-dt / min(QUIET_TIME, FIRST_QUIET_TIME + clock[_LEARNT]))
         clock[_FOURTH] += adapting * (min(fourth, loudest) - clock[_FOURTH])
     if frozen < 0.0:
         delayed_mean(stamp, s, line, clock, memory)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,8 @@ USUAL_SHARED, USUAL_OWN = 0.5, (0.2, 0.15, 0.1, 0.1, 0.6)
 """Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
+SCALED = (0, 1, 2, 4, 7)
+"""Columns of `Friction.table` that are torques: viscous, Coulomb, offset, amplitude, Stribeck."""
 NEGLIGIBLE = 0.1
 """Torque, in standard deviations of the residual, that the directions left out make up at most."""
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
@@ -105,6 +108,15 @@ def error_columns(second, old_middle, load, pole, std, ratio, share, A):
         A[i, shared + 4] = ratio[i] * std[i, 4] * (share[i] * second[i, gravity] + load[i])
 
 
+class LearntModel(NamedTuple):
+    """`RobotDescription.table`, `Friction.table`, rotor inertia (n,), kg m^2, and gain (n,) of the measured torque."""
+
+    table: FloatArray
+    friction: FloatArray
+    rotors: FloatArray
+    gain: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class ArmErrors:
     """What an arm's model has wrong, as learnt, each with its standard deviation (`_std`).
@@ -152,6 +164,7 @@ class ArmErrorRegression:
         self._coulomb = (friction.viscous == 0.0) & (friction.coulomb == 0.0) & (friction.amplitude == 0.0)
         self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
         self._std[self._coulomb, 1] = COULOMB
+        self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
         self._tables = checks.read_only(
             np.stack([_with_inertia(robot, change) for change in error_directions(robot).T])
@@ -191,6 +204,20 @@ class ArmErrorRegression:
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share, self.A)
         self._started = True
+
+    def model(self, phi: FloatArray) -> LearntModel:
+        """The arm with the errors phi (size,), but for the delay."""
+        shared, own = float(self._ratio.mean()) * phi[: self.shared], phi[self.shared :].reshape(-1, OWN)
+        offset, share, viscous, rotor, gain = (own * self._std * self._ratio[:, None]).T
+        table, friction, n = self._table.copy(), self._friction.copy(), len(self.A)
+        table[:n, INERTIAL:] += np.tensordot(shared[:-EXTRA], self._tables[:, :n, INERTIAL:], 1)
+        gravity = slice(TRANSLATION, TRANSLATION + 3)
+        table[n + 2, gravity] += shared[-EXTRA:-1] @ self._tilted[:, n + 2, gravity]
+        friction[:, SCALED] *= 1.0 + np.where(self._coulomb, 0.0, share)[:, None]
+        friction[self._coulomb, 1], friction[self._coulomb, 3] = share[self._coulomb], TRANSITION
+        friction[:, 0] += viscous
+        friction[:, 2] += offset
+        return LearntModel(table, friction, self._rotors + rotor, gain)
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

@@ -16,7 +16,7 @@ from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.announcement import Announcement
-from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
+from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors, LearntModel
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.estimate import (
@@ -43,8 +43,6 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
 
-_NO_STEPS = np.zeros(0)
-
 
 class PayloadEstimator:
     """Kalman filter for the payload of one arm and the coloured residual of the arm's model.
@@ -52,8 +50,7 @@ class PayloadEstimator:
     Parameters
     ----------
     robot: the arm without the payload, with its friction and its residual model.
-    shape: of the payloads, if it is known: their inertia then follows from mass and centre of mass. A `Shape`, or
-        text such as "box 0.1 0.05 0.2" (m, along flange axes).
+    shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
     options: see `EstimatorOptions`, as keyword arguments.
 
     Raises
@@ -64,8 +61,10 @@ class PayloadEstimator:
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
         self._shape, self._terms = Shape.of(shape), MomentumTerms(robot)
-        self._period = self.options.update_period_s - STAMP_RESOLUTION
-        self._filters = SampleFilters(robot.n, self.options)
+        self._period, self._filters = (
+            self.options.update_period_s - STAMP_RESOLUTION,
+            SampleFilters(robot.n, self.options),
+        )
         self._change: ChangeEvent | None = None  # found ahead of the sample at which it is announced
         o, has_end_effector = self.options, not np.allclose(robot.T_flange_ee, np.eye(4))
         declared = Declaration(robot.name, o.max_mass, o.known_mass, has_end_effector, robot.effort)
@@ -137,13 +136,18 @@ class PayloadEstimator:
         return self._filter.arm_errors
 
     @property
+    def learnt_model(self) -> LearntModel:
+        """The arm with these errors, given that it carries the published payload."""
+        return self._filter.learnt_model(self._estimate.vector)
+
+    @property
     def raw_mass(self) -> float:
         """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
         return float(self._filter.state.mean[0])
 
     @property
     def noise_ratio(self) -> FloatArray:
-        """Standard deviation (n,) of what neither model nor payload explains, in units of the residual model's."""
+        """Standard deviation (n,) of what is not explained, in units of the residual model's."""
         return self._filter.noise_ratio
 
     @property
@@ -162,8 +166,7 @@ class PayloadEstimator:
         Parameters
         ----------
         stamp: s. A stamp that repeats or steps back a little is ignored and counted, and so is a measurement that
-            repeats the last one while the arm moves. A stamp that jumps back by more than `max_gap_s` (a bag in a
-            loop) restarts the filters, as a gap does.
+            repeats the last one while the arm moves. A jump back by more than `max_gap_s` restarts the filters.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
 
         Raises
@@ -198,10 +201,10 @@ class PayloadEstimator:
         self._finish(dt, q, dq, change)
         return self._estimate
 
-    def update_rows(self, rows: SampleRows, k: int) -> int:
+    def update_rows(self, rows: SampleRows, k: int, ahead_until: float = math.inf) -> int:
         """`update_terms` with samples from k on, up to where the estimate may change; the index behind them."""
         usual = not (self._detection_pending or self._change or self._estimate.event)
-        steps = self._intake.accept_rows(rows, k, self._updated, self._period) if usual else _NO_STEPS
+        steps = self._intake.accept_rows(rows, k, self._updated, self._period) if usual else np.zeros(0)
         if not steps.size:
             self.update_terms(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.tau[k], rows.terms.at(k))
             return k + 1
@@ -210,7 +213,7 @@ class PayloadEstimator:
         self._filters.steps(steps, rows, k)
         self._detector.follow_samples(self._filters.regression.pole, steps)
         self._finish(float(steps[-1]), rows.q[end - 1], rows.dq[end - 1])
-        if end < len(rows.stamp):  # nobody waits for this estimate
+        if end < len(rows.stamp) and self._stamp < ahead_until:  # s; nobody waits for this estimate
             self._change = self._detect_changes()
         return end
 
@@ -218,16 +221,14 @@ class PayloadEstimator:
         """What follows after a sample has passed the low-pass filters."""
         if self._stamp - self._updated >= self._period:
             self._estimate = self._update_filter(q, dq)
-            # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
-            if dt > 0.5 * self.options.update_period_s:
+            if dt > 0.5 * self.options.update_period_s:  # at a low rate; else detection waits for the next sample
                 change = change or self._detect_changes()
         if change is not None:
             self._estimate = self._published(CHANGED, self._announcement.event(change, self._jump, self._stamp))
 
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
-        if math.isfinite(dt):
-            self._filter.predict(abs(dt))
+        self._filter.predict(abs(dt) if math.isfinite(dt) else 0.0)
         self._filter.restart()
         self._filters.restart()
         self._detector.restart(after_gap=True)
@@ -280,7 +281,7 @@ class PayloadEstimator:
         return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
 
     def _adopt(self, detection: Detection) -> None:
-        """Continue with the changed disturbance, or with the changed payload and the regression that belongs to it."""
+        """Continue with the changed disturbance, or with the changed payload and its regression."""
         self._filter.adopt(detection.state)
         self._jump = abs(float(detection.jump[0]))
         if detection.kind == "contact":

@@ -91,3 +91,13 @@ class Familiarity:
     def common(self, state: GaussianState) -> FloatArray:
         """(10,), what a common gain makes of the payload's mean (`GaussianState`)."""
         return state.common[:PARAMETERS] - self._K @ state.common[-len(self.scale) :]
+
+    def errors_given(self, state: GaussianState, payload: FloatArray) -> FloatArray:
+        """(m,), mean of the errors given that the payload is exactly this (10,), as if the rest were the arm's."""
+        size = len(self.scale)
+        P, cross = state.covariance[-size:, -size:], state.covariance[-size:, :PARAMETERS]
+        total = P + np.diag(self.scale**2 / (1.0 - self.scale**2))
+        cross = cross - P @ np.linalg.solve(total, cross)
+        mean, covariance = self.payload(state)
+        errors: FloatArray = self.mean + cross @ np.linalg.solve(covariance, payload - mean)
+        return errors

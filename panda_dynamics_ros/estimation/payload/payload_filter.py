@@ -10,7 +10,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors
+from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors, LearntModel
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
@@ -163,6 +163,10 @@ class PayloadFilter:
     def arm_errors(self) -> ArmErrors:
         """What the model of the arm has wrong, as learnt so far."""
         return self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+
+    def learnt_model(self, payload: FloatArray) -> LearntModel:
+        """The arm as learnt, given that it carries this `payload` (10,) beside what is tared."""
+        return self._arm.model(self._familiarity.errors_given(self.state, payload))
 
     @property
     def payload(self) -> tuple[FloatArray, FloatArray]:
