@@ -37,6 +37,8 @@ LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
 AFTER_CONTACT = 5.0
 """s after something has touched the arm, for which its residual map learns nothing."""
+AFTER_CHANGE = 1.0
+"""s after a pick or a release: of 3 kg that were put down, the filtered torque still has some .02 N m after half of it."""
 
 
 class DynamicsOutput(NamedTuple):
@@ -254,8 +256,8 @@ class ArmMonitor:
 
     def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms) -> bool:
         """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""
-        if estimate.event is not None and estimate.event.kind == "contact":
-            self._busy_until = stamp + AFTER_CONTACT
+        if estimate.event is not None:
+            self._busy_until = stamp + (AFTER_CONTACT if estimate.event.kind == "contact" else AFTER_CHANGE)
         # Where nothing has been learnt the error of the model looks like a small payload.
         least = LIGHTEST + (LIGHT - LIGHTEST) * float(terms.unexplained.mean())
         limit = min(max(least, 2.0 * float(estimate.std[0])), LIGHT)
