@@ -41,6 +41,10 @@ MOST_POINTS = 300
 """Inducing points: evaluated within 20 us, and half a megabyte to keep."""
 NOISE_TIME = 0.04
 """s, through which the quick noise keeps its value, after the estimator's filters."""
+DRIFT, DRIFT_TIME = 0.1, 0.15
+"""Share of the residual that differs from run to run, by temperature and hysteresis, where a map knows it, and s for
+which it keeps its value. On the public log two runs differ by .06 to .2 of it, the quick noise included, for .03 to .14
+s after the estimator's filters."""
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
 

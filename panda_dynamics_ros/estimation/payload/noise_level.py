@@ -18,7 +18,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.robot.limits import ResidualModel
-from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap
+from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME, ResidualMap
 
 AVERAGING_TIME = 10.0
 """s in motion: some 30 correlation times, which give a standard deviation to a tenth."""
@@ -27,11 +27,6 @@ LOWEST, HIGHEST = 0.7, 3.0
 SHARE, LONGEST_CERTAIN = 0.8, 0.2
 """What is left beside the arm's errors keeps its value for a share of the correlation time of the whole residual, as on
 the public log; a time up to `LONGEST_CERTAIN` (s), as that of an identified arm, is taken as it is."""
-
-
-DRIFT = 0.1
-"""Share of the residual that differs from run to run, by temperature and hysteresis, where a residual map knows it. On
-the public log two runs differ by .06 to .2 of it, the quick noise included."""
 
 
 class NoiseLevel:
@@ -45,7 +40,6 @@ class NoiseLevel:
 
     Attributes
     ----------
-    correlation_time: (n,), s.
     ratio: (n,), standard deviation in units of that of the residual model; 1 at first.
     unexplained: (n,), share of the residual's variance that the map leaves open in the present state; 1 without a map.
     """
@@ -59,7 +53,7 @@ class NoiseLevel:
         options = options or EstimatorOptions()
         self._std = residual.std
         certain = np.minimum(residual.correlation_time, LONGEST_CERTAIN)
-        self.correlation_time = np.maximum(certain, SHARE * residual.correlation_time)
+        self._slow_time = np.maximum(certain, SHARE * residual.correlation_time)
         self._white = options.white_noise_ratio**2
         # What keeps its value for longer than an update counts as one white value for all updates of that time.
         self._updates = max(1.0, 2.0 * NOISE_TIME / options.update_period_s)
@@ -80,6 +74,13 @@ class NoiseLevel:
     def share(self) -> FloatArray:
         """(n,), standard deviation of what a map leaves, slow changes since then included, over that of the whole."""
         return np.sqrt(self.unexplained + (1.0 - self.unexplained) * DRIFT**2)
+
+    @property
+    def correlation_time(self) -> FloatArray:
+        """(n,), s, of the disturbance in the present state: that of the two parts, weighted by their variances."""
+        known = (1.0 - self.unexplained) * DRIFT**2
+        time = self.unexplained * self._slow_time + known * np.minimum(self._slow_time, DRIFT_TIME)
+        return time / (self.unexplained + known)
 
     @property
     def std(self) -> FloatArray:
