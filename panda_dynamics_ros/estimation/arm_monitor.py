@@ -26,7 +26,7 @@ from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import ARM, MeanChange, MomentumRegression, MomentumTerms
 from panda_dynamics_ros.estimation.residual_learner import ResidualLearner
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -224,7 +224,7 @@ class ArmMonitor:
         contact = self.contact_detector.contact
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
-            self._wrench_estimator.estimate(q, external), contact, contact is not before,
+            self._wrench_estimator.estimate(q, external, terms.unexplained if terms.has_map else None), contact, contact is not before,
         )  # fmt: skip
 
     def _payload_output(
@@ -248,9 +248,15 @@ class ArmMonitor:
         if self._learner is not None and self._learner.update(
             stamp, dt, (q, dq), y, terms.mean, settled and self._is_empty(stamp, estimate, terms)
         ):
-            change = self._learner.renew(terms)
+            before = terms.mean.copy()
+            change, in_detector, in_observer = self._learner.renew(
+                terms, self.contact_detector.pole, self._observer.pole
+            )
             terms.evaluate_map(q, dq)
+            terms.bias[:, ARM] += before - terms.mean  # detector and observer are yet to see this sample
             self._regression.change_mean(*change)
+            self.contact_detector.change_mean(in_detector)
+            self._observer.change_mean(in_observer)
             self.payload_estimator.use_map(self._learner.map, terms.unexplained, change)
         return self._residual
 

@@ -265,29 +265,36 @@ class ResidualLearner:
             self._rows += state.weight
             self._learnt += state.weight * 2.0 * NOISE_TIME
 
-    def renew(self, terms: MomentumTerms) -> MeanChange:
-        """Put a map of all that was learnt in use, in `terms`, too; and say how much more it subtracts."""
+    def renew(self, terms: MomentumTerms, *poles: float) -> list[MeanChange]:
+        """Put a map of all that was learnt in use, in `terms`, too; and say how much more it subtracts.
+
+        Returns
+        -------
+        The change after the estimator's filters, and one more after filters of each of the other `poles` (rad/s).
+        """
         keep, m = math.exp(-self._learnt / MEMORY), self._inducing.count
         for total in (self._gram, self._moment, self._square):
             total *= keep
         self._rows *= keep
         self._learnt, self._next_map = 0.0, MAP_PERIOD
-        before = self._filtered_means(terms)
+        used = (self._pole, *poles)
+        before = self._filtered_means(terms, used)
         gram = self._gram[:m, :m]
         self.map = ResidualMap(
             self._inducing.chosen.copy(), 0.5 * (gram + gram.T), self._moment[:m].copy(), self._square.copy(),
             np.array(self._rows), self.map.sigma,
         )  # fmt: skip
         terms.use_map(self.map)
-        after = self._filtered_means(terms)
-        change = MeanChange(*(new - old for new, old in zip(after, before, strict=True)))
-        self._mean.shift(*change)
-        return change
+        after = self._filtered_means(terms, used)
+        changes = [MeanChange(*new - old) for new, old in zip(after, before, strict=True)]
+        self._mean.shift(*changes[0])
+        return changes
 
-    def _filtered_means(self, terms: MomentumTerms) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The mean of the map in `terms` in the last states: now, and after one and two poles, (n,) each."""
-        filters = TwoPoleFilter(self._n, self._pole)
+    def _filtered_means(self, terms: MomentumTerms, poles: Sequence[float]) -> FloatArray:
+        """The mean of the map in `terms` in the last states: now, and after one and two poles, (poles, 3, n)."""
+        filters = [TwoPoleFilter(self._n, pole) for pole in poles]
         for k, state in enumerate(self._recent):
             terms.evaluate_map(state.q, state.dq)
-            filters.step(state.dt if k else 0.0, terms.mean)
-        return filters.state
+            for each in filters:
+                each.step(state.dt if k else 0.0, terms.mean)
+        return np.array([each.state for each in filters])

@@ -22,7 +22,7 @@ from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
 from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
 from panda_dynamics_ros.estimation.options import PositiveOptions
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
@@ -149,6 +149,11 @@ class ContactDetector:
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
         return self.update_terms(stamp, q, dq, self._terms.at(q, dq, tau))
 
+    def change_mean(self, change: MeanChange) -> None:
+        """Go on as if a `MeanChange` more had always been subtracted: a new residual map makes no contact."""
+        self._regression.change_mean(*change)
+        self._torque_step.shift(change.second)
+
     def update_terms(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> Contact | None:
         """`update` with a sample that was checked before, and its terms."""
         dt = self._clock.step(stamp)
@@ -163,6 +168,7 @@ class ContactDetector:
             self._settle(stamp, external)
             return None
         squared_inertia(self._table, q, self._inertia)
+        self._torque_step.unexplained = terms.unexplained
         self.ratio = self._torque_step.update(stamp, external, dq, self._inertia) / self._torque_step.loudness
         if self._lasting is not None:
             self._load.add(dt, self._regressor, self._torque_step.jump)
@@ -170,6 +176,11 @@ class ContactDetector:
         elif self.ratio > self.options.threshold:
             self._begin(stamp, q)
         return self._lasting
+
+    @property
+    def pole(self) -> float:
+        """rad/s, of the two low-pass filters."""
+        return self._regression.pole
 
     @property
     def _lasting(self) -> Contact | None:

@@ -16,6 +16,9 @@ independent of the mean of s: offsets and unknown payloads cancel. Two sources a
   velocity has none of it.
 While a contact lasts the mean is held, so L and v grow.
 
+Where a residual map knows the arm, sigma^2 is the share u that it leaves open, and beside v there is (1 - u) DRIFT^2 of
+it, which keeps its value for DRIFT_TIME only (`robot.residual_map`): what differs from run to run.
+
 A contact usually loads several joints. With z = e / std of each joint, the test statistic (sum z^4)^(1/4) equals the
 largest |z| where one joint dominates, and is a fifth larger where two are equal. The noise of the other joints hardly
 adds to it, unlike to a sum of squares.
@@ -41,6 +44,7 @@ from panda_dynamics_ros.estimation.contact.velocity_noise import (
 )
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import ResidualModel
+from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME
 
 LAG, MEAN_TIME = 0.045, 0.02
 """s: lag of the mean, in which a contact can show before it enters the mean; time constant of the mean."""
@@ -69,6 +73,15 @@ def drift_variance(sigma, tau, lag):
 
 
 @compiled
+def open_variance(sigma, tau, unexplained, lag):
+    """v where a residual map leaves `unexplained` of sigma^2 open; 1 without a map."""
+    variance = unexplained * drift_variance(sigma, tau, lag)
+    if unexplained < 1.0:
+        variance += (1.0 - unexplained) * drift_variance(DRIFT * sigma, min(tau, DRIFT_TIME), lag)
+    return variance
+
+
+@compiled
 def delayed_mean(stamp, s, line, clock, memory):
     """Put s and c into the delay line, and update the mean by those older than LAG."""
     n, slots = s.shape[0], line.shape[0]
@@ -92,7 +105,7 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 
 @compiled
-def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
+def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, unexplained, line, clock, memory, noise, jump, std):
     """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s of a held mean, else -1."""
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
@@ -110,11 +123,12 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
         e = s[i] - memory[_S, i]
         if math.isnan(noise[i, 0]):
             initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
-        least = drift_variance(sigma[i], tau[i], LAG)
-        grown = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0)) - least
+        least = open_variance(sigma[i], tau[i], unexplained[i], LAG)
+        grown = open_variance(sigma[i], tau[i], unexplained[i], LAG + max(frozen, 0.0)) - least
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
-        variance = steady + inertial * h[i] + grown + turned * turned
+        share = unexplained[i] + (1.0 - unexplained[i]) * DRIFT * DRIFT
+        variance = steady + inertial * h[i] + grown + share * turned * turned
         if learns:
             update_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
         jump[i], std[i] = e, math.sqrt(variance)
@@ -145,6 +159,8 @@ class TorqueStepDetector:
         self._clock[_FOURTH] = FIRST_QUIET**4
         self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
         self.jump, self.std = np.zeros(n), residual.std.copy()
+        self.unexplained = np.ones(n)
+        """(n,), share of the residual's variance that a residual map leaves open in the present state."""
         self._stamp = math.nan
         self._frozen_since = math.nan
 
@@ -180,7 +196,7 @@ class TorqueStepDetector:
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
         statistic: float = torque_step_update(
             stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
-            self._line, self._clock, self._memory, self._noise, self.jump, self.std,
+            self.unexplained, self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip
         return statistic
 
