@@ -38,7 +38,7 @@ LIGHTEST, LIGHT = 0.02, 0.1
 AFTER_CONTACT = 5.0
 """s after something has touched the arm, for which its residual map learns nothing."""
 AFTER_CHANGE = 1.0
-"""s after a pick or a release: of 3 kg that were put down, the filtered torque still has some .02 N m after half of it."""
+"""s after a pick or a release: the filtered torque of 3 kg that were put down is below .02 N m after half of it."""
 
 
 class DynamicsOutput(NamedTuple):
@@ -217,14 +217,14 @@ class ArmMonitor:
         return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
     def _dynamics_output(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> DynamicsOutput:
-        state = robot_state(self.robot, q, dq)
+        state, unexplained = robot_state(self.robot, q, dq), terms.unexplained if terms.has_map else None
         external = self._observer.update_terms(stamp, terms)
         before = self.contact_detector.contact
         self.contact_detector.update_terms(stamp, q, dq, terms)
         contact = self.contact_detector.contact
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
-            self._wrench_estimator.estimate(q, external, terms.unexplained if terms.has_map else None), contact, contact is not before,
+            self._wrench_estimator.estimate(q, external, unexplained), contact, contact is not before,
         )  # fmt: skip
 
     def _payload_output(
@@ -248,17 +248,21 @@ class ArmMonitor:
         if self._learner is not None and self._learner.update(
             stamp, dt, (q, dq), y, terms.mean, settled and self._is_empty(stamp, estimate, terms)
         ):
-            before = terms.mean.copy()
-            change, in_detector, in_observer = self._learner.renew(
-                terms, self.contact_detector.pole, self._observer.pole
-            )
-            terms.evaluate_map(q, dq)
-            terms.bias[:, ARM] += before - terms.mean  # detector and observer are yet to see this sample
-            self._regression.change_mean(*change)
-            self.contact_detector.change_mean(in_detector)
-            self._observer.change_mean(in_observer)
-            self.payload_estimator.use_map(self._learner.map, terms.unexplained, change)
+            self._use_new_map(q, dq, terms, self._learner)
         return self._residual
+
+    def _use_new_map(self, q: FloatArray, dq: FloatArray, terms: MomentumTerms, learner: ResidualLearner) -> None:
+        before = terms.mean.copy()
+        changes = learner.renew(terms, self.contact_detector.pole, self._observer.pole)
+        if changes is None:
+            return
+        change, in_detector, in_observer = changes
+        terms.evaluate_map(q, dq)
+        terms.bias[:, ARM] += before - terms.mean  # detector and observer are yet to see this sample
+        self._regression.change_mean(*change)
+        self.contact_detector.change_mean(in_detector)
+        self._observer.change_mean(in_observer)
+        self.payload_estimator.use_map(learner.map, terms.unexplained, change)
 
     def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms) -> bool:
         """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""

@@ -89,7 +89,7 @@ class MomentumObserver:
         return self.update_terms(stamp, self._terms.at(*link_side_sample(self._robot, q, dq, tau)))
 
     def change_mean(self, change: MeanChange) -> None:
-        """Go on as if a `MeanChange` more had always been subtracted from the torque: a new residual map is no force."""
+        """Go on as if a `MeanChange` more had always been subtracted: a new residual map is no external torque."""
         self._previous[:, ARM] += change.latest
         self._state[:, ARM] += change.first
 

@@ -17,7 +17,8 @@ independent of the mean of s: offsets and unknown payloads cancel. Two sources a
 While a contact lasts the mean is held, so L and v grow.
 
 Where a residual map knows the arm, sigma^2 is the share u that it leaves open, and beside v there is (1 - u) DRIFT^2 of
-it, which keeps its value for DRIFT_TIME only (`robot.residual_map`): what differs from run to run.
+it, which keeps its value for DRIFT_TIME only (`robot.residual_map`): what differs from run to run. While a contact
+lasts v grows as without a map: whoever pushes may move the arm to where the map does not know it.
 
 A contact usually loads several joints. With z = e / std of each joint, the test statistic (sum z^4)^(1/4) equals the
 largest |z| where one joint dominates, and is a fifth larger where two are equal. The noise of the other joints hardly
@@ -124,7 +125,9 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, unexplained, 
         if math.isnan(noise[i, 0]):
             initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
         least = open_variance(sigma[i], tau[i], unexplained[i], LAG)
-        grown = open_variance(sigma[i], tau[i], unexplained[i], LAG + max(frozen, 0.0)) - least
+        grown = 0.0
+        if frozen >= 0.0:
+            grown = drift_variance(sigma[i], tau[i], LAG + frozen) - drift_variance(sigma[i], tau[i], LAG)
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
         share = unexplained[i] + (1.0 - unexplained[i]) * DRIFT * DRIFT
