@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.recordings.table_files import TABLES
@@ -78,26 +78,27 @@ def _local_files(path: str) -> Iterator[_File]:
 
 
 def _remote_files(url: str) -> Iterator[_File]:
-    system, path = _file_system(url)
-    tops = system.glob(path) if glob.has_magic(path) else [path]
-    for top in tops:
-        for name, entry in sorted(system.find(top, detail=True).items()):
-            if PurePosixPath(name).name == METADATA or name.lower().endswith(ENDINGS):
-                yield _File(system.unstrip_protocol(name), int(entry.get("size") or 0), str(system.ukey(name)))
+    with _errors_of_store(url):
+        system, path = importlib.import_module("fsspec").core.url_to_fs(url)
+        tops = system.glob(path) if glob.has_magic(path) else [path]
+        entries = [entry for top in tops for entry in sorted(system.find(top, detail=True).items())]
+    for name, entry in entries:
+        if PurePosixPath(name).name == METADATA or name.lower().endswith(ENDINGS):
+            yield _File(system.unstrip_protocol(name), int(entry.get("size") or 0), str(system.ukey(name)))
 
 
-def _file_system(url: str) -> tuple[Any, str]:
+@contextlib.contextmanager
+def _errors_of_store(url: str) -> Iterator[None]:
     try:
-        fsspec = importlib.import_module("fsspec")
-        system, path = fsspec.core.url_to_fs(url)
+        yield
     except ImportError as error:
         raise MissingDependencyError(
             f"{url}: expected fsspec and its part for this store to be installed (pip install "
             f"'panda_dynamics_ros[cluster]' s3fs gcsfs), got: {error}"
         ) from error
-    except ValueError as error:
-        raise ArgumentError(f"PATHS: expected a URL of a store that fsspec knows, got {url}: {error}") from error
-    return system, path
+    except Exception as error:  # each store has its own kinds, which need not be OSErrors
+        reason = f"{type(error).__name__}: {error}"
+        raise ArgumentError(f"PATHS: expected a URL of a store that can be read, got {url}: {reason}") from error
 
 
 def _grouped(files: Iterable[_File]) -> Iterator[Source]:
@@ -134,8 +135,10 @@ def local_copy(source: Source, progress: Callable[[], None] = lambda: None) -> I
     folder = Path(tempfile.mkdtemp(prefix="panda_dynamics_"))
     try:
         for file in source.files:
-            system, path = _file_system(file)
-            with system.open(path, "rb") as remote, (folder / PurePosixPath(path).name).open("wb") as local:
+            with _errors_of_store(file):
+                system, path = importlib.import_module("fsspec").core.url_to_fs(file)
+                remote = system.open(path, "rb")
+            with remote, (folder / PurePosixPath(path).name).open("wb") as local:
                 while piece := remote.read(_PIECE):
                     local.write(piece)
                     progress()

@@ -62,11 +62,11 @@ class Overview:
             return
         self.recordings += 1
         if row.get("error"):
-            self.errors[row["error"].replace(row["path"], "..")] += 1
+            self.errors[row["error"].replace(row["path"], "…")] += 1
             return
         self.seconds += row["end_s"]
         self.samples += row["samples"]
-        self.problems.update(_NUMBER.sub("..", problem) for problem in row["problem"].split("\n") if problem)
+        self.problems.update(_NUMBER.sub("…", problem) for problem in row["problem"].split("\n") if problem)
         if row["residual_nm"] is not None:
             self.residuals.setdefault(row["arm"], []).append(row["residual_nm"])
             self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:WORST]
@@ -82,9 +82,9 @@ def write_overview(overview: Overview, curves: Sequence[Answer], path: Path) -> 
     failed = sum(overview.errors.values())
     parts = [
         "<h1>Recordings</h1>",
-        f"<p>{overview.recordings} recordings, {failed} of them failed; {overview.samples:,} samples over "
-        f"{overview.seconds / 3600.0:.2f} h. Something was carried {len(overview.masses)} times, for "
-        f"{overview.carried_s / 3600.0:.2f} h in all; {overview.contacts} contacts.</p>",
+        f"<p>Recordings: {overview.recordings} ({failed} failed), {overview.samples:,} samples over "
+        f"{overview.seconds / 3600.0:.2f} h. Payloads: {len(overview.masses)}, carried for "
+        f"{overview.carried_s / 3600.0:.2f} h. Contacts: {overview.contacts}.</p>",
     ]
     if overview.masses:
         parts += ["<h2>What was carried</h2>", embedded(_masses(overview.masses), "masses")]

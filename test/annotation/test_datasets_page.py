@@ -91,8 +91,8 @@ def test_the_page_of_a_run_in_a_browser(folder: Path) -> None:
     with open_page(f"file://{folder}/table.parquet.html") as page:
         page.wait_for_text("What was carried")
         text = page.text()
-        assert f"{COUNT} recordings, 1 of them failed" in text
-        assert "Something was carried 3 times" in text
+        assert f"Recordings: {COUNT} (1 failed)" in text
+        assert "Payloads: 3, carried for" in text
         assert "Failures" in text
         assert "recordings/arm1/episode_0001.csv" in text
         page.wait_for(lambda: page.evaluate("[...document.images].every(i => i.complete)"), "pictures")
@@ -108,5 +108,5 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     text = write_overview(Overview.of(rows), [], tmp_path / "page.html").read_text()
     for word in ("<script>", "<i>", "<u>", "<em>"):
         assert word not in text
-    for word in ("$<i>", "<u> ..", "<em>"):
+    for word in ("$<i>", "<u> …", "<em>"):
         assert html.escape(word) in text

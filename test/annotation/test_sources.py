@@ -64,5 +64,10 @@ def test_a_store_is_read_by_fsspec(tmp_path: Path) -> None:
             assert contents_sha256(path) == hashlib.sha256(content).hexdigest()
         assert not path.exists()
     assert len(find_recordings([f"file://{tmp_path}/*.csv"])) == 1
-    with pytest.raises(ArgumentError, match="fsspec knows"):
-        find_recordings(["nowhere://bucket"])
+
+
+@pytest.mark.parametrize(("url", "reason"), [("nowhere://bucket", "ValueError"), ("ftp://localhost:1/x", "Connection")])
+def test_a_store_that_cannot_be_read_is_named(url: str, reason: str) -> None:
+    pytest.importorskip("fsspec")
+    with pytest.raises(ArgumentError, match=f"^PATHS: expected a URL of a store that can be read, got {url}: {reason}"):
+        find_recordings([url])
