@@ -62,11 +62,9 @@ class NoiseLevel:
 
     def use_map(self, residual_map: ResidualMap | None) -> None:
         """Go on with the noise of another map."""
-        self._quick_variance, self._excess = np.zeros((2, len(self._std)))
+        self._quick_variance = np.zeros(len(self._std))
         if residual_map is not None:
             self._quick_variance = self._updates * residual_map.noise**2
-            # An arm that repeats itself less than that of the public log has more that no map predicts.
-            self._excess = np.maximum((residual_map.noise / self._std) ** 2 - DRIFT**2, 0.0)
 
     def restart(self) -> None:
         """Return to the residual model's level."""
@@ -75,17 +73,12 @@ class NoiseLevel:
     @property
     def share(self) -> FloatArray:
         """(n,), standard deviation of what a map leaves, slow changes since then included, over that of the whole."""
-        return np.sqrt(self._slow_share + (1.0 - self.unexplained) * DRIFT**2)
-
-    @property
-    def _slow_share(self) -> FloatArray:
-        """(n,), share of the variance that keeps its value as long as that of an arm without a map."""
-        return self.unexplained + (1.0 - self.unexplained) * self._excess
+        return np.sqrt(self.unexplained + (1.0 - self.unexplained) * DRIFT**2)
 
     @property
     def correlation_time(self) -> FloatArray:
         """(n,), s, of the disturbance in the present state: that of the two parts, weighted by their variances."""
-        slow, known = self._slow_share, (1.0 - self.unexplained) * DRIFT**2
+        slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
         return (slow * self._slow_time + known * np.minimum(self._slow_time, DRIFT_TIME)) / (slow + known)
 
     @property
