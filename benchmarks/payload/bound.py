@@ -60,9 +60,7 @@ def cycles(seeds: int, mass: float) -> None:
         masses.append(np.abs(drawn[:, 0] - truth.mass))
         com_errors.append(np.linalg.norm(drawn[:, 1:4] / drawn[:, :1] - truth.com, axis=1))
     medians = 1e3 * np.median(np.concatenate(masses)), 1e3 * np.median(np.concatenate(com_errors))
-    print(
-        f"{mass:g} kg, 1 s after a pick in a cycle: median errors of {medians[0]:.1f} g and {medians[1]:.1f} mm at least"
-    )
+    print(f"{mass:g} kg, 1 s after a pick in a cycle: at least {medians[0]:.1f} g and {medians[1]:.1f} mm (medians)")
 
 
 def main() -> None:
