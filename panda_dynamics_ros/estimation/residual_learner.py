@@ -19,15 +19,11 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance
 from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter, low_pass_step
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
-from panda_dynamics_ros.estimation.regression import (
-    MeanChange,
-    MomentumRegression,
-    MomentumTerms,
-    TwoPoleFilter,
-    low_pass_step,
-)
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
 from panda_dynamics_ros.samples.joint_dataset import JointDataset

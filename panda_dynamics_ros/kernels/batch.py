@@ -96,9 +96,10 @@ def {name}_of_eights({parameters}):  # without Python's lock
 
 
 class RowsKernel:
-    """Computes rows of states: eight at a time, or one after the other within `one_at_a_time`; the results are equal.
+    """Computes rows of states: eight at a time, or one after the other; the results are equal.
 
-    Eight at a time is up to ten times as fast, but takes seconds to compile.
+    Eight at a time is up to ten times as fast, but takes seconds to compile. Fewer rows than eight are computed one
+    after the other, and all within `one_at_a_time`.
     """
 
     one_at_a_time = False
@@ -108,7 +109,8 @@ class RowsKernel:
 
     def __call__(self, *arguments: Any) -> None:
         """Fill the results, the last arguments, in place. The first `shared` arguments are the same for all rows."""
-        kernel, rows = self.of_rows if RowsKernel.one_at_a_time else self.of_eights, len(arguments[self._shared])
+        rows = len(arguments[self._shared])
+        kernel = self.of_rows if RowsKernel.one_at_a_time or rows < LANES else self.of_eights
         count = min(_THREADS.get(), rows // LEAST_ROWS)
         if count < 2:
             kernel(*arguments)

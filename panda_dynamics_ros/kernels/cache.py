@@ -185,7 +185,7 @@ class KernelCache(FunctionCache):
             if found is not None:
                 compilation.release()
         if found is None:
-            compilation.say("compiling the kernels, which takes about 15 s after an installation")
+            compilation.say("compiling the kernels, which takes about 10 s after an installation")
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:

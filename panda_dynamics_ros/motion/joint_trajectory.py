@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.interpolate import BPoly
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -30,9 +30,11 @@ class JointTrajectory:
     q: FloatArray
     dq: FloatArray
     ddq: FloatArray
-    _curves: tuple[BPoly, BPoly, BPoly] = field(init=False, repr=False)
+    _curves: tuple[Any, Any, Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        from scipy.interpolate import BPoly  # half a second, which the start of a node need not take
+
         times = checks.real_array(self.times, "times").reshape(-1)
         if len(times) < 2 or (np.diff(times) <= 0.0).any():
             raise ArgumentError(f"times: expected two or more that increase, got {len(times)}")

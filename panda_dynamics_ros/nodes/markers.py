@@ -131,7 +131,7 @@ class RobotMarkers(_MarkerOutput):
         # Triangles without a file would be sent ten times a second.
         have_files = all(each.triangles is None for each in samples.robot.visuals)
         self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words) and have_files)
-        self._scene.at(samples.robot.limits.lower)  # compiles, while no sample is waiting
+        self._scene.at(samples.robot.limits.lower.copy())  # compiles, while no sample is waiting
 
     def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
         return self._scene.at(q, wrench=wrench)
@@ -143,7 +143,7 @@ class PayloadMarkers(_MarkerOutput):
     def __init__(self, node: Node, samples: JointStateInput, estimate: Callable[[], PayloadEstimate]) -> None:
         super().__init__(node, samples, "~/payload_markers")
         self._estimate = estimate
-        samples.robot.pose(samples.robot.limits.lower, "flange")  # compiles, while no sample is waiting
+        samples.robot.pose(samples.robot.limits.lower.copy(), "flange")  # compiles, while no sample is waiting
 
     def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
         return Scene({"flange": self._samples.robot.pose(q, "flange")}, payload_primitives(self._estimate()))

@@ -94,6 +94,7 @@ class SimulatedPandaNode(Node):
         self._joint_states = publisher(self, JointState, "joint_states", 50)
         self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
         if follows:
+            import scipy.interpolate  # noqa: F401  (takes half a second: not while the arm moves)
             from trajectory_msgs.msg import JointTrajectory
 
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))

@@ -28,7 +28,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -195,6 +194,8 @@ class InducingPoints:
 
     def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
         """The next row of the Cholesky factor, and the square of its diagonal entry."""
+        from scipy.linalg import solve_triangular  # a quarter of a second; only nodes that learn need it
+
         m = self.count
         k = covariance(x[None], self.chosen)[0]
         row = solve_triangular(self._L[:m, :m], k, lower=True, check_finite=False) if m else k

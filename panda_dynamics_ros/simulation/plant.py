@@ -22,7 +22,7 @@ from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.vectors import compiled
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_sample
+from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_samples
 from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.motion.search import exciting_motion
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -150,7 +150,7 @@ class SimulatedPanda:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
         if self._trajectory is None:
-            motion_sample(stamp, *self.excitation.arguments, *self._reference)
+            motion_samples(np.array([stamp]), *self.excitation.arguments, *self._reference[:, None])
         else:
             self._reference[:] = self._trajectory(stamp - self._followed_since)
         link_friction = self._link_friction()

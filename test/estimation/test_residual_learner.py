@@ -15,7 +15,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import residual_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import smooth_payloads
-from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 RATE = 500.0
 
@@ -234,7 +235,7 @@ def test_a_new_map_is_neither_external_torque_nor_contact(
     panda: pdr.RobotModel, cycles: pdr.JointDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Observer and contact detector go on as those of an arm that always had the map; the payload counts as none."""
-    monkeypatch.setattr(pdr.ArmMonitor, "carry", lambda *_: None)
+    monkeypatch.setattr(pdr.ArmMonitor, "_carry_vector", lambda *_: None)
     monitor, k = pdr.ArmMonitor(panda, learn_residual=True), 0
     first = monitor.residual_map
     while monitor.residual_map is first:

@@ -119,4 +119,4 @@ def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotMode
     panda.inverse_dynamics(np.zeros(7), np.zeros(7), np.zeros(7))
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
-    assert len(newton_euler.newton_euler_kernel.of_eights.signatures) == 1
+    assert len(newton_euler.newton_euler_kernel.of_rows.signatures) == 1

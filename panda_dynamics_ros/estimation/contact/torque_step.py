@@ -25,8 +25,8 @@ largest |z| where one joint dominates, and is a fifth larger where two are equal
 adds to it, unlike to a sum of squares.
 
 Its level while nothing touches the arm, the fourth root of its mean fourth power, is learnt as well. The simulated arms
-have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 3.5 until it has
-moved quietly for some seconds. A contact has to exceed a multiple of it.
+have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 4.5 for the first
+`FIRST_NOISE_TIME` of its motion, which then is forgotten as more is seen. A contact has to exceed a multiple of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 """s of motion: memory of the noise, and how long its first guess (sigma) counts."""
 MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
-QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.2, 3.5, 3.0, 2.0
+QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.2, 4.5, 3.0, 2.0
 """Level of the statistic on an arm as modelled, and of one that is not known yet; s of motion in which it is learnt;
 how many times its level a value counts at most."""
 OUTLIER = 9.0  # e^2 over its variance is clipped here (three sigma) before it is learnt
@@ -71,15 +71,6 @@ def drift_variance(sigma, tau, lag):
     """v of the module's docstring."""
     share = tau / (tau + MEAN_TIME)
     return sigma * sigma * (1.0 - 2.0 * math.exp(-lag / tau) * share + share)
-
-
-@compiled
-def open_variance(sigma, tau, unexplained, lag):
-    """v where a residual map leaves `unexplained` of sigma^2 open; 1 without a map."""
-    variance = unexplained * drift_variance(sigma, tau, lag)
-    if unexplained < 1.0:
-        variance += (1.0 - unexplained) * drift_variance(DRIFT * sigma, min(tau, DRIFT_TIME), lag)
-    return variance
 
 
 @compiled
@@ -106,8 +97,14 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 
 @compiled
-def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, unexplained, line, clock, memory, noise, jump, std):
-    """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s of a held mean, else -1."""
+def torque_step_update(
+    stamp, dt, frozen, s, dq, h, unexplained, w, sigma, tau, drift, line, clock, memory, noise, jump, std
+):  # fmt: skip
+    """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4).
+
+    frozen: s, since when the mean is held; -1 where it is not. drift: (2, n), variances of the lag LAG: that of the
+    residual, and that of the part which no residual map knows.
+    """
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
     prior, fourth = velocity_noise_gain(w, dt), 0.0
@@ -124,10 +121,8 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, unexplained, 
         e = s[i] - memory[_S, i]
         if math.isnan(noise[i, 0]):
             initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
-        least = open_variance(sigma[i], tau[i], unexplained[i], LAG)
-        grown = 0.0
-        if frozen >= 0.0:
-            grown = drift_variance(sigma[i], tau[i], LAG + frozen) - drift_variance(sigma[i], tau[i], LAG)
+        least = unexplained[i] * drift[0, i] + (1.0 - unexplained[i]) * drift[1, i]
+        grown = drift_variance(sigma[i], tau[i], LAG + frozen) - drift[0, i] if frozen > 0.0 else 0.0
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
         share = unexplained[i] + (1.0 - unexplained[i]) * DRIFT * DRIFT
@@ -139,10 +134,17 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, unexplained, 
     if learns:
         clock[_LEARNT] += dt
         loudest = LOUDEST**4 * clock[_FOURTH]
-        clock[_FOURTH] += (1.0 - math.exp(-dt / QUIET_TIME)) * (min(fourth, loudest) - clock[_FOURTH])
+        adapting = 1.0 - math.exp(-dt / min(QUIET_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
+        clock[_FOURTH] += adapting * (min(fourth, loudest) - clock[_FOURTH])
     if frozen < 0.0:
         delayed_mean(stamp, s, line, clock, memory)
     return math.sqrt(math.sqrt(fourth))
+
+
+@compiled
+def loudness(clock):
+    """See `TorqueStepDetector.loudness`."""
+    return max(1.0, math.sqrt(math.sqrt(clock[_FOURTH])) / QUIET)
 
 
 class TorqueStepDetector:
@@ -158,6 +160,8 @@ class TorqueStepDetector:
         n = len(residual.std)
         # Copies: numba would compile anew for arrays that cannot be written to.
         self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
+        parts = (self._sigma, self._tau), (DRIFT * self._sigma, np.minimum(self._tau, DRIFT_TIME))
+        self._drift = np.array([[drift_variance(*each, LAG) for each in zip(*part, strict=True)] for part in parts])
         self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(5)
         self._clock[_FOURTH] = FIRST_QUIET**4
         self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
@@ -198,15 +202,35 @@ class TorqueStepDetector:
         dt, self._stamp = stamp - self._stamp, stamp
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
         statistic: float = torque_step_update(
-            stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
-            self.unexplained, self._line, self._clock, self._memory, self._noise, self.jump, self.std,
+            stamp, dt, frozen, external, dq, inertia, self.unexplained, self._pole, self._sigma, self._tau, self._drift,
+            self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip
         return statistic
 
     @property
     def loudness(self) -> float:
         """Level of the statistic while nothing touches the arm, over that of an arm as modelled; at least 1."""
-        return max(1.0, math.sqrt(math.sqrt(self._clock[_FOURTH])) / QUIET)
+        level: float = loudness(self._clock)
+        return level
+
+    @property
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """The arguments of `torque_step_update` from `sigma` on."""
+        return (
+            self._sigma,
+            self._tau,
+            self._drift,
+            self._line,
+            self._clock,
+            self._memory,
+            self._noise,
+            self.jump,
+            self.std,
+        )
+
+    def follow(self, stamp: float) -> None:
+        """Go on from the stamp, s, of the last of several samples that `arrays` have followed."""
+        self._stamp = stamp
 
     @property
     def largest(self) -> float:

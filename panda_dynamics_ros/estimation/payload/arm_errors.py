@@ -28,14 +28,14 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
-from panda_dynamics_ros.dynamics.momentum import link_momentum_sample, momentum_sample
-from panda_dynamics_ros.dynamics.regressor import regressor
+from panda_dynamics_ros.dynamics.momentum import momentum_sample
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_kernel
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.description import TRANSLATION
+from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 MASS, COM, SHAPE = 0.04, 0.002, 0.05
@@ -58,43 +58,38 @@ _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the 
 
 
 @compiled
-def error_terms(table, tilted, friction, coulomb, directions, std, q, dq, momentum, bias):
+def error_terms(table, tables, tilted, friction, coulomb, std, q, dq, momentum, bias):
     """Terms (n, links + 2 + 4) of all columns, as `regression.momentum_terms` has them, in place.
 
-    They are links, tilts, and [friction, viscous, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`.
+    They are links, tilts, and [friction, viscous, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`. Momentum
+    and bias are linear in what `tables` (links, ...) have as inertia and `tilted` (2, ...) as gravity.
     """
-    n, links = q.shape[0], directions.shape[1]
-    frames, S, work = scratch((n, 12)), scratch((n + 1, 6)), scratch((n, 18))
-    Y_momentum, Y_bias = zeros((n, PARAMETERS * n)), zeros((n, PARAMETERS * n))
-    p, gravity, friction_torque, rest = scratch(n), scratch(n), scratch(n), zeros(n)
+    n, links = q.shape[0], tables.shape[0]
+    frames, work = scratch((n, 12)), scratch((n, 18))
+    p, torque, friction_torque, rest = scratch(n), scratch(n), scratch(n), zeros(n)
     place_joints(table, q, frames)
-    link_momentum_sample(table, frames, dq, S, Y_momentum, Y_bias)
-    for i in range(n):
-        for k in range(links):
-            momentum[i, k] = bias[i, k] = 0.0
-        for c in range(PARAMETERS * i, PARAMETERS * n):
-            for k in range(links):
-                momentum[i, k] += Y_momentum[i, c] * directions[c, k]
-                bias[i, k] += Y_bias[i, c] * directions[c, k]
-    for axis in range(2):
-        momentum_sample(tilted[axis], frames, rest, work, p, gravity)
+    for k in range(links + 3):
+        of_link = k < links
+        changed = tables[k] if of_link else (tilted[k - links] if k < links + 2 else table)
+        momentum_sample(changed, frames, dq if of_link else rest, work, p, torque)
+        column = k if k < links + 2 else k + 3
         for i in range(n):
-            momentum[i, links + axis], bias[i, links + axis] = 0.0, gravity[i]
-    momentum_sample(table, frames, rest, work, p, gravity)
+            momentum[i, column], bias[i, column] = p[i], torque[i]
     friction_sample(friction, dq, friction_torque)
     first = links + 2
     for i in range(n):
         shape = math.tanh(dq[i] / TRANSITION) if coulomb[i] else friction_torque[i]
-        for k in range(first, first + 4):
-            momentum[i, k] = 0.0
+        momentum[i, first] = momentum[i, first + 1] = 0.0
         bias[i, first], bias[i, first + 1] = std[i, 1] * shape, std[i, 2] * dq[i]
         momentum[i, first + 2], bias[i, first + 2] = std[i, 3] * dq[i], 0.0
-        bias[i, first + 3] = gravity[i]
 
 
 @compiled
-def error_columns(second, old_middle, load, pole, std, A):
-    """A (n, links + 3 + 5) from the filters of the terms; `load` (n,) is the torque of what is carried, in place."""
+def error_columns(second, old_middle, load, pole, std, ratio, share, A):
+    """A (n, links + 3 + 5) from the filters of the terms, in place; `load` (n,) is the torque of what is carried.
+
+    All columns count `ratio` (n,), and what does not belong to the load, `share` (n,).
+    """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 1
     gravity = delay + 3
@@ -105,7 +100,9 @@ def error_columns(second, old_middle, load, pole, std, A):
         A[i, shared] = std[i, 0]
         for k in range(3):
             A[i, shared + 1 + k] = second[i, delay + k]
-        A[i, shared + 4] = std[i, 4] * (second[i, gravity] + load[i])
+        for k in range(shared + 4):
+            A[i, k] *= ratio[i] * share[i]
+        A[i, shared + 4] = ratio[i] * std[i, 4] * (share[i] * second[i, gravity] + load[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +152,12 @@ class ArmErrorRegression:
         self._coulomb = (friction.viscous == 0.0) & (friction.coulomb == 0.0) & (friction.amplitude == 0.0)
         self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
         self._std[self._coulomb, 1] = COULOMB
-        self._directions, self._ratio = error_directions(robot), ratio * robot.residual.error_ratio
+        self._ratio = ratio * robot.residual.error_ratio
+        self._tables = checks.read_only(
+            np.stack([_with_inertia(robot, change) for change in error_directions(robot).T])
+        )
         self._tilted = checks.read_only(np.stack([_leaning(robot, axis) for axis in (0, 1)]))
-        links = self._directions.shape[1]
+        links = len(self._tables)
         self.shared = links + EXTRA
         self._terms, self._filters = np.zeros((2, robot.n, links + 6)), np.zeros((6, robot.n, links + 6))
         self.A = np.zeros((robot.n, self.shared + OWN))
@@ -178,7 +178,7 @@ class ArmErrorRegression:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray | float = 1.0) -> None:
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray) -> None:
         """Bring A to a sample `dt` s after the last one.
 
         load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt
@@ -186,12 +186,10 @@ class ArmErrorRegression:
         """
         momentum, bias = self._terms
         error_terms(
-            self._table, self._tilted, self._friction, self._coulomb, self._directions, self._std, q, dq, momentum, bias
+            self._table, self._tables, self._tilted, self._friction, self._coulomb, self._std, q, dq, momentum, bias
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
-        error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
-        self.A *= (self._ratio * share)[:, None]
-        self.A[:, -1] += (1.0 - share) * self._ratio * self._std[:, -1] * load
+        error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share, self.A)
         self._started = True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
@@ -213,6 +211,13 @@ def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
     return table
 
 
+def _with_inertia(robot: RobotDescription, vector: FloatArray) -> FloatArray:
+    """The table of an arm with other inertial parameters (10 n,), in which momentum and torques are linear."""
+    table = robot.table.copy()
+    table[: robot.n, INERTIAL:] = vector.reshape(robot.n, PARAMETERS)
+    return table
+
+
 @lru_cache(maxsize=4)  # a tenth of the time of a short recording, of many with one robot
 def error_directions(robot: RobotDescription) -> FloatArray:
     """J U (10 n, k): changes of the links' inertial vectors, one sigma each, that the torques show.
@@ -227,9 +232,11 @@ def error_directions(robot: RobotDescription) -> FloatArray:
     J = np.zeros((PARAMETERS * n, PARAMETERS * n))
     for i, link in enumerate(robot.links):
         J[PARAMETERS * i : PARAMETERS * (i + 1), PARAMETERS * i : PARAMETERS * (i + 1)] = _link_errors(link)
+    torques = np.empty((PARAMETERS * n, _STATES, n))
     with one_at_a_time():
-        Y = regressor(robot, q, dq, ddq)
-    torques = (Y @ J) / robot.residual.std[:, None]
+        for change, torque in zip(J.T, torques, strict=True):
+            newton_euler_kernel(checks.read_only(_with_inertia(robot, change)), 1.0, q, dq, ddq, torque)
+    torques = np.moveaxis(torques / robot.residual.std, 0, -1)
     variances, U = np.linalg.eigh(np.einsum("kia,kib->ab", torques, torques) / (_STATES * n))
     left_out = np.cumsum(variances) < NEGLIGIBLE**2
     kept = U[:, ~left_out][:, ::-1]
