@@ -78,7 +78,7 @@ class NoiseLevel:
 
     def use_map(self, residual_map: ResidualMap | None) -> None:
         """Go on with the noise of another map."""
-        self._quick_variance = np.zeros(len(self._std))
+        self._quick_variance, self._has_map = np.zeros(len(self._std)), residual_map is not None
         if residual_map is not None:
             self._quick_variance = self._updates * residual_map.noise**2
 
@@ -105,6 +105,8 @@ class NoiseLevel:
     @property
     def correlation_time(self) -> FloatArray:
         """(n,), s, of the disturbance in the present state: that of the two parts, weighted by their variances."""
+        if not self._has_map:
+            return self._slow_time
         slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
         return (slow * self._slow_time + known * np.minimum(self._slow_time, DRIFT_TIME)) / (slow + known)
 
