@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Payloads from paired runs beside those of today's smoother: on the public 1 kHz log, and on simulated arms.
 
-    python -m benchmarks.paired_runs [--arms 12]
+    python -m benchmarks.paired_runs [--arms 12]        (also a part of `python -m benchmarks.payload`)
 
 The log has one motion twice. Its first pass counts as unloaded; to the torques of the second those of a payload of 1 kg
 are added, that of `benchmarks.payload.real_log`. Simulated arms repeat their model error (`Realism.repeating`); their
@@ -11,6 +11,7 @@ friction falls by a fifth in half an hour in the rows "drift", with three minute
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from dataclasses import replace
 
@@ -45,6 +46,7 @@ class Scores:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[FloatArray]] = defaultdict(list)
+        self.notes: list[str] = []
 
     def add(self, name: str, estimate: PayloadEstimate, truth: InertialParameters) -> None:
         """One estimate: 10 errors in SI units, 10 in standard deviations."""
@@ -57,6 +59,8 @@ class Scores:
 
     def print(self) -> None:
         """The table."""
+        for note in self.notes:
+            print(note)
         print(f"{'':<34}{'runs':>5}{'mass g':>9}{'95th':>7}{'CoM mm':>8}{'inertia g m2':>14}{'95 % hold m, c, I':>22}")
         for name, rows in self._rows.items():
             table = np.array(rows)
@@ -85,7 +89,7 @@ def on_the_log(scores: Scores) -> None:
         scores.add(f"log, paired, {result.motion_s:.1f} s", result.estimate, truth)
         if number == 0:
             share = result.noise / robot.residual.std
-            print("log, noise of one pass, share of the residual:", "  ".join(f"{each:.2f}" for each in share))
+            scores.notes.append("log, noise of one pass, share of the residual: " + " ".join(f"{x:.2f}" for x in share))
         smoothed = smooth_payloads(robot, loaded.stamp, loaded.q, loaded.dq, loaded.tau)[-1]
         scores.add("log, smoother on the same", smoothed.estimate, truth)
 
@@ -116,7 +120,7 @@ def on_simulated_arms(scores: Scores, arms: int) -> None:
         loaded = runs[1]
         smoothed = smooth_payloads(robot, loaded.stamp, loaded.q, loaded.dq, loaded.tau)[-1]
         scores.add("arms, smoother on B", smoothed.estimate, truth)
-        print(f"arm {seed + 1} of {arms}", flush=True)
+        print(f"paired runs: arm {seed + 1} of {arms}", file=sys.stderr, flush=True)
 
 
 def _fade(plant: SimulatedPanda, ratio: float) -> None:
@@ -126,15 +130,20 @@ def _fade(plant: SimulatedPanda, ratio: float) -> None:
     plant.true_arm = replace(arm, robot=replace(arm.robot, friction=less), hysteresis=ratio * arm.hysteresis)
 
 
+def scored(arms: int, real: bool = True) -> Scores:
+    """The table of so many simulated arms, and of the log where it is at hand."""
+    scores = Scores()
+    if real and FIRST.is_file():
+        on_the_log(scores)
+    on_simulated_arms(scores, arms)
+    return scores
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Payloads from paired runs, beside those of the smoother.")
     parser.add_argument("--arms", type=int, default=12, help="simulated arms (default: 12)")
-    scores, args = Scores(), parser.parse_args()
-    if FIRST.is_file():
-        on_the_log(scores)
-    on_simulated_arms(scores, args.arms)
-    scores.print()
+    scored(parser.parse_args().arms).print()
 
 
 if __name__ == "__main__":

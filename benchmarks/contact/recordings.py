@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.payload import recordings
-from benchmarks.payload.arms import simulated_own
+from benchmarks.payload.arms import published, simulated_own
+from benchmarks.payload.learnt import PERIOD as CYCLE
+from benchmarks.payload.learnt import START, repeating_arm
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
@@ -19,6 +21,8 @@ from panda_dynamics_ros.checks import FloatArray
 LINKS = range(2, 8)  # a force on the centre of mass of link 1 has next to no lever
 WEAKEST, STRONGEST = 5.0, 10.0  # sigmas of the identified residual, of the joint that is loaded most
 MOST_FORCE = 150.0  # N; a push that would need more is drawn anew
+LIGHT = (1.0, 5.0)  # sigmas of the published model's residual, of pushes on a motion that is repeated
+ROUNDS = 3  # of it, that are learnt from
 DURATION, PERIOD = 0.3, 3.0  # s, of a push and between pushes
 
 
@@ -90,6 +94,20 @@ def firmly_pushed(seed: int, mass: float, count: int) -> tuple[Samples, list[Pus
         sigmas = float(np.abs(sigmas_per_newton(simulated_own(seed), q, link) @ force).max())
         pushes.append(Push(at, link, force, sigmas, duration))
     return data, pushes
+
+
+def repeated(seed: int, count: int) -> tuple[Samples, Samples, list[Push]]:
+    """An arm that repeats a cycle: `ROUNDS` of them untouched, and `count` pushes on the rounds after these."""
+    rng, plant = np.random.default_rng([seed, 13]), repeating_arm(seed)
+    recordings.run(plant, START)
+    untouched, pushes, parts = recordings.run(plant, ROUNDS * CYCLE), [], []
+    parts.append(recordings.run(plant, PERIOD))
+    for _ in range(count):
+        sigmas, link, number = rng.uniform(*LIGHT), int(rng.choice(LINKS)), int(rng.integers(2**31))
+        pushes.append(_push(published(), plant.time, parts[-1].q[-1], link, sigmas, number))
+        plant.apply_push(link, pushes[-1].force, DURATION)
+        parts.append(recordings.run(plant, PERIOD))
+    return untouched, recordings.joined(parts), pushes
 
 
 def _push(robot: RobotModel, at: float, q: FloatArray, link: int, sigmas: float, number: int) -> Push:

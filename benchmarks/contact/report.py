@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.contact import recordings
-from benchmarks.contact.trials import Found, Watched
+from benchmarks.contact.trials import BARE, MAPPED, Found, Watched
 from benchmarks.payload.arms import simulated_own
 
 IN_TIME = 0.0505  # s: 50 ms, and half a sample for the stamps' rounding
@@ -90,6 +90,11 @@ def print_pushes(out: Console, found: Sequence[Found], firm: Sequence[Found]) ->
                 rows.append(["", f"{low:g}-{high:g}", *_cells(bin_of)])
         strong = [each for each in firm if each.model == name and each.sigmas > recordings.WEAKEST]
         rows.append([f"{name}, 20-60 N", "5-", *_cells(strong)])
+    for name in (BARE, MAPPED):
+        for low in np.arange(*recordings.LIGHT):
+            within = [each for each in found if each.model == name and low <= each.sigmas < low + 1.0]
+            if within:
+                rows.append([name, f"{low:g}-{low + 1.0:g}", *_cells(within)])
     columns = (
         "model, payload",
         "sigmas",

@@ -8,14 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+import panda_dynamics_ros as pdr
 from benchmarks.contact import recordings
 from benchmarks.payload import real_log
 from benchmarks.payload.arms import BLOCKS, published, real_own, simulated_own
+from benchmarks.payload.learnt import dataset
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import Contact, ContactDetector
 
 MODELS = ("identified", "published")
+BARE, MAPPED = "published, repeated motion", "with its residual map"
+AFTER_PUSH = 1.0  # s from a push's start, in which its end may be reported, too
 
 
 class Found(NamedTuple):
@@ -95,6 +99,31 @@ class Pushes:
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """`count` light pushes on an arm that repeats a motion, by the published model and with a map of that motion."""
+
+    seed: int
+    count: int
+
+    def run(self) -> list[Found | Watched]:
+        """For each model a `Found` for each push, and what it reported beside them."""
+        untouched, data, pushes = recordings.repeated(self.seed, self.count)
+        bare, results = published(), list[Found | Watched]()
+        for name, robot in ((BARE, bare), (MAPPED, pdr.learn_residual(dataset(untouched), bare))):
+            reported = contacts(robot, data, InertialParameters.zero())
+            near = [(push.at - 1e-6, push.at + AFTER_PUSH) for push in pushes]
+            alarms = tuple(c.start for c in reported if not any(low <= c.start < high for low, high in near))
+            duration = float(data.stamp[-1] - data.stamp[0]) - AFTER_PUSH * len(pushes)
+            results.append(Watched("repeated motion", name, 0.0, duration, alarms))
+            for push in pushes:
+                hits = [c for c in reported if -1e-6 <= c.start - push.at < push.duration]
+                delay, named = (hits[0].start - push.at, hits[0].link) if hits else (np.nan, 0)
+                force = float(np.linalg.norm(push.force))
+                results.append(Found(name, 0.0, False, push.link, push.sigmas, force, delay, named))
+        return results
+
+
+@dataclass(frozen=True)
 class Free:
     """The arm of `seed` in motion for `duration` s, carrying `mass` kg of which the detector knows."""
 
@@ -138,7 +167,7 @@ def _watched(
     return Watched(source, name, mass, float(data.stamp[-1] - data.stamp[0]), alarms)
 
 
-Job = Pushes | Free | RealLogs
+Job = Pushes | Free | Repeated | RealLogs
 
 
 def trials(seeds: int, pushes: int, minutes: float, real: bool) -> list[Job]:
@@ -149,4 +178,5 @@ def trials(seeds: int, pushes: int, minutes: float, real: bool) -> list[Job]:
             jobs.append(Pushes(seed, mass, pushes // seeds))
             jobs.append(Free(seed, mass, 60.0 * minutes / seeds))
         jobs.append(Pushes(seed, 0.0, 10, firm=True))
+        jobs.append(Repeated(seed, pushes // seeds))
     return [*jobs, RealLogs()] if real else jobs

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from benchmarks import paired_runs
 from benchmarks.payload import accuracy, incidents, learnt, offline, real_log, recordings, report
 from benchmarks.payload.arms import ARMS, published, simulated
 from benchmarks.payload.jobs import Job, run_jobs
@@ -55,8 +56,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     made.add_argument(
         "--only",
-        choices=("accuracy", "incidents", "offline", "map"),
-        help="a part of it; offline: replay --smooth; map: with a residual map",
+        choices=("accuracy", "incidents", "offline", "map", "paired"),
+        help="a part of it; offline: replay --smooth; map: with a residual map; paired: `benchmarks.paired_runs`",
     )
     made.add_argument("--no-real", action="store_true", help="leave the real logs out")
     made.add_argument("--output", type=Path, default=Path("benchmark_output"), help="folder for pictures and JSON")
@@ -84,6 +85,10 @@ def main() -> None:
     if args.only == "map":
         print_learnt(report.console(), learnt_outcomes, learnt_found)
         return
+    paired = paired_runs.scored(settings["seeds"], real) if args.only in (None, "paired") else None
+    if paired is not None and args.only == "paired":
+        paired.print()
+        return
     jobs: list[Job] = []
     if args.only != "accuracy":
         jobs += incidents.trials(settings["incident_seeds"], settings["minutes"], real)
@@ -108,6 +113,8 @@ def main() -> None:
     report.print_verdicts(out, judged)
     if learnt_outcomes:
         print_learnt(out, learnt_outcomes, learnt_found)
+    if paired is not None:
+        paired.print()
     out.print(f"{len(pictures)} pictures and payload_benchmark.json are in {args.output}/")
 
 

@@ -44,6 +44,8 @@ LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
 AFTER_CONTACT = 5.0
 """s after something has touched the arm, for which its residual map learns nothing."""
+AFTER_CHANGE = 1.0
+"""s after a pick or a release: the filtered torque of 3 kg that were put down is below .02 N m after half of it."""
 
 
 class ArmMonitor:
@@ -257,7 +259,7 @@ class ArmMonitor:
     def _dynamics_output(
         self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool
     ) -> DynamicsOutput:
-        state = robot_state(self.robot, q, dq)
+        state, unexplained = robot_state(self.robot, q, dq), terms.unexplained if terms.has_map else None
         before = self.contact_detector.contact
         if not is_refused:  # one sample of 1e308 N m would spoil the observer's filters for good
             self._external = self._observer.update_terms(stamp, terms)
@@ -265,7 +267,7 @@ class ArmMonitor:
         contact, external = self.contact_detector.contact, self._external
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
-            self._wrench_estimator.estimate(q, external), contact, contact is not before,
+            self._wrench_estimator.estimate(q, external, unexplained), contact, contact is not before,
         )  # fmt: skip
 
     def _payload_output(
@@ -284,16 +286,24 @@ class ArmMonitor:
     ) -> None:  # fmt: skip
         regression = self._residual.regression
         is_empty = regression.settled and self._is_empty(stamp, estimate, terms)
-        if learner.update(stamp, dt, sample, regression.filtered[:, ARM], terms.mean, is_empty):
-            change = learner.renew(terms)
+        if not learner.update(stamp, dt, sample, regression.filtered[:, ARM], terms.mean, is_empty):
+            return
+        before = terms.mean.copy()
+        detector_pole = 2.0 * math.pi * self.contact_detector.options.bandwidth_hz
+        changes = learner.renew(terms, detector_pole, self._observer.pole)
+        if changes is not None:
+            change, in_detector, in_observer = changes
             terms.evaluate_map(*sample)
+            terms.bias[:, ARM] += before - terms.mean  # detector and observer are yet to see this sample
             regression.change_mean(*change)
+            self.contact_detector.change_mean(in_detector)
+            self._observer.change_mean(in_observer)
             self.payload_estimator.use_map(learner.map, terms.unexplained, change)
 
     def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms) -> bool:
         """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""
-        if estimate.event is not None and estimate.event.kind == "contact":
-            self._busy_until = stamp + AFTER_CONTACT
+        if estimate.event is not None:
+            self._busy_until = stamp + (AFTER_CONTACT if estimate.event.kind == "contact" else AFTER_CHANGE)
         # Where nothing has been learnt the error of the model looks like a small payload.
         least = LIGHTEST + (LIGHT - LIGHTEST) * float(terms.unexplained.mean())
         limit = min(max(least, 2.0 * float(estimate.std[0])), LIGHT)

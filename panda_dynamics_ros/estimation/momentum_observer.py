@@ -22,7 +22,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
-from panda_dynamics_ros.estimation.regression import first_order_hold
+from panda_dynamics_ros.estimation.regression import MeanChange, first_order_hold
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -70,7 +70,7 @@ class MomentumObserver:
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
         self._robot, self._n, self._terms = robot, robot.n, MomentumTerms(robot)
-        self._pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
+        self.pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
         self._clock = SampleClock(checks.number(max_gap, "max_gap", minimum=1e-6))
         self._state, self._previous = np.zeros((2, robot.n, PARAMETERS + 1))
         self._weights = np.zeros(PARAMETERS + 1)
@@ -106,6 +106,11 @@ class MomentumObserver:
         stamp = checks.number(stamp, "stamp")
         return self.update_terms(stamp, self._terms.at(*link_side_sample(self._robot, q, dq, tau)))
 
+    def change_mean(self, change: MeanChange) -> None:
+        """Go on as if a `MeanChange` more had always been subtracted: a new residual map is no external torque."""
+        self._previous[:, ARM] += change.latest
+        self._state[:, ARM] += change.first
+
     def update_rows(self, rows: SampleRows, first: int, end: int, external: FloatArray) -> None:
         """`update_terms` with samples first .. end - 1; their external torques into `external` (end - first, n)."""
         k = first
@@ -115,7 +120,7 @@ class MomentumObserver:
                 part = slice(k, k + len(steps))
                 self._residual = external[part.stop - 1 - first]
                 observer_steps(
-                    rows.terms.momentum[part], rows.terms.bias[part], self._weights, self._pole, steps, self._state,
+                    rows.terms.momentum[part], rows.terms.bias[part], self._weights, self.pole, steps, self._state,
                     self._previous, external[k - first : part.stop - first],
                 )  # fmt: skip
                 k = part.stop
@@ -133,6 +138,6 @@ class MomentumObserver:
             self._state[:] = self._previous[:] = 0.0
         self._residual = residual = np.empty(self._n)
         observer_step(
-            terms.momentum, terms.bias, self._weights, self._pole, dt, self._state, self._previous, residual
+            terms.momentum, terms.bias, self._weights, self.pole, dt, self._state, self._previous, residual
         )  # fmt: skip
         return residual

@@ -25,7 +25,7 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.residual_map import MOST_POINTS, NOISE_TIME, ResidualMap, coordinates, covariance
+from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 Sample = tuple[FloatArray, FloatArray]
@@ -41,51 +41,12 @@ FIRST_MAP, MAP_PERIOD = 2.0, 5.0
 """s of motion learnt from, before the first map and between two."""
 MEMORY = 600.0
 """s of motion, after which a row counts 1/e: friction follows the temperature in a quarter of an hour or more."""
+REPEATED, KNOWN = 6.0, 0.9
+"""s of motion through states that the rows of an earlier map know, to this share of the prior's variance, before a map
+is used: what is seen once looks like a function of the posture, whether it repeats or not."""
 STATE_PERIOD = 0.01
 """s, between two states that are learnt from."""
-NOVEL = 0.05
-"""Share of the prior's variance that the points leave open, above which a state becomes a point of its own."""
-_JITTER, _NEAR = 1e-6, 1e-4
-
-
-class InducingPoints:
-    """Inducing points, chosen one after the other: a state that those before it do not predict becomes one."""
-
-    def __init__(self, points: FloatArray, most: int = MOST_POINTS) -> None:
-        self.count, self._most = 0, most
-        self.points = np.zeros((MOST_POINTS, points.shape[1]))
-        self._L = np.zeros((MOST_POINTS, MOST_POINTS))
-        for point in points:
-            self._append(point, *self._row(point))
-
-    @property
-    def chosen(self) -> FloatArray:
-        """(M, 3 n)."""
-        return self.points[: self.count]
-
-    def offer(self, x: FloatArray) -> bool:
-        """Whether x (3 n,) has become a point."""
-        if self.count >= self._most:
-            return False
-        row, novelty = self._row(x)
-        if novelty < NOVEL:
-            return False
-        self._append(x, row, novelty)
-        return True
-
-    def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
-        """The next row of the Cholesky factor, and the square of its diagonal entry."""
-        from scipy.linalg import solve_triangular  # a quarter of a second; only nodes that learn need it
-
-        m = self.count
-        k = covariance(x[None], self.chosen)[0]
-        row = solve_triangular(self._L[:m, :m], k, lower=True, check_finite=False) if m else k
-        return row, 1.0 + _JITTER - float(row @ row)
-
-    def _append(self, x: FloatArray, row: FloatArray, novelty: float) -> None:
-        m = self.count
-        self.points[m], self._L[m, :m], self._L[m, m] = x, row, math.sqrt(max(novelty, _JITTER))
-        self.count += 1
+_NEAR = 1e-4
 
 
 def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **options: float) -> Robot:
@@ -208,6 +169,7 @@ class ResidualLearner:
         self._near, self._x = np.zeros(most), np.zeros(3 * n)
         self._filters = np.zeros((4, most))
         self._learnt, self._next_map = 0.0, FIRST_MAP if self._rows == 0.0 else MAP_PERIOD
+        self._repeated, self._earlier = 0.0 if self._rows == 0.0 else REPEATED, residual_map.table
         self.restart()
 
     def restart(self) -> None:
@@ -260,31 +222,47 @@ class ResidualLearner:
             self._moment[near] += state.weight * np.outer(phi, state.torque)
             self._square += state.weight * state.torque**2
             self._rows += state.weight
-            self._learnt += state.weight * 2.0 * NOISE_TIME
+            passed = state.weight * 2.0 * NOISE_TIME
+            self._learnt += passed
+            if self._repeated < REPEATED:
+                v = self._near[: len(self._earlier.points)] @ self._earlier.transform
+                self._repeated += passed * (float((v**2 @ self._earlier.reduction).mean()) > KNOWN)
 
-    def renew(self, terms: MomentumTerms) -> MeanChange:
-        """Put a map of all that was learnt in use, in `terms`, too; and say how much more it subtracts."""
+    def renew(self, terms: MomentumTerms, *poles: float) -> list[MeanChange] | None:
+        """Put a map of all that was learnt in use, in `terms`, too; and say how much more it subtracts.
+
+        Returns
+        -------
+        The change after the estimator's filters, and one more after filters of each of the other `poles` (rad/s). None
+        where too little has been seen twice for a map to be used.
+        """
         keep, m = math.exp(-self._learnt / MEMORY), self._inducing.count
         for total in (self._gram, self._moment, self._square):
             total *= keep
         self._rows *= keep
         self._learnt, self._next_map = 0.0, MAP_PERIOD
-        before = self._filtered_means(terms)
         gram = self._gram[:m, :m]
-        self.map = ResidualMap(
+        renewed = ResidualMap(
             self._inducing.chosen.copy(), 0.5 * (gram + gram.T), self._moment[:m].copy(), self._square.copy(),
             np.array(self._rows), self.map.sigma,
         )  # fmt: skip
+        if self._repeated < REPEATED:
+            self._earlier = renewed.table
+            return None
+        used = (self._pole, *poles)
+        before = self._filtered_means(terms, used)
+        self.map = renewed
         terms.use_map(self.map)
-        after = self._filtered_means(terms)
-        change = MeanChange(*(new - old for new, old in zip(after, before, strict=True)))
-        self._mean.shift(*change)
-        return change
+        after = self._filtered_means(terms, used)
+        changes = [MeanChange(*new - old) for new, old in zip(after, before, strict=True)]
+        self._mean.shift(*changes[0])
+        return changes
 
-    def _filtered_means(self, terms: MomentumTerms) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The mean of the map in `terms` in the last states: now, and after one and two poles, (n,) each."""
-        filters = TwoPoleFilter(self._n, self._pole)
+    def _filtered_means(self, terms: MomentumTerms, poles: Sequence[float]) -> FloatArray:
+        """The mean of the map in `terms` in the last states: now, and after one and two poles, (poles, 3, n)."""
+        filters = [TwoPoleFilter(self._n, pole) for pole in poles]
         for k, state in enumerate(self._recent):
             terms.evaluate_map(state.q, state.dq)
-            filters.step(state.dt if k else 0.0, terms.mean)
-        return filters.state
+            for each in filters:
+                each.step(state.dt if k else 0.0, terms.mean)
+        return np.array([each.state for each in filters])

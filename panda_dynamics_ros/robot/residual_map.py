@@ -22,6 +22,7 @@ and forgotten by scaling G and B, so that learning can go on.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import NamedTuple
@@ -41,6 +42,12 @@ MOST_POINTS = 300
 """Inducing points: evaluated within 20 us, and half a megabyte to keep."""
 NOISE_TIME = 0.04
 """s, through which the quick noise keeps its value, after the estimator's filters."""
+DRIFT, DRIFT_TIME = 0.1, 0.15
+"""Share of the residual that differs from run to run, by temperature and hysteresis, where a map knows it, and s for
+which it keeps its value. On the public log two runs differ by .06 to .2 of it, the quick noise included, for .03 to .14
+s after the estimator's filters."""
+NOVEL = 0.05
+"""Share of the prior's variance that the points leave open, above which a state becomes a point of its own."""
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
 
@@ -158,3 +165,43 @@ def covariance(x: FloatArray, z: FloatArray) -> FloatArray:
     """k(x, z) (N, M) of coordinates (N, 3 n) and (M, 3 n)."""
     square = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1) - 2.0 * x @ z.T
     return np.exp(-0.5 * np.maximum(square, 0.0))
+
+
+class InducingPoints:
+    """Inducing points, chosen one after the other: a state that those before it do not predict becomes one."""
+
+    def __init__(self, points: FloatArray, most: int = MOST_POINTS) -> None:
+        self.count, self._most = 0, most
+        self.points = np.zeros((MOST_POINTS, points.shape[1]))
+        self._L = np.zeros((MOST_POINTS, MOST_POINTS))
+        for point in points:
+            self._append(point, *self._row(point))
+
+    @property
+    def chosen(self) -> FloatArray:
+        """(M, 3 n)."""
+        return self.points[: self.count]
+
+    def offer(self, x: FloatArray) -> bool:
+        """Whether x (3 n,) has become a point."""
+        if self.count >= self._most:
+            return False
+        row, novelty = self._row(x)
+        if novelty < NOVEL:
+            return False
+        self._append(x, row, novelty)
+        return True
+
+    def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
+        """The next row of the Cholesky factor, and the square of its diagonal entry."""
+        from scipy.linalg import solve_triangular  # a quarter of a second; only nodes that learn need it
+
+        m = self.count
+        k = covariance(x[None], self.chosen)[0]
+        row = solve_triangular(self._L[:m, :m], k, lower=True, check_finite=False) if m else k
+        return row, 1.0 + _JITTER - float(row @ row)
+
+    def _append(self, x: FloatArray, row: FloatArray, novelty: float) -> None:
+        m = self.count
+        self.points[m], self._L[m, :m], self._L[m, m] = x, row, math.sqrt(max(novelty, _JITTER))
+        self.count += 1

@@ -96,9 +96,10 @@ def test_rows_equal_samples(panda, arm):
 
 
 def test_rows_of_a_monitor_that_learns(panda):
-    motion = sinusoids(8.0, 200.0)
-    stamp, q, dq = motion.stamp, motion.q, motion.dq
-    tau = torques(panda, motion) + coloured(panda, stamp, np.random.default_rng(1))
+    motion, rounds = sinusoids(8.0, 200.0), 4  # a map is used once the motion has come again
+    tau = torques(panda, motion) + 0.1 * coloured(panda, motion.stamp, np.random.default_rng(1))
+    stamp = np.concatenate([motion.stamp + 9.0 * k for k in range(rounds)])
+    q, dq, tau = (np.tile(x, (rounds, 1)) for x in (motion.q, motion.dq, tau))
     one_by_one, as_rows = (ArmMonitor(panda, learn_residual=True) for _ in range(2))
     found = as_rows.update_rows(stamp, q, dq, tau)
     for k in range(len(stamp)):

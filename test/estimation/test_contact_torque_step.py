@@ -7,6 +7,7 @@ import pytest
 from panda_dynamics_ros.estimation import ContactOptions
 from panda_dynamics_ros.estimation.contact.torque_step import LAG, TorqueStepDetector, drift_variance
 from panda_dynamics_ros.robot import ResidualModel
+from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME
 
 STEP, POLE = 1e-3, 2.0 * np.pi * 10.0
 STEADY = np.full(2, 0.5)  # rad/s: moving, and not turning around
@@ -170,3 +171,17 @@ def test_other_rates_see_the_same_jump(residual, rate):
     for k in range(1, round(2.0 * rate)):
         assert watch.update(k / rate, np.zeros(2), STEADY, INERTIA) < 1e-9
     assert watch.update(2.0, np.array([0.0, 5.0 * 0.5]), STEADY, INERTIA) > 6.0
+
+
+def test_where_a_map_knows_the_arm_a_lighter_push_is_a_step(residual, rng):
+    """What is left of the residual is a tenth of it, for 0.15 s: the steps have the standard deviation of that."""
+    known = ResidualModel(DRIFT * residual.std, np.full(2, DRIFT_TIME))
+    torques = drift(known, 200_000, rng)
+    watch, bare = TorqueStepDetector(residual, POLE), TorqueStepDetector(residual, POLE)
+    watch.unexplained = np.zeros(2)
+    jumps, std, _ = run(watch, torques)
+    _, wide, _ = run(bare, torques)
+    # 200 s are some 600 correlation times: mean squares agree within a tenth.
+    settled = slice(100_000, None)
+    np.testing.assert_allclose(std[settled].mean(axis=0), jumps[settled].std(axis=0), rtol=0.15)
+    assert (std[settled].mean(axis=0) < 0.5 * wide[settled].mean(axis=0)).all()

@@ -188,7 +188,7 @@ def test_a_monitor_learns_what_the_same_rows_teach_at_once(
 def test_a_new_map_is_used_as_if_it_had_always_been_there(panda: pdr.RobotModel, cycles: pdr.JointDataset) -> None:
     monitor = pdr.ArmMonitor(panda, learn_residual=True)
     maps, k = [monitor.residual_map], 0
-    while len(maps) < 3:  # the second map replaces one that says something
+    while len(maps) < 2:
         sample = cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k]
         residual = monitor.update_payload(*sample).residual
         if monitor.residual_map is not maps[-1]:
@@ -229,3 +229,65 @@ def test_a_map_can_be_restored(watched: tuple[pdr.ArmMonitor, list[str]], panda:
     assert monitor.residual_map is known
     with pytest.raises(ArgumentError, match="residual_map"):
         pdr.ArmMonitor(panda).restore_map(known)
+
+
+def test_a_new_map_is_neither_external_torque_nor_contact(
+    panda: pdr.RobotModel, cycles: pdr.JointDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Observer and contact detector go on as those of an arm that always had the map; the payload counts as none."""
+    monkeypatch.setattr(pdr.ArmMonitor, "_carry_vector", lambda *_: None)
+    monitor, k = pdr.ArmMonitor(panda, learn_residual=True), 0
+    first = monitor.residual_map
+    while monitor.residual_map is first:
+        output = monitor.update(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k])
+        k += 1
+    always = pdr.ArmMonitor(replace(panda, residual_map=monitor.residual_map))
+    for i in range(k + 1):
+        expected = always.update(cycles.stamp[i], cycles.q[i], cycles.dq[i], cycles.tau[i])
+    previous = output.external_torques
+    output = monitor.update(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k])
+    # States of the last 0.3 s, one every 10 ms, are filtered anew; the map says up to some 0.2 N m.
+    np.testing.assert_allclose(output.external_torques, expected.external_torques, atol=0.01)
+    assert np.abs(previous - output.external_torques).max() < 0.02  # the sample that brought the map had it, too
+    assert output.contact is None
+
+
+def test_nothing_is_learnt_while_the_torque_of_a_payload_fades(panda: pdr.RobotModel, cycles: pdr.JointDataset) -> None:
+    """Three kilograms are put down: the filtered torque that is left of them must not become a part of the arm."""
+    payload = pdr.InertialParameters(3.0, [0.02, -0.01, 0.06], 3.0 * np.diag([0.004, 0.004, 0.003]))
+    ddq = np.gradient(cycles.dq, 1.0 / RATE, axis=0)
+    extra = panda.payload_regressor(cycles.q, cycles.dq, ddq) @ payload.vector
+    monitor, released = pdr.ArmMonitor(panda, learn_residual=True), round(6.0 * RATE)
+    for k in range(len(cycles.stamp)):
+        tau = cycles.tau[k] + extra[k] * (k < released)
+        monitor.update_payload(cycles.stamp[k], cycles.q[k], cycles.dq[k], tau)
+    known = monitor.residual_map
+    assert known is not None and len(known.points)
+    rows = slice(released, released + round(1.0 * RATE), 10)
+    mean, _ = residual_torques(replace(panda, residual_map=known), cycles.q[rows], cycles.dq[rows])
+    error = mean - unmodelled(cycles.q[rows], cycles.dq[rows])
+    assert np.sqrt((error**2).mean()) < 0.07  # as where nothing was carried before: a third of .2 N m
+
+
+def test_what_does_not_repeat_is_not_learnt(
+    panda: pdr.RobotModel, cycles: pdr.JointDataset, rng: np.random.Generator
+) -> None:
+    """A coloured torque looks like a function of the posture until the arm comes by again: no map is used before."""
+    a = np.exp(-1.0 / (RATE * 0.4))
+    noise = np.zeros_like(cycles.tau)
+    for k in range(1, len(noise)):
+        noise[k] = a * noise[k - 1] + np.sqrt(1.0 - a * a) * panda.residual.std * rng.standard_normal(7)
+    monitor, events = pdr.ArmMonitor(panda, learn_residual=True), []
+    tau = cycles.tau - unmodelled(cycles.q, cycles.dq) + noise
+    for k in range(len(tau)):
+        output = monitor.update_payload(cycles.stamp[k], cycles.q[k], cycles.dq[k], tau[k])
+        if output.estimate.event is not None:
+            events.append(output.estimate.event.kind)
+        if k == round(6.0 * RATE):
+            seen_once = monitor.residual_map
+    assert events == []
+    assert seen_once is not None and len(seen_once.points) == 0
+    known = monitor.residual_map
+    assert known is not None
+    _, std = residual_torques(replace(panda, residual_map=known), cycles.q[::50], cycles.dq[::50])
+    assert (std > 0.2 * panda.residual.std).mean() > 0.9

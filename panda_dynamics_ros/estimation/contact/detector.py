@@ -23,7 +23,7 @@ from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import PositiveOptions
-from panda_dynamics_ros.estimation.regression import MomentumRegression, filter_step, weighted_columns
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, filter_step, weighted_columns
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
@@ -97,7 +97,7 @@ class Contact:
 
 @compiled
 def quiet_samples(
-    stamp, steps, momentum, bias, dq, inertia, w, weights, threshold,
+    stamp, steps, momentum, bias, dq, inertia, unexplained, w, weights, threshold,
     derivative, direct, first, old_direct, second, old_middle, sigma, tau, drift, line, clock, memory, noise, jump, std,
 ):  # fmt: skip
     """Follow N samples up to the first one whose test statistic is above `threshold`; how many, and the statistic."""
@@ -106,7 +106,7 @@ def quiet_samples(
         filter_step(momentum[k], bias[k], w, steps[k], derivative, direct, first, old_direct, second, old_middle)
         weighted_columns(second, weights, external)
         statistic = torque_step_update(
-            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], w, sigma, tau, drift,
+            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], unexplained[k], w, sigma, tau, drift,
             line, clock, memory, noise, jump, std,
         )  # fmt: skip
         ratio = statistic / loudness(clock)
@@ -182,6 +182,11 @@ class ContactDetector:
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
         return self.update_terms(stamp, q, dq, self._terms.at(q, dq, tau))
 
+    def change_mean(self, change: MeanChange) -> None:
+        """Go on as if a `MeanChange` more had always been subtracted: a new residual map makes no contact."""
+        self._regression.change_mean(*change)
+        self._torque_step.shift(change.second)
+
     def update_terms(
         self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms
     ) -> Contact | None:
@@ -198,6 +203,7 @@ class ContactDetector:
             self._settle(stamp, external)
             return None
         squared_inertia(self._table, q, self._inertia)
+        self._torque_step.unexplained = terms.unexplained
         self.ratio = self._torque_step.update(stamp, external, dq, self._inertia) / self._torque_step.loudness
         if self._lasting is not None:
             self._load.add(dt, self._regressor, self._torque_step.jump)
@@ -229,7 +235,7 @@ class ContactDetector:
             return 0
         count, self.ratio = quiet_samples(
             rows.stamp[part], steps, rows.terms.momentum[part], rows.terms.bias[part], rows.dq[part], inertia[part],
-            self._regression.pole, self._weights, self.options.threshold,
+            rows.terms.unexplained[part], self._regression.pole, self._weights, self.options.threshold,
             *self._regression.arrays, *self._torque_step.arrays,
         )  # fmt: skip
         last = first + count - 1

@@ -16,6 +16,10 @@ independent of the mean of s: offsets and unknown payloads cancel. Two sources a
   velocity has none of it.
 While a contact lasts the mean is held, so L and v grow.
 
+Where a residual map knows the arm, sigma^2 is the share u that it leaves open, and beside v there is (1 - u) DRIFT^2 of
+it, which keeps its value for DRIFT_TIME only (`robot.residual_map`): what differs from run to run. While a contact
+lasts v grows as without a map: whoever pushes may move the arm to where the map does not know it.
+
 A contact usually loads several joints. With z = e / std of each joint, the test statistic (sum z^4)^(1/4) equals the
 largest |z| where one joint dominates, and is a fifth larger where two are equal. The noise of the other joints hardly
 adds to it, unlike to a sum of squares.
@@ -41,6 +45,7 @@ from panda_dynamics_ros.estimation.contact.velocity_noise import (
 )
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import ResidualModel
+from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME
 
 LAG, MEAN_TIME = 0.045, 0.02
 """s: lag of the mean, in which a contact can show before it enters the mean; time constant of the mean."""
@@ -92,10 +97,13 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 
 @compiled
-def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, drift, line, clock, memory, noise, jump, std):
+def torque_step_update(
+    stamp, dt, frozen, s, dq, h, unexplained, w, sigma, tau, drift, line, clock, memory, noise, jump, std
+):  # fmt: skip
     """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4).
 
-    frozen: s, since when the mean is held; -1 where it is not. drift: (n,), `drift_variance` of the lag LAG.
+    frozen: s, since when the mean is held; -1 where it is not. drift: (2, n), variances of the lag LAG: that of the
+    residual, and that of the part which no residual map knows.
     """
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
@@ -113,11 +121,12 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, drift, line, 
         e = s[i] - memory[_S, i]
         if math.isnan(noise[i, 0]):
             initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
-        least = drift[i]
-        grown = drift_variance(sigma[i], tau[i], LAG + frozen) - least if frozen > 0.0 else 0.0
+        least = unexplained[i] * drift[0, i] + (1.0 - unexplained[i]) * drift[1, i]
+        grown = drift_variance(sigma[i], tau[i], LAG + frozen) - drift[0, i] if frozen > 0.0 else 0.0
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
-        variance = steady + inertial * h[i] + grown + turned * turned
+        share = unexplained[i] + (1.0 - unexplained[i]) * DRIFT * DRIFT
+        variance = steady + inertial * h[i] + grown + share * turned * turned
         if learns:
             update_noise(noise[i], learning, h[i], min(e * e, OUTLIER * variance))
         jump[i], std[i] = e, math.sqrt(variance)
@@ -151,11 +160,14 @@ class TorqueStepDetector:
         n = len(residual.std)
         # Copies: numba would compile anew for arrays that cannot be written to.
         self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
-        self._drift = np.array([drift_variance(*each, LAG) for each in zip(self._sigma, self._tau, strict=True)])
+        parts = (self._sigma, self._tau), (DRIFT * self._sigma, np.minimum(self._tau, DRIFT_TIME))
+        self._drift = np.array([[drift_variance(*each, LAG) for each in zip(*part, strict=True)] for part in parts])
         self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(5)
         self._clock[_FOURTH] = FIRST_QUIET**4
         self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
         self.jump, self.std = np.zeros(n), residual.std.copy()
+        self.unexplained = np.ones(n)
+        """(n,), share of the residual's variance that a residual map leaves open in the present state."""
         self._stamp = math.nan
         self._frozen_since = math.nan
 
@@ -190,7 +202,7 @@ class TorqueStepDetector:
         dt, self._stamp = stamp - self._stamp, stamp
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
         statistic: float = torque_step_update(
-            stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau, self._drift,
+            stamp, dt, frozen, external, dq, inertia, self.unexplained, self._pole, self._sigma, self._tau, self._drift,
             self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip
         return statistic

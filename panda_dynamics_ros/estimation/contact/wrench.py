@@ -25,6 +25,7 @@ from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.small_matrices import invert
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.residual_map import DRIFT
 
 FORCE_STD, MOMENT_STD = 100.0, 20.0
 """N and N m, at one sigma: wide for forces of people and tools. With a residual of .3 N m and a lever of .3 m the prior
@@ -97,11 +98,17 @@ class WrenchEstimator:
         self._variance = robot.residual.std**2
         self._origin = np.zeros(3)
 
-    def estimate(self, q: FloatArray, external: FloatArray) -> ContactWrench:
-        """See `contact_wrench`; q and external: finite (n,) arrays."""
+    def estimate(self, q: FloatArray, external: FloatArray, unexplained: FloatArray | None = None) -> ContactWrench:
+        """See `contact_wrench`; q and external: finite (n,) arrays.
+
+        unexplained: (n,), share of the residual's variance that a residual map leaves open, where there is one.
+        """
         wrench, covariance = np.empty(6), np.empty((6, 6))
+        variance = self._variance
+        if unexplained is not None:
+            variance = variance * (unexplained + (1.0 - unexplained) * DRIFT**2)
         contact_wrench_step(
-            self._table, self._flange, self._origin, self._variance, q, external, wrench, covariance
+            self._table, self._flange, self._origin, variance, q, external, wrench, covariance
         )  # fmt: skip
         return ContactWrench(wrench, covariance)
 

@@ -19,7 +19,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.limits import ResidualModel
-from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap
+from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME, ResidualMap
 
 AVERAGING_TIME = 10.0
 """s in motion: some 30 correlation times, which give a standard deviation to a tenth."""
@@ -28,11 +28,6 @@ LOWEST, HIGHEST = 0.7, 3.0
 SHARE, LONGEST_CERTAIN = 0.8, 0.2
 """What is left beside the arm's errors keeps its value for a share of the correlation time of the whole residual, as on
 the public log; a time up to `LONGEST_CERTAIN` (s), as that of an identified arm, is taken as it is."""
-
-
-DRIFT = 0.1
-"""Share of the residual that differs from run to run, by temperature and hysteresis, where a residual map knows it. On
-the public log two runs differ by .06 to .2 of it, the quick noise included."""
 
 
 @compiled
@@ -62,7 +57,6 @@ class NoiseLevel:
 
     Attributes
     ----------
-    correlation_time: (n,), s.
     ratio: (n,), standard deviation in units of that of the residual model; 1 at first.
     """
 
@@ -75,7 +69,7 @@ class NoiseLevel:
         options = options or EstimatorOptions()
         self._std = residual.std
         certain = np.minimum(residual.correlation_time, LONGEST_CERTAIN)
-        self.correlation_time = np.maximum(certain, SHARE * residual.correlation_time)
+        self._slow_time = np.maximum(certain, SHARE * residual.correlation_time)
         self._white = options.white_noise_ratio**2
         # What keeps its value for longer than an update counts as one white value for all updates of that time.
         self._updates = max(1.0, 2.0 * NOISE_TIME / options.update_period_s)
@@ -84,7 +78,7 @@ class NoiseLevel:
 
     def use_map(self, residual_map: ResidualMap | None) -> None:
         """Go on with the noise of another map."""
-        self._quick_variance = np.zeros(len(self._std))
+        self._quick_variance, self._has_map = np.zeros(len(self._std)), residual_map is not None
         if residual_map is not None:
             self._quick_variance = self._updates * residual_map.noise**2
 
@@ -107,6 +101,14 @@ class NoiseLevel:
     def share(self) -> FloatArray:
         """(n,), standard deviation of what a map leaves, slow changes since then included, over that of the whole."""
         return self._share
+
+    @property
+    def correlation_time(self) -> FloatArray:
+        """(n,), s, of the disturbance in the present state: that of the two parts, weighted by their variances."""
+        if not self._has_map:
+            return self._slow_time
+        slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
+        return (slow * self._slow_time + known * np.minimum(self._slow_time, DRIFT_TIME)) / (slow + known)
 
     @property
     def std(self) -> FloatArray:
