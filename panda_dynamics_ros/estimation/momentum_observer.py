@@ -87,7 +87,7 @@ class MomentumObserver:
 
     def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
         """Go on as if the arm's terms had always been larger by these (n,)."""
-        direct = self._pole * momentum - bias
+        direct = self.pole * momentum - bias
         self._state[:, ARM] += direct
         self._previous[:, ARM] += direct
 
