@@ -7,18 +7,27 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
 from panda_dynamics_ros.kernels.cache import compilation
 from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.robot import InertialParameters
 
 
-def _samples(robot: RobotModel) -> Iterator[tuple[float, FloatArray, FloatArray, FloatArray]]:
-    """A second of an arm in motion, which something pushes at last."""
+def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, FloatArray, FloatArray, FloatArray]]:
+    """A second of an arm in motion with a payload, kg, which something pushes at last."""
     middle, speed = 0.5 * (robot.limits.lower + robot.limits.upper), 0.2 * robot.limits.velocity
+    torque = np.zeros(robot.n)
+    if payload:
+        carrying = robot.with_payload(InertialParameters(payload, (0.0, 0.0, 0.1), 0.01 * payload * np.eye(3)))
+        # Of rows, as in the estimator: no other kernel is compiled for it.
+        torque = carrying.inverse_dynamics(middle[None], torque[None], torque[None])[0]
     for k in range(100):
-        yield 0.01 * k, middle, speed * math.cos(0.1 * k), (100.0 if k > 80 else 0.0) * robot.residual.std
+        push = 100.0 * robot.residual.std if k > 80 else 0.0
+        yield 0.01 * k, middle, speed * math.cos(0.1 * k), torque + push
 
 
 def _dynamics() -> None:
@@ -33,7 +42,7 @@ def _dynamics() -> None:
 def _payload_estimator() -> None:
     robot = load_robot("panda")
     monitor = ArmMonitor(robot)
-    for sample in _samples(robot):
+    for sample in _samples(robot, 1.0):
         monitor.update_payload(*sample)
     monitor.payload_estimator.tare()
     robot.pose(robot.limits.lower.copy())

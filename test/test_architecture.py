@@ -51,7 +51,7 @@ ARROWS: dict[str, set[str]] = {
         *("weighing", "annotation", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
-    "warm_up": {"checks", "errors", "estimation", "kernels", "model", "simulation"},
+    "warm_up": {"checks", "errors", "estimation", "kernels", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {

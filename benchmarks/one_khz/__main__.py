@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,19 +55,31 @@ class Latency:
         return cls(topic, len(late), float(np.median(late)), float(np.percentile(late, 99)), float(late.max()))
 
 
-def run(executables: dict[str, str], minutes: float, folder: Path) -> tuple[Any, Any, dict[str, Usage]]:
-    """Let the four processes run; returns what publisher and listener wrote, and what the processes used."""
-    environment = isolated_environment(DOMAIN)
+def run(
+    executables: dict[str, str],
+    minutes: float,
+    folder: Path,
+    domain: int = DOMAIN,
+    together: threading.Barrier | None = None,
+) -> tuple[Any, Any, dict[str, Usage]]:
+    """Let the processes of one arm run; returns what publisher and listener wrote, and what the processes used.
+
+    together: with other arms, which start to send at the same time.
+    """
+    environment, go = isolated_environment(domain), folder / "go"
     python = [sys.executable, "-m"]
     listener = [*python, "benchmarks.one_khz.listener", str(folder / "heard.npz")]
     publisher = [*python, "benchmarks.one_khz.publisher", str(60.0 * minutes), str(folder / "sent.npz")]
-    publisher.append(str(len(executables)))
+    publisher += [str(len(executables)), str(go)]
     with NodeProcesses(folder, environment) as nodes:
         usage = {name: Usage(nodes.start(name)) for name in executables}
         listening = subprocess.Popen(listener, env=environment)
         sending = subprocess.Popen(publisher, env=environment, stdout=subprocess.PIPE, text=True)
         usage |= {"listener": Usage(listening.pid), "publisher": Usage(sending.pid)}
         try:
+            if _state(nodes, sending) == "ready" and together is not None:
+                together.wait(START_PATIENCE)
+            go.touch()
             _watch(nodes, sending, usage, 60.0 * minutes)
             time.sleep(2.5)  # diagnostics come each second
         finally:
@@ -74,6 +87,17 @@ def run(executables: dict[str, str], minutes: float, folder: Path) -> tuple[Any,
             listening.wait(30.0)
             sending.wait(30.0)
     return np.load(folder / "sent.npz"), np.load(folder / "heard.npz"), usage
+
+
+def _state(nodes: NodeProcesses, sending: subprocess.Popen[str], patience: float = START_PATIENCE) -> str:
+    """The next line of the publisher."""
+    assert sending.stdout is not None
+    end = time.monotonic() + patience
+    while not select.select([sending.stdout], [], [], 1.0)[0]:
+        if nodes.dead() or sending.poll() is not None or time.monotonic() > end:
+            sending.kill()
+            raise RuntimeError(f"the nodes do not answer or have ended: {nodes.dead()}")
+    return sending.stdout.readline().strip()
 
 
 def _watch(nodes: NodeProcesses, sending: subprocess.Popen[str], usage: dict[str, Usage], seconds: float) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate
-from panda_dynamics_ros.estimation.arm_monitor import ArmOutput
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, WrenchEstimator
 from panda_dynamics_ros.estimation.contact.detector import Contact
 from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
 from panda_dynamics_ros.robot import RobotDescription
@@ -107,6 +107,7 @@ class _Annotator:
 
     def __init__(self, robot: RobotDescription, curve: Curve | None, options: dict[str, Any]) -> None:
         self._monitor, self._curve = ArmMonitor(robot, **options), curve
+        self._wrenches = WrenchEstimator(robot)
         self.payloads: list[Row] = []
         self.contacts: list[Row] = []
         self.samples = self._lost = self._gaps = self._settled = 0
@@ -121,8 +122,14 @@ class _Annotator:
     def add(self, block: JointDataset) -> None:
         """Follow the samples of the next block."""
         self._count_steps(block)
-        for k in range(len(block.stamp)):
-            self._follow(self._monitor.update(block.stamp[k], block.q[k], block.dq[k], block.tau[k]))
+        found = self._monitor.update_rows(block.stamp, block.q, block.dq, block.tau)
+        settled = found.residual[~np.isnan(found.residual[:, 0])]
+        self._settled += len(settled)
+        self._sum += settled.sum(axis=0)
+        self._squares += (settled * settled).sum(axis=0)
+        for k, estimate, is_due in found.estimates:
+            self._follow_payload(estimate, is_due, found.residual[k])
+        self._follow_contacts(block, found)
         self.samples += len(block.stamp)
         self._last = float(block.stamp[-1])
 
@@ -163,28 +170,29 @@ class _Annotator:
         missing = np.rint(steps[~long] / self._period) - 1.0 if self._period > 0.0 else np.zeros(0)
         self._lost += int(missing[missing > 0.0].sum())
 
-    def _follow(self, output: ArmOutput) -> None:
-        estimate, residual = output.estimate, output.residual
-        if not math.isnan(residual[0]):
-            self._settled += 1
-            self._sum += residual
-            self._squares += residual * residual
+    def _follow_payload(self, estimate: PayloadEstimate, is_due: bool, residual: FloatArray) -> None:
         event = estimate.event
         if event is not None and event.kind != "contact":
             onset = event.onset if math.isfinite(event.onset) else event.stamp
             self._end_payload(max(onset, self._start))
-        if output.is_due:
+        if is_due:
             self._recent.append(estimate)
             if estimate.problem:
                 self._problems[_DIGITS.sub("", estimate.problem)] = estimate.problem  # the last numbers of each kind
             if self._curve is not None:
                 size = float(np.linalg.norm(residual))
-                self._curve.add(output.stamp - self._first, estimate.mass, float(estimate.std[0]), size)
-        if output.contact_changed and output.contact is not None:
-            self._change_contact(output.contact)
-        if self._contact is not None:
-            force: FloatArray = output.wrench.wrench[:3]
-            self._force = max(self._force, math.sqrt(float(force @ force)))
+                self._curve.add(estimate.stamp - self._first, estimate.mass, float(estimate.std[0]), size)
+
+    def _follow_contacts(self, block: JointDataset, found: ArmRows) -> None:
+        ends = [k for k, _ in found.contacts]
+        for first, end, contact in zip([0, *ends], [*ends, len(block.stamp)], [None, *found.contacts], strict=True):
+            if contact is not None:
+                self._change_contact(contact[1])
+            if self._contact is not None:
+                part = slice(first, end)
+                wrenches = self._wrenches.wrenches(checks.for_kernel(block.q[part]), found.external_torques[part])
+                forces = np.sqrt((wrenches[:, :3] ** 2).sum(axis=1))
+                self._force = max(self._force, float(forces.max(initial=0.0)))
 
     def _end_payload(self, onset: float) -> None:
         """Something else is carried since `onset`."""

@@ -37,9 +37,7 @@ from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
 from panda_dynamics_ros.reporting.summary import build_summary, write_summary
-from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
@@ -139,25 +137,29 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
 
         result = replay(data, robot, show, **options)
     segments = _smoothed(args, data, robot, result, options)
-    paired = None
+    paired: dict[str, Any] = {}
+    paired_text: list[tuple[str, str]] = []
     if args.unloaded_run:
+        # Their imports take longer than all others.
+        from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
+        from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
+
         empty = [load_dataset(path, robot, columns=args.columns) for path in args.unloaded_run]
-        paired = weigh_paired_runs(robot, [data], empty, **options)
+        weighed = weigh_paired_runs(robot, [data], empty, **options)
+        paired, paired_text = {"paired": paired_entry(weighed)}, paired_rows(weighed)
     args.output.mkdir(parents=True, exist_ok=True)
     loads = franka_loads(data, robot, result)
     for sentence in stale_loads(loads, float(data.stamp[0])):
         warnings.warn(sentence, stacklevel=2)
-    summary = _summary(data, result, segments, loads)
-    if paired is not None:
-        summary["paired"] = paired_entry(paired)
+    summary = _summary(data, result, segments, loads) | paired
     files = [write_summary(summary, args.output), *_write_files(data, robot, result, segments, args.output)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if args.json:
         print(json.dumps(summary), flush=True)
     else:
         print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result, loads))
-        if paired is not None:
-            print_table(f"compared with {len(args.unloaded_run)} unloaded runs", paired_rows(paired))
+        if paired_text:
+            print_table(f"compared with {len(args.unloaded_run)} unloaded runs", paired_text)
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)

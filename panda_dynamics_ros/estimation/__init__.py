@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation from joint torques, sample by sample: payload, external torques, contacts."""
 
-from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor, ArmOutput, DynamicsOutput, PayloadOutput
+from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
+from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
 from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector, ContactOptions
 from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator, contact_wrench
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
@@ -15,6 +16,7 @@ from panda_dynamics_ros.estimation.residual_learner import learn_residual
 __all__ = [
     "ArmMonitor",
     "ArmOutput",
+    "ArmRows",
     "ChangeEvent",
     "Contact",
     "ContactDetector",

@@ -9,90 +9,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector
-from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator
+from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
+from panda_dynamics_ros.estimation.contact.detector import ContactDetector
+from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
+from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MeanChange
 from panda_dynamics_ros.estimation.residual_learner import ResidualLearner
-from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.estimation.residual_torque import ResidualTorque
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
+from panda_dynamics_ros.samples.sample_gate import SampleGate
 
+ROWS = 512
+"""Samples of a recording whose terms are in memory at a time: 1 MB."""
 LIGHTEST, LIGHT = 0.02, 0.1
 """kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
 AFTER_CONTACT = 5.0
 """s after something has touched the arm, for which its residual map learns nothing."""
-
-
-class DynamicsOutput(NamedTuple):
-    """What the arm's model says about one sample.
-
-    Attributes
-    ----------
-    stamp: s.
-    gravity_torques, coriolis_torques: (n,), N m.
-    T_base_ee: (4, 4).
-    external_torques: (n,), N m, of the momentum observer; torques of the known payload are not among them.
-    wrench: at the flange, that explains the external torques.
-    contact: the last contact, which may still last; None before the first one.
-    contact_changed: whether a contact began, ended or moved to another link with this sample.
-    """
-
-    stamp: float
-    gravity_torques: FloatArray
-    coriolis_torques: FloatArray
-    T_base_ee: FloatArray
-    external_torques: FloatArray
-    wrench: ContactWrench
-    contact: Contact | None
-    contact_changed: bool
-
-
-class PayloadOutput(NamedTuple):
-    """What is known of the payload after one sample.
-
-    Attributes
-    ----------
-    estimate: the payload.
-    is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
-    residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
-        filters settle.
-    """
-
-    estimate: PayloadEstimate
-    is_due: bool
-    residual: FloatArray
-
-
-class ArmOutput(NamedTuple):
-    """All that the nodes publish after one sample: the fields of `DynamicsOutput` and `PayloadOutput`."""
-
-    stamp: float
-    gravity_torques: FloatArray
-    coriolis_torques: FloatArray
-    T_base_ee: FloatArray
-    external_torques: FloatArray
-    wrench: ContactWrench
-    contact: Contact | None
-    contact_changed: bool
-    estimate: PayloadEstimate
-    is_due: bool
-    residual: FloatArray
 
 
 class ArmMonitor:
@@ -131,12 +81,11 @@ class ArmMonitor:
         self._observer = MomentumObserver(robot, external_torque_bandwidth_hz)
         self._wrench_estimator = WrenchEstimator(robot)
         self._terms = MomentumTerms(robot)
-        # The estimator changes its own filters at a contact or a pick; the residual needs filters that go on.
-        self._regression = MomentumRegression(robot.n, self.payload_estimator.options.bandwidth_hz)
-        self._clock = SampleClock(self.payload_estimator.options.max_gap_s)
-        self._residual = np.full(robot.n, math.nan)
+        self._residual = ResidualTorque(robot.n, self.payload_estimator.options)
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
+        self._gate = SampleGate(robot)
+        self._external = np.zeros(robot.n)
 
     @property
     def learns(self) -> bool:
@@ -168,8 +117,11 @@ class ArmMonitor:
         `update` calls it with each estimate that is due; without a payload estimator beside it (`update_dynamics`) the
         caller does.
         """
-        self._observer.carry(payload)
-        self.contact_detector.carry(payload)
+        self._carry_vector(payload.vector)
+
+    def _carry_vector(self, vector: FloatArray) -> None:
+        self._observer.carry_vector(vector)
+        self.contact_detector.carry_vector(vector)
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
         """All outputs after one more sample.
@@ -178,6 +130,7 @@ class ArmMonitor:
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+            A sample that the arm cannot have measured (`SampleGate`) is ignored by the filters, too.
 
         Raises
         ------
@@ -188,8 +141,9 @@ class ArmMonitor:
         terms = self._terms.at(q, dq, tau)
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
-            self.carry(payload.estimate.payload)
-        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms), *payload)
+            self._carry_vector(payload.estimate.vector)
+        is_refused = self.payload_estimator.counts.last_is_refused
+        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -206,7 +160,8 @@ class ArmMonitor:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau))
+        is_refused = not self._gate.accepts(stamp, q, dq, tau)
+        return self._dynamics_output(stamp, q, dq, self._terms.at(q, dq, tau), is_refused)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
@@ -214,12 +169,81 @@ class ArmMonitor:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
 
-    def _dynamics_output(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> DynamicsOutput:
+    def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
+        """`update` with N samples, stamp (N,) and q, dq, tau (N, n), in compiled loops; the same to the last bit."""
+        stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
+        shape = (len(stamps), self.robot.n)
+        named = (("q", q), ("dq", dq), ("tau", tau))
+        q, dq, effort = (checks.for_kernel(checks.exactly(value, shape, name)) for name, value in named)
+        found = ArmRows(np.empty(shape), np.empty(shape), [], [])
+        if self._learner is not None:
+            self._follow_one_by_one(stamps, q, dq, effort, found=found)
+            return found
+        tau = checks.for_kernel(link_side_torques(self.robot, q, effort))
+        for first in range(0, len(stamps), ROWS):
+            part = slice(first, first + ROWS)
+            terms = self._terms.rows(q[part], dq[part], tau[part])
+            self._follow_rows(SampleRows(stamps[part], q[part], dq[part], tau[part], terms), first, found)
+        return found
+
+    def _follow_one_by_one(self, stamp: FloatArray, *samples: FloatArray, found: ArmRows) -> None:
+        """A residual map that goes on learning changes between any two samples."""
+        for k in range(len(stamp)):
+            before = self.payload_estimator.estimate
+            output = self.update(float(stamp[k]), *(values[k] for values in samples))
+            found.external_torques[k], found.residual[k] = output.external_torques, output.residual
+            if output.estimate is not before:
+                found.estimates.append((k, output.estimate, output.is_due))
+            if output.contact_changed and output.contact is not None:
+                found.contacts.append((k, output.contact))
+
+    def _follow_rows(self, rows: SampleRows, first: int, found: ArmRows) -> None:
+        """The payload estimator is ahead by up to its next estimate, which counts from its own sample on."""
+        inertia, estimator = squared_inertias(self.robot.table, rows.q), self.payload_estimator
+        done = k = 0
+        while k < len(rows.stamp):
+            before = estimator.estimate
+            k = estimator.update_rows(rows, k)
+            estimate, is_refused = estimator.estimate, estimator.counts.last_is_refused
+            if estimate is not before or is_refused:
+                self._follow_others(rows, inertia, (done, k - 1), before, first, found)
+                done = k - 1
+            if estimate is not before:
+                is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
+                if is_due:
+                    self._carry_vector(estimate.vector)
+                found.estimates.append((first + done, estimate, is_due))
+            if is_refused:
+                found.external_torques[first + done], found.residual[first + done] = (
+                    self._external,
+                    self._residual.value,
+                )
+                done = k
+        self._follow_others(rows, inertia, (done, k), estimator.estimate, first, found)
+
+    def _follow_others(
+        self, rows: SampleRows, inertia: FloatArray, span: tuple[int, int], estimate: PayloadEstimate, first: int,
+        found: ArmRows,
+    ) -> None:  # fmt: skip
+        """Residual, external torques and contacts of a span of samples, all with one estimate."""
+        k, end = span
+        external = found.external_torques[first + k : first + end]
+        if k < end:
+            self._observer.update_rows(rows, k, end, external)
+            self._external = external[-1].copy()
+        changes = self.contact_detector.update_rows(rows, inertia, k, end)
+        found.contacts.extend((first + j, contact) for j, contact in changes)
+        self._residual.update_rows(rows, k, end, estimate.vector, found.residual[first + k : first + end])
+
+    def _dynamics_output(
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool
+    ) -> DynamicsOutput:
         state = robot_state(self.robot, q, dq)
-        external = self._observer.update_terms(stamp, terms)
         before = self.contact_detector.contact
-        self.contact_detector.update_terms(stamp, q, dq, terms)
-        contact = self.contact_detector.contact
+        if not is_refused:  # one sample of 1e308 N m would spoil the observer's filters for good
+            self._external = self._observer.update_terms(stamp, terms)
+            self.contact_detector.update_terms(stamp, q, dq, terms)
+        contact, external = self.contact_detector.contact, self._external
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
             self._wrench_estimator.estimate(q, external), contact, contact is not before,
@@ -229,30 +253,25 @@ class ArmMonitor:
         self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
     ) -> PayloadOutput:
         estimate = self.payload_estimator.update_terms(stamp, q, dq, tau, terms)
-        residual = self._residual_after(stamp, q, dq, terms, estimate)
-        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), residual)
+        is_refused = self.payload_estimator.counts.last_is_refused
+        dt = None if is_refused else self._residual.update(stamp, terms, estimate.vector)
+        if self._learner is not None and dt is not None:
+            self._learn(self._learner, stamp, dt, (q, dq), terms, estimate)
+        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), self._residual.value)
 
-    def _residual_after(
-        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, estimate: PayloadEstimate
-    ) -> FloatArray:
-        dt = self._clock.step(stamp)
-        if dt is None:
-            return self._residual
-        if dt == 0.0:
-            self._regression.restart()
-        Y, y = self._regression.step(dt, terms)
-        settled = self._regression.settled
-        self._residual = y - Y @ estimate.vector if settled else np.full(self.robot.n, math.nan)
-        if self._learner is not None and self._learner.update(
-            stamp, dt, (q, dq), y, terms.mean, settled and self._is_empty(stamp, estimate, terms)
-        ):
-            change = self._learner.renew(terms)
-            terms.evaluate_map(q, dq)
-            self._regression.change_mean(*change)
-            self.payload_estimator.use_map(self._learner.map, terms.unexplained, change)
-        return self._residual
+    def _learn(
+        self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray],
+        terms: MomentumTerms, estimate: PayloadEstimate,
+    ) -> None:  # fmt: skip
+        regression = self._residual.regression
+        is_empty = regression.settled and self._is_empty(stamp, estimate, terms)
+        if learner.update(stamp, dt, sample, regression.filtered[:, ARM], terms.mean, is_empty):
+            change = learner.renew(terms)
+            terms.evaluate_map(*sample)
+            regression.change_mean(*change)
+            self.payload_estimator.use_map(learner.map, terms.unexplained, change)
 
-    def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms) -> bool:
+    def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms) -> bool:
         """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""
         if estimate.event is not None and estimate.event.kind == "contact":
             self._busy_until = stamp + AFTER_CONTACT

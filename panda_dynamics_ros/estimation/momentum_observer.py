@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.estimation.regression import ARM, MomentumTerms, first_order_hold
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
+from panda_dynamics_ros.estimation.regression import first_order_hold
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -44,6 +45,13 @@ def observer_step(momentum, bias, weights, w, dt, state, previous, residual):
             state[i, k] = a * state[i, k] + b0 * direct + b1 * previous[i, k]
             previous[i, k] = direct
             residual[i] += weights[k] * (derivative - state[i, k])
+
+
+@compiled
+def observer_steps(momentum, bias, weights, w, steps, state, previous, residuals):
+    """One step after the other, of N samples: (N, n, 11), (N,) above 0 and (N, n)."""
+    for k in range(steps.shape[0]):
+        observer_step(momentum[k], bias[k], weights, w, steps[k], state, previous, residuals[k])
 
 
 class MomentumObserver:
@@ -71,7 +79,11 @@ class MomentumObserver:
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none."""
-        self._weights[:PARAMETERS] = payload.vector
+        self.carry_vector(payload.vector)
+
+    def carry_vector(self, vector: FloatArray) -> None:
+        """`carry` with an inertial vector (10,)."""
+        self._weights[:PARAMETERS] = vector
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
         """External joint torques (n,), N m, after one sample; positive along the joint's axis.
@@ -88,7 +100,25 @@ class MomentumObserver:
         stamp = checks.number(stamp, "stamp")
         return self.update_terms(stamp, self._terms.at(*link_side_sample(self._robot, q, dq, tau)))
 
-    def update_terms(self, stamp: float, terms: MomentumTerms) -> FloatArray:
+    def update_rows(self, rows: SampleRows, first: int, end: int, external: FloatArray) -> None:
+        """`update_terms` with samples first .. end - 1; their external torques into `external` (end - first, n)."""
+        k = first
+        while k < end:
+            steps = self._clock.regular(rows.stamp[k:end])
+            if steps.size:
+                part = slice(k, k + len(steps))
+                self._residual = external[part.stop - 1 - first]
+                observer_steps(
+                    rows.terms.momentum[part], rows.terms.bias[part], self._weights, self._pole, steps, self._state,
+                    self._previous, external[k - first : part.stop - first],
+                )  # fmt: skip
+                k = part.stop
+                self._clock.follow(float(rows.stamp[k - 1]), float(steps[-1]))
+            else:
+                external[k - first] = self.update_terms(float(rows.stamp[k]), rows.terms.at(k))
+                k += 1
+
+    def update_terms(self, stamp: float, terms: MomentumTerms | SampleTerms) -> FloatArray:
         """`update` with the terms of a sample that was checked before."""
         dt = self._clock.step(stamp)
         if dt is None:

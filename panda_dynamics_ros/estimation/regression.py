@@ -10,7 +10,7 @@ The derivative is taken together with the first filter, since w s / (s + w) = w 
 The second pole attenuates the noise of dq. After one pole only, this noise reaches y and Y alike, with gain w M, and
 regressors that share the noise of the measurement bias the estimated mass (errors in variables).
 
-`MomentumTerms` computes what goes into the filters, once for each sample; filters of any pole use the same terms.
+`momentum_terms` has what goes into the filters, once for each sample; filters of any pole use the same terms.
 """
 
 from __future__ import annotations
@@ -22,84 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_sample
-from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
-from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
-from panda_dynamics_ros.kernels.scratch import scratch
-from panda_dynamics_ros.kernels.vectors import compiled, place_joints
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleTerms
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.robot.residual_map import ResidualMap
-
-ARM = PARAMETERS
-"""Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
-
-
-@compiled
-def momentum_terms(table, friction, rotors, frame, q, dq, tau, momentum, bias):
-    """`momentum` = [Y_p | -p] and `bias` = [Y_b | tau - friction - bias of the arm], each (n, 11), in place.
-
-    p contains the momentum of the rotors, rotors dq (n,).
-    """
-    n = q.shape[0]
-    frames, work, S = scratch((n, 12)), scratch((n, 18)), scratch((n, 6))
-    p, arm_bias, friction_torque = scratch(n), scratch(n), scratch(n)
-    place_joints(table, q, frames)
-    momentum_sample(table, frames, dq, work, p, arm_bias)
-    payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)
-    friction_sample(friction, dq, friction_torque)
-    for i in range(n):
-        momentum[i, ARM] = -p[i] - rotors[i] * dq[i]
-        bias[i, ARM] = tau[i] - friction_torque[i] - arm_bias[i]
-
-
-class MomentumTerms:
-    """Momentum and bias of one arm and of the unit payloads, for one sample after the other.
-
-    Parameters
-    ----------
-    robot: the unloaded arm, with its friction.
-
-    Attributes
-    ----------
-    momentum: (n, 11), [Y_p | -p]: momentum of the payload's ten parameters in the flange frame, and of the arm.
-    bias: (n, 11), N m, [Y_b | tau - friction - bias - mean].
-    mean: (n,), N m, of the robot's residual map; zero without one.
-    unexplained: (n,), share of the residual's variance that the map leaves open; one without a map.
-    """
-
-    def __init__(self, robot: RobotDescription) -> None:
-        self._table, self._friction, self._frame = robot.table, robot.friction.table, robot.frame_index("flange")
-        self._rotors = robot.felt_rotor_inertia
-        self.momentum, self.bias = np.zeros((2, robot.n, ARM + 1))
-        self.mean, self.unexplained = np.zeros(robot.n), np.ones(robot.n)
-        self._coordinates = np.zeros(3 * robot.n)
-        self.use_map(robot.residual_map)
-
-    @property
-    def has_map(self) -> bool:
-        """Whether a residual map is subtracted."""
-        return self._map is not None
-
-    def use_map(self, residual_map: ResidualMap | None) -> None:
-        """Subtract the mean of this map from the next sample on."""
-        self._map = None if residual_map is None else residual_map.table
-        self.mean[:], self.unexplained[:] = 0.0, 1.0
-        self._covariance = np.zeros(0 if residual_map is None else len(residual_map.points))
-
-    def at(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> MomentumTerms:
-        """These terms, computed for one sample: q, dq, tau (n,) in rad, rad/s, N m, checked by the caller."""
-        momentum_terms(self._table, self._friction, self._rotors, self._frame, q, dq, tau, self.momentum, self.bias)
-        if self._map is not None:
-            self.evaluate_map(q, dq)
-            self.bias[:, ARM] -= self.mean
-        return self
-
-    def evaluate_map(self, q: FloatArray, dq: FloatArray) -> None:
-        """`mean` and `unexplained` of a state, where there is a map."""
-        if self._map is not None:
-            point_covariance(self._map.points, q, dq, self._coordinates, self._covariance)
-            residual_sample(self._covariance, *self._map[1:], self.mean, self.unexplained)
 
 
 @compiled
@@ -124,6 +49,35 @@ def filter_step(momentum, bias, w, dt, derivative, direct, first, previous_direc
             second[i, k] = a * second[i, k] + b0 * middle + b1 * previous_middle[i, k]
             previous_direct[i, k] = direct[i, k]
             previous_middle[i, k] = middle
+
+
+@compiled
+def weighted_columns(columns, weights, total):
+    """total (n,) = columns (n, 11) weights (11,), in place: Y theta - y of [Y | y] and (theta, -1)."""
+    for i in range(columns.shape[0]):
+        total[i] = 0.0
+        for k in range(columns.shape[1]):
+            total[i] += weights[k] * columns[i, k]
+
+
+@compiled
+def filter_steps(
+    momentum, bias, w, steps, age, least_age, weights, totals,
+    derivative, direct, first, previous_direct, second, previous_middle,
+):  # fmt: skip
+    """`filter_step` of one sample after the other, with `weighted_columns` after each, nan up to `least_age`.
+
+    momentum, bias (N, n, 11), steps (N,), totals (N, n). Returns `age`, which is s since the start, after the last one.
+    """
+    for k in range(steps.shape[0]):
+        filter_step(
+            momentum[k], bias[k], w, steps[k], derivative, direct, first, previous_direct, second, previous_middle
+        )  # fmt: skip
+        age += steps[k]
+        weighted_columns(second, weights, totals[k])
+        if not age > least_age:
+            totals[k] = math.nan
+    return age
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +120,11 @@ class MomentumRegression:
         self.age = math.nan
 
     @property
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """The arguments of `filter_step` from `derivative` on."""
+        return self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle
+
+    @property
     def settling_time(self) -> float:
         """s, after which a step has passed both filters to within 2 %: six time constants for two poles."""
         return 6.0 / self.pole
@@ -174,6 +133,11 @@ class MomentumRegression:
     def settled(self) -> bool:
         """Whether the transient of the filters' start has died out."""
         return self.age > self.settling_time
+
+    @property
+    def filtered(self) -> FloatArray:
+        """(n, 11), [Y | y] after the last sample (a view)."""
+        return self._second
 
     @property
     def payload_state(self) -> FilterState:
@@ -217,60 +181,28 @@ class MomentumRegression:
         for state in (self._first, self._old_direct, self._second, self._old_middle):
             state[:] = 0.0
 
-    def step(self, dt: float, terms: MomentumTerms) -> tuple[FloatArray, FloatArray]:
+    def step(self, dt: float, terms: MomentumTerms | SampleTerms) -> tuple[FloatArray, FloatArray]:
         """Y (n, 10) and y (n,) after a sample that came `dt` seconds after the last one (views, not copies).
 
         The first sample starts the filters as if the arm had always been in its state, at its momentum.
         """
         starts = math.isnan(self.age)
         filter_step(
-            terms.momentum, terms.bias, self.pole, 0.0 if starts else dt,
-            self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle,
+            terms.momentum, terms.bias, self.pole, 0.0 if starts else dt, *self.arrays
         )  # fmt: skip
         self.age = 0.0 if starts else self.age + dt
         return self._second[:, :PARAMETERS], self._second[:, ARM]
 
+    def steps(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray, weights: FloatArray) -> FloatArray:
+        """`step` with the terms of N samples after `steps` (N,) s; `weighted_columns` (N, n), nan while not settled."""
+        totals = np.empty((len(steps), len(self._second)))
+        self.age = filter_steps(
+            momentum, bias, self.pole, steps, self.age, self.settling_time, weights, totals, *self.arrays
+        )  # fmt: skip
+        return totals
 
-@compiled
-def low_pass_step(x, w, dt, first, previous, second, previous_first):
-    """One step of two first-order low-pass filters in series, in place. dt <= 0 starts them in steady state."""
-    a, b0, b1 = (0.0, 1.0, 0.0) if dt <= 0.0 else first_order_hold(w, dt)
-    for i in range(x.shape[0]):
-        first[i] = a * first[i] + b0 * x[i] + b1 * previous[i]
-        second[i] = a * second[i] + b0 * first[i] + b1 * previous_first[i]
-        previous[i] = x[i]
-        previous_first[i] = first[i]
-
-
-class TwoPoleFilter:
-    """A signal (n,) through the two low-pass filters of `MomentumRegression`.
-
-    Parameters
-    ----------
-    n: entries.
-    pole: rad/s.
-    """
-
-    def __init__(self, n: int, pole: float) -> None:
-        self._pole = pole
-        self._first, self._previous, self._second, self._previous_first = np.zeros((4, n))
-
-    def step(self, dt: float, x: FloatArray) -> FloatArray:
-        """The filtered signal (n,) after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
-        if dt <= 0.0:
-            for state in (self._first, self._previous, self._second, self._previous_first):
-                state[:] = 0.0
-        low_pass_step(x, self._pole, dt, self._first, self._previous, self._second, self._previous_first)
-        return self._second
-
-    @property
-    def state(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The last input, and what has passed one and both filters, (n,) each."""
-        return self._previous, self._first, self._second
-
-    def shift(self, latest: FloatArray, first: FloatArray, second: FloatArray) -> None:
-        """Go on as if the signal had always been larger by one whose `state` this is."""
-        self._previous += latest
-        self._first += first
-        self._previous_first += first
-        self._second += second
+    def weighted(self, weights: FloatArray) -> FloatArray:
+        """`weighted_columns` (n,) after the last sample."""
+        total = np.empty(len(self._second))
+        weighted_columns(self._second, weights, total)
+        return total

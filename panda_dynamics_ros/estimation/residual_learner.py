@@ -19,15 +19,11 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance
 from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter, low_pass_step
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
-from panda_dynamics_ros.estimation.regression import (
-    MeanChange,
-    MomentumRegression,
-    MomentumTerms,
-    TwoPoleFilter,
-    low_pass_step,
-)
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.residual_map import MOST_POINTS, NOISE_TIME, ResidualMap, coordinates, covariance
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -79,7 +75,7 @@ class InducingPoints:
 
     def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
         """The next row of the Cholesky factor, and the square of its diagonal entry."""
-        from scipy.linalg import solve_triangular  # a quarter second, which nodes need that learn
+        from scipy.linalg import solve_triangular  # a quarter of a second; only nodes that learn need it
 
         m = self.count
         k = covariance(x[None], self.chosen)[0]

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.estimation import Contact, ContactOptions
-from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.estimation.contact.detector import PAYLOAD
 from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
 from panda_dynamics_ros.nodes import conversions

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor
-from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage

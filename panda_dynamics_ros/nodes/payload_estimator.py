@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
-from panda_dynamics_ros.estimation.arm_monitor import ArmOutput, PayloadOutput
+from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
 from panda_dynamics_ros.estimation.payload.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions

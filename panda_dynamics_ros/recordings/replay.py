@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape
+from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape, WrenchEstimator
+from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.samples.joint_mapping import doubt_about
+from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
+
+AT_ONCE = 2048
+"""Samples between two reports of progress."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +47,8 @@ class Replay:
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     events: detected changes.
     last: the last estimate while a payload was carried, or of the recording where none was put down.
-    problem: that the joints are called as another arm's, or the sentence of `PayloadEstimate.problem` that was shown
-        longest; empty where all was well.
+    problem: that the joints are called as another arm's, that many samples were left out, the sentence of
+        `PayloadEstimate.problem` that was shown longest, or that the filters never settled; empty where all was well.
     joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
 
@@ -69,7 +77,8 @@ class Replay:
     @property
     def torque_residual_rms(self) -> FloatArray:
         """(n,), N m: root mean square of `residual` over the recording."""
-        return np.sqrt(np.nanmean(self.residual**2, axis=0))
+        known = self.residual[~np.isnan(self.residual).any(axis=1)]
+        return np.sqrt((known**2).mean(axis=0)) if len(known) else np.full(self.residual.shape[1], math.nan)
 
 
 def replay(
@@ -95,45 +104,47 @@ def replay(
     """
     monitor, count, n = ArmMonitor(robot, shape=shape, **options), len(data.stamp), robot.n
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
-    com_is_known = np.zeros(count, dtype=bool)
-    gravity, coriolis, external, residual = np.empty((4, count, n))
-    pose, wrench, touched = np.empty((count, 4, 4)), np.empty((count, 6)), np.zeros(count, dtype=np.intp)
+    com_is_known, touched = np.zeros(count, dtype=bool), np.zeros(count, dtype=np.intp)
+    external, residual = np.empty((2, count, n))
+    estimates = [(0, monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
     published: dict[int, PayloadEstimate] = {}
+    for first in range(0, count, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        found = monitor.update_rows(data.stamp[part], data.q[part], data.dq[part], data.tau[part])
+        external[part], residual[part] = found.external_torques, found.residual
+        for k, estimate, is_due in found.estimates:
+            estimates.append((first + k, estimate))
+            if is_due:
+                published[first + k] = estimate
+        for k, contact in found.contacts:
+            touched[first + k :] = contact.link if contact.lasts else 0
+        if progress is not None:
+            progress(min(first + AT_ONCE, count), count, estimates[-1][1])
     events: list[ChangeEvent] = []
     problems: Counter[str] = Counter()
-    carried, before = None, monitor.payload_estimator.estimate
-    for k in range(count):
-        output = monitor.update(data.stamp[k], data.q[k], data.dq[k], data.tau[k])
-        estimate = output.estimate
+    carried = before = None
+    ends = [*(k for k, _ in estimates[1:]), count]
+    for (k, estimate), end in zip(estimates, ends, strict=True):
+        part = slice(k, end)
+        mass[part], mass_std[part], com[part] = estimate.mass, estimate.std[0], estimate.com
+        com_std[part], com_is_known[part] = estimate.com_std, estimate.com_is_known
+        problems[estimate.problem] += end - k
         if estimate.event is not None:
             events.append(estimate.event)
             if estimate.event.kind == "release":
                 carried = before
         before = estimate
-        if output.is_due:
-            published[k] = estimate
-        gravity[k], coriolis[k], pose[k] = output.gravity_torques, output.coriolis_torques, output.T_base_ee
-        external[k], residual[k], wrench[k] = output.external_torques, output.residual, output.wrench.wrench
-        if output.contact is not None and output.contact.lasts:
-            touched[k] = output.contact.link
-        problems[estimate.problem] += 1
-        mass[k], mass_std[k], com[k], com_std[k] = estimate.mass, estimate.std[0], estimate.com, estimate.com_std
-        com_is_known[k] = estimate.com_is_known
-        if progress is not None and k % 500 == 0:
-            progress(k, count, estimate)
-    if progress is not None:
-        progress(count, count, before)
     del problems[""]
     arm_errors = monitor.payload_estimator.arm_errors
     return Replay(
         stamp=data.stamp,
         measured_torques=robot.link_side_torques(data.q, data.tau),
-        gravity_torques=gravity,
-        coriolis_torques=coriolis,
+        gravity_torques=robot.gravity_torques(data.q),
+        coriolis_torques=robot.coriolis_torques(data.q, data.dq),
         external_torques=external,
-        contact_wrench=wrench,
+        contact_wrench=WrenchEstimator(robot).wrenches(checks.for_kernel(data.q), external),
         touched_link=touched,
-        pose=pose,
+        pose=robot.pose(data.q, "ee"),
         residual=residual,
         mass=mass,
         mass_std=mass_std,
@@ -143,8 +154,30 @@ def replay(
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         events=tuple(events),
-        last=carried or before,
-        problem=doubt_about(robot, data.names) or max(problems, key=problems.__getitem__, default=""),
+        last=carried or estimates[-1][1],
+        problem=_problem(data, robot, problems, estimates[-1][1]),
         joint_offsets=arm_errors.offset,
         joint_offsets_std=arm_errors.offset_std,
     )
+
+
+def _problem(data: JointDataset, robot: RobotModel, problems: Counter[str], last: PayloadEstimate) -> str:
+    """See `Replay.problem`; `problems`: how often each sentence was shown."""
+    refused = {reason: data.rejected[reason] for reason in IMPLAUSIBLE if reason in data.rejected}
+    total = len(data.stamp) + sum(refused.values())
+    if doubt := doubt_about(robot, data.names):
+        return doubt
+    if sum(refused.values()) > REFUSED_SHARE * total:
+        counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+        return (
+            f"many of the {total} samples are implausible ({counts}): check the units, the order of the joints, and "
+            "that the recording is of one robot"
+        )
+    if problems:
+        return max(problems, key=problems.__getitem__)
+    if last.status in (WAITING, SETTLING):
+        return (
+            f"{data.stamp[-1] - data.stamp[0]:.3g} s of samples are too few for the filters to settle: expected a "
+            "second of motion without gaps; are the stamps in s?"
+        )
+    return ""

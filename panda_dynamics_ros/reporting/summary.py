@@ -83,9 +83,9 @@ def write_summary(summary: dict[str, Any], output: Path) -> Path:
     return path
 
 
-def floats(values: FloatArray) -> list[float]:
-    """An array as plain floats."""
-    return [float(value) for value in values]
+def floats(values: FloatArray) -> list[float | None]:
+    """An array as plain floats; null for what is not finite, which JSON cannot state."""
+    return [float(value) if np.isfinite(value) else None for value in values]
 
 
 def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def body_entry(body: InertialParameters) -> dict[str, Any]:
 
 
 def _finite(values: FloatArray) -> list[float] | None:
-    return floats(values) if np.isfinite(values).all() else None
+    return [float(value) for value in values] if np.isfinite(values).all() else None
 
 
 def _event(

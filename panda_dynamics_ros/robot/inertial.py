@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +68,7 @@ class InertialParameters:
     mass: float
     com: FloatArray
     inertia: FloatArray
+    _vector: ClassVar[FloatArray | None] = None  # of a body that was made from one: the same, without rounding
 
     def __init__(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
         matrix = checks.exactly(inertia, (3, 3), "inertia")
@@ -97,7 +99,9 @@ class InertialParameters:
                 raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment.tolist()}")
             return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
         numbers = about_com(v)
-        return cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
+        body = cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
+        object.__setattr__(body, "_vector", v.copy())
+        return body
 
     @property
     def vector(self) -> FloatArray:
@@ -105,6 +109,9 @@ class InertialParameters:
 
         This is pi_i of De Luca (document 003, slide 4); the inertia follows by Steiner's theorem (slide 3).
         """
+        given = self._vector
+        if given is not None:
+            return given.copy()
         about_origin = self.inertia + steiner(self.mass, self.com)
         return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
 

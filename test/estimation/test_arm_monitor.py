@@ -93,3 +93,18 @@ def test_a_nan_poisons_neither_observer_nor_contact_detector(panda, part):
     clean = part(panda)
     for sample in list(samples(panda))[:50]:
         assert np.array_equal(filters.update(*sample), clean.update(*sample))
+
+
+@pytest.mark.parametrize("update", ["update", "update_dynamics"])
+@pytest.mark.parametrize(("field", "value"), [("dq", 10.0), ("dq", 4.0), ("tau", 1e5), ("tau", 1e308)])
+def test_a_sample_that_no_arm_can_have_measured_is_no_contact(panda, field, value, update):
+    """One of 10 rad/s was 330 N m of external torque and a contact; one of 1e308 N m was infinite for good."""
+    motion = sinusoids(1.5)
+    wrong = {"dq": motion.dq.copy(), "tau": torques(panda, motion)}
+    wrong[field][1000, 0] = value
+    monitor = ArmMonitor(panda)
+    for stamp, q, dq, tau in zip(motion.stamp, motion.q, wrong["dq"], wrong["tau"], strict=True):
+        output = getattr(monitor, update)(stamp, q, dq, tau)
+        # Half a second after the start the observer's own error, with exact torques, is some hundredths of that.
+        assert stamp < 0.5 or np.abs(output.external_torques).max() < 0.5
+        assert output.contact is None

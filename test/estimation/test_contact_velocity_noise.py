@@ -13,7 +13,8 @@ from panda_dynamics_ros.estimation.contact.velocity_noise import (
     update_noise,
     velocity_noise_gain,
 )
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 PRIOR = 0.5
 

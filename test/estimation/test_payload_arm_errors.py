@@ -11,9 +11,10 @@ from motion import sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload import arm_errors
 from panda_dynamics_ros.estimation.payload.arm_errors import OWN, TERMS, ArmErrorRegression, error_directions
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 BANDWIDTH, SETTLED = 3.0, 600  # Hz; samples
 
@@ -36,7 +37,7 @@ def columns(panda: RobotModel) -> FloatArray:
     regression = ArmErrorRegression(panda, 2.0 * np.pi * BANDWIDTH)
     found = []
     for q, dq in zip(motion.q, motion.dq, strict=True):
-        regression.step(1e-3, q, dq, np.zeros(7))
+        regression.step(1e-3, q, dq, np.zeros(7), np.ones(7))
         found.append(regression.A.copy())
     return np.array(found)
 
@@ -115,6 +116,6 @@ def test_coulomb_friction_where_none_is_published() -> None:
     fr3 = load_robot("fr3")
     regression = ArmErrorRegression(fr3, 2.0 * np.pi * BANDWIDTH)
     for _ in range(200):
-        regression.step(0.01, np.zeros(7), np.full(7, 1.0), np.zeros(7))
+        regression.step(0.01, np.zeros(7), np.full(7, 1.0), np.zeros(7), np.ones(7))
     # One radian per second is ten widths of the step: the sign.
     np.testing.assert_allclose(regression.A[:, -OWN + 1], arm_errors.COULOMB, rtol=1e-6)

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     MOMENTS,
     GlrSignatures,
@@ -14,7 +16,7 @@ from panda_dynamics_ros.estimation.payload.glr_signatures import (
 )
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, predict
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression, first_order_hold
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 BANDWIDTH, ON = 3.0, 300  # Hz; sample after which something comes on
@@ -46,11 +48,10 @@ def test_gated_regressor_explains_a_payload_from_its_first_sample(panda, motion)
     onsets, onset_regressors = OnsetRegressors(panda.n, 1), []
 
     def follow(regression, dt):
-        onsets.step(np.array([0]), regression, dt)
-        onset_regressors.append(onsets.regressors[0].copy())
+        onsets.step(regression.pole, dt)
+        onset_regressors.append(onsets.regressors(regression)[0].copy())
 
     def start_onset(regression):
-        onsets.restart(regression)
         onsets.start(0, regression)
 
     with_jump = run(panda, motion, np.where(carried, loaded, unloaded), start_onset, follow)
@@ -65,6 +66,37 @@ def test_gated_regressor_explains_a_payload_from_its_first_sample(panda, motion)
     assert max(whole_error) > 1.0
 
 
+def test_onset_regressor_is_that_of_filters_which_start_at_the_onset(panda, motion, rng):
+    """With filters of its own, at a period that varies; and the settled one is that of the whole past."""
+    tau, onsets = torques(panda, motion), OnsetRegressors(panda.n, 3)
+    own: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
+    stamp = motion.stamp + 4e-4 * rng.uniform(size=len(motion.stamp))
+    regression, terms = MomentumRegression(panda.n, BANDWIDTH), MomentumTerms(panda)
+    for k, now in enumerate(stamp):
+        dt, before = now - stamp[k - 1] if k else 0.0, regression.direct[:, :PARAMETERS].copy()
+        Y, _ = regression.step(dt, terms.at(motion.q[k], motion.dq[k], tau[k]))
+        direct, derivative = regression.direct[:, :PARAMETERS], regression.derivative[:, :PARAMETERS]
+        if k:
+            onsets.step(regression.pole, dt)
+            a, b0, b1 = first_order_hold(regression.pole, dt)
+        for slot, (first, second, middle) in own.items():
+            first = a * first + b0 * direct + b1 * before
+            second = a * second + b0 * (derivative - first) + b1 * middle
+            own[slot] = first, second, derivative - first
+            if k % 7 == 0:
+                np.testing.assert_allclose(onsets.regressors(regression)[slot], second, atol=1e-12)
+        if k in (100, 300):
+            onsets.start(k // 200, regression)
+            own[k // 200] = derivative.copy(), 0.0 * derivative, 0.0 * derivative
+        if k == 200:
+            onsets.start_settled(2)
+    np.testing.assert_allclose(onsets.regressors(regression)[2], Y, atol=1e-12)
+    first, second, middle = own[1]
+    state = onsets.state(1, regression)
+    for got, wanted in ((state.first, first), (state.second, second), (state.old_middle, middle)):
+        np.testing.assert_allclose(got, wanted, atol=1e-12)
+
+
 def test_split_regression_goes_on_with_the_new_payload_alone(panda, motion):
     """After a drop, what is left of the old payload in the filters is taken from y, and Y is of what came since."""
     carried = (np.arange(len(motion.stamp)) <= ON)[:, None]
@@ -72,9 +104,8 @@ def test_split_regression_goes_on_with_the_new_payload_alone(panda, motion):
     onsets = OnsetRegressors(panda.n, 1)
 
     def change(regression):
-        onsets.restart(regression)
         onsets.start(0, regression)
-        regression.change_payload(onsets.state(0), PAYLOAD.vector)
+        regression.change_payload(onsets.state(0, regression), PAYLOAD.vector)
 
     dropped, empty = run(panda, motion, tau, change), run(panda, motion, torques(panda, motion))
     for k in range(ON + 1, len(motion.stamp)):

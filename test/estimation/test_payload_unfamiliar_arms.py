@@ -59,7 +59,7 @@ def test_a_number_that_overflows_restarts_the_filter(panda: RobotModel) -> None:
     motion = sinusoids(6.0, rate=200.0)
     tau = torques(panda, motion, PAYLOAD)
     tau[400, 2] = 1e307
-    limits = replace(panda.limits, effort=np.full(7, 1e307))  # else such a sample does not reach the filter
+    limits = replace(panda.limits, effort=np.full(7, 1e308))  # else such a sample does not reach the filter
     estimator = PayloadEstimator(replace(panda, limits=limits))
     for k, stamp in enumerate(motion.stamp):
         estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])

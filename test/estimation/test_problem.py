@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from conftest import public_log
 from motion import PAYLOAD, coloured, sinusoids, torques
+from wrong_inputs import REFUSED, WRONG, recording
 
 import panda_dynamics_ros as pdr
 
@@ -33,39 +34,59 @@ def test_a_healthy_arm_has_no_problem(panda, arm, loaded):
     assert after(panda, arm[0], arm[1 + loaded])[0].problem == ""
 
 
-@pytest.mark.parametrize("loaded", [False, True])
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda tau, g: 0.0 * tau, "all torques are zero"),
-        (lambda tau, g: tau[:1] + 0.0 * tau, "stay constant"),
-        (lambda tau, g: -tau, "opposite sign"),
-        (lambda tau, g: 1e-3 * tau, "check the unit"),
-        (lambda tau, g: tau[:, [0, 3, 2, 1, 4, 5, 6]], "in the order 1, 4, 3, 2, 5, 6, 7"),
-        (lambda tau, g: tau - g, "with gravity"),
-        (lambda tau, g: tau - 2.0 * g, "upside down"),
-    ],
-)
-def test_a_wrong_signal_is_named(panda, arm, change, words, loaded):
-    motion, tau = arm[0], arm[1 + loaded]
-    gravity = (panda.with_payload(PAYLOAD) if loaded else panda).gravity_torques(motion.q)
-    assert words in after(panda, motion, change(tau, gravity))[0].problem
+@pytest.mark.parametrize("name", [*WRONG, *REFUSED])
+def test_wrong_input_is_named(panda, name):
+    change, words = (WRONG | REFUSED)[name][:2]
+    wrong = change(recording(panda, SECONDS))
+    estimate, estimator = after(panda, wrong.motion, wrong.tau)
+    assert words in estimate.problem
+    if name == "degrees":
+        assert estimator.counts.used < 0.05 * len(wrong.tau)
+    if name == "two robots":  # one of them is followed
+        assert estimator.counts.implausible["position jump"] == pytest.approx(0.5 * len(wrong.tau), rel=0.05)
+        assert abs(estimate.mass - PAYLOAD.mass) < 2.0 * estimate.std[0]
 
 
-def test_degrees_are_named_and_left_out(panda, arm):
-    motion, tau, _ = arm
-    estimate, estimator = after(panda, motion, tau, np.degrees(motion.q), np.degrees(motion.dq))
-    assert "degrees" in estimate.problem
-    assert estimator.counts.used < 0.05 * len(motion.stamp)
+@pytest.mark.parametrize("gain", [0.97, 1.03])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_common_gain_is_within_the_interval(panda, gain, seed):
+    """It cannot be told from heavier links: 3 % are 0.12 kg from the start. 2.5 sigmas, since seeds are drawn."""
+    r = recording(panda, 6.0, 200.0, seed)
+    estimate, _ = after(panda, r.motion, gain * r.tau)
+    assert abs(estimate.mass - PAYLOAD.mass) < 2.5 * estimate.std[0]
 
 
-def test_of_two_robots_on_one_topic_one_is_followed_and_both_are_named(panda, arm):
-    motion, tau, _ = arm
-    other = np.arange(len(motion.stamp)) % 2 == 1
-    q = motion.q + 0.3 * other[:, None]
-    estimate, estimator = after(panda, motion, tau, q)
-    assert "two robots on one topic" in estimate.problem
-    assert estimator.counts.implausible["position jump"] == pytest.approx(0.5 * len(q), rel=0.05)
+@pytest.mark.parametrize("lost", [2, 10, 50, 100, 207, 400, 600, 1000, 2000])
+def test_lost_samples_are_no_change(panda, lost):
+    """2 ms to 2 s, where the arm moves on meanwhile."""
+    r = recording(panda, 6.0)
+    keep = (np.arange(len(r.tau)) < 3000) | (np.arange(len(r.tau)) >= 3000 + lost)
+    monitor = pdr.ArmMonitor(panda)
+    for sample in zip(r.motion.stamp[keep], r.motion.q[keep], r.motion.dq[keep], r.tau[keep], strict=True):
+        output = monitor.update(*sample)
+        assert output.estimate.event is None
+    assert monitor.contact_detector.contact is None
+    assert output.estimate.problem == ""
+    assert abs(output.estimate.mass - PAYLOAD.mass) < 2.0 * output.estimate.std[0]
+
+
+def test_a_pick_on_an_arm_lighter_than_its_model(panda):
+    """Links that include a hand which is not mounted: less than nothing is carried before the pick, 1 kg after it."""
+    motion, model = sinusoids(10.0, 500.0), pdr.load_robot("panda_ledezma")
+    tau = np.where((motion.stamp > 4.0)[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
+    tau += coloured(panda, motion.stamp, np.random.default_rng(3))
+    estimator, problems = pdr.PayloadEstimator(model), set()
+    for stamp, *sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
+        estimate = estimator.update(stamp, *sample)
+        problems.add("lighter than those of the unloaded arm" in estimate.problem)
+        assert stamp < 3.0 or stamp > 4.0 or estimate.problem
+    assert abs(estimate.mass - PAYLOAD.mass) < 2.5 * estimate.std[0]
+
+
+def test_what_is_there_from_the_start_may_be_more_where_the_links_include_a_hand(arm):
+    """Nothing in the torques tells: 1 kg and no hand are 0.27 kg and a hand."""
+    estimate, _ = after(pdr.load_robot("panda_ledezma"), arm[0], arm[2])
+    assert "include a hand of 0.73 kg" in estimate.problem
 
 
 @pytest.mark.parametrize(("known", "named"), [(2.0, True), (0.5, True), (1.0, False)])
@@ -94,7 +115,10 @@ def test_a_hand_that_is_not_declared_is_asked_for(panda, arm):
     assert "end_effector to hand" in estimate.problem
 
 
-@pytest.mark.parametrize(("field", "joint", "value"), [("dq", 0, 10.0), ("tau", 1, 4e4), ("tau", 2, 1e308)])
+@pytest.mark.parametrize(
+    ("field", "joint", "value"),
+    [("dq", 0, 10.0), ("dq", 0, 4.0), ("tau", 1, 4e4), ("tau", 1, -80.0), ("tau", 2, 1e308)],
+)
 def test_a_single_fault_is_left_out_and_counted(panda, arm, field, joint, value):
     motion, _, tau = arm
     clean, _ = after(panda, motion, tau)

@@ -4,7 +4,8 @@ import pytest
 from motion import PAYLOAD, sinusoids, torques
 from scipy.signal import lsim
 
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 POLE = 2.0 * np.pi * 3.0
 

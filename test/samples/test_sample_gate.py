@@ -10,11 +10,12 @@ from motion import sinusoids
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.samples.sample_gate import (
+    FAULT,
     JUMP,
     OUTSIDE_LIMITS,
-    PERSISTENCE,
     TOO_FAST,
     TOO_STRONG,
+    VELOCITY_JUMP,
     SampleGate,
 )
 
@@ -87,7 +88,16 @@ def test_of_two_interleaved_robots_one_is_followed(panda, samples):
 def test_a_recording_that_goes_on_elsewhere_is_followed_again(panda, samples):
     moved = [(stamp + 1.0, q + 0.4, dq, tau) for stamp, q, dq, tau in samples]
     reasons = refused(SampleGate(panda), samples + moved)
-    assert reasons[len(samples) :] == [JUMP] * (PERSISTENCE - 1) + [""] * (len(moved) - PERSISTENCE + 1)
+    count = round(FAULT * 1000.0)
+    assert reasons[len(samples) :] == [JUMP] * count + [""] * (len(moved) - count)
+
+
+def test_velocities_of_another_robot_are_refused(panda, samples):
+    """All joints 2 rad/s faster for ten samples, within every limit: 1.00 kg became 0.6 with a release."""
+    spoilt = [(t, q, dq + 2.0 * (300 <= k < 310), tau) for k, (t, q, dq, tau) in enumerate(samples)]
+    reasons = refused(SampleGate(panda), spoilt)
+    assert reasons[300:310] == [VELOCITY_JUMP] * 10
+    assert set(reasons[:300] + reasons[310:]) == {""}
 
 
 def test_a_gap_lets_the_arm_move_and_a_repeated_stamp_is_not_the_gates_matter(panda, samples):

@@ -19,11 +19,14 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.contact.link import LinkEvidence
 from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
-from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector
+from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector, loudness, torque_step_update
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import PositiveOptions
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms
+from panda_dynamics_ros.estimation.regression import MomentumRegression, filter_step, weighted_columns
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.kernels.scratch import scratch
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
@@ -92,6 +95,26 @@ class Contact:
         return self.end is None
 
 
+@compiled
+def quiet_samples(
+    stamp, steps, momentum, bias, dq, inertia, w, weights, threshold,
+    derivative, direct, first, old_direct, second, old_middle, sigma, tau, drift, line, clock, memory, noise, jump, std,
+):  # fmt: skip
+    """Follow N samples up to the first one whose test statistic is above `threshold`; how many, and the statistic."""
+    external, ratio = scratch(dq.shape[1]), 0.0
+    for k in range(steps.shape[0]):
+        filter_step(momentum[k], bias[k], w, steps[k], derivative, direct, first, old_direct, second, old_middle)
+        weighted_columns(second, weights, external)
+        statistic = torque_step_update(
+            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], w, sigma, tau, drift,
+            line, clock, memory, noise, jump, std,
+        )  # fmt: skip
+        ratio = statistic / loudness(clock)
+        if ratio > threshold:
+            return k + 1, ratio
+    return steps.shape[0], ratio
+
+
 class ContactDetector:
     """Detects contacts of one arm, sample by sample.
 
@@ -113,7 +136,8 @@ class ContactDetector:
         self._links = LinkEvidence(robot)
         self._load = SustainedLoad(robot.residual)
         self._payload = self._payload_before = np.zeros(10)
-        self._known = np.zeros(10)  # the known payload, and what has lasted so long that it counts as carried
+        # The known payload, and what has lasted so long that it counts as carried; then -1, see `weighted_columns`.
+        self._weights = np.append(np.zeros(10), -1.0)
         self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
         self._table = robot.table
         self._clock = SampleClock(self.options.max_gap_s)
@@ -130,8 +154,12 @@ class ContactDetector:
         A known payload is not a contact. A contact that ends with this call was the payload being picked up or put
         down. Whatever counted as carried because its contact had lasted is no longer counted.
         """
-        self._payload = payload.vector
-        self._count_as_carried(payload.vector)
+        self.carry_vector(payload.vector)
+
+    def carry_vector(self, vector: FloatArray) -> None:
+        """`carry` with an inertial vector (10,)."""
+        self._payload = vector
+        self._count_as_carried(vector)
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
         """The contact that lasts after one more sample, or None.
@@ -149,7 +177,9 @@ class ContactDetector:
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
         return self.update_terms(stamp, q, dq, self._terms.at(q, dq, tau))
 
-    def update_terms(self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms) -> Contact | None:
+    def update_terms(
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms | SampleTerms
+    ) -> Contact | None:
         """`update` with a sample that was checked before, and its terms."""
         dt = self._clock.step(stamp)
         if dt is None:
@@ -157,8 +187,8 @@ class ContactDetector:
         if dt == 0.0:
             self._regression.restart()
             self._settled = False
-        self._regressor, y = self._regression.step(dt, terms)
-        external = self._regressor @ self._known - y
+        self._regressor, _ = self._regression.step(dt, terms)
+        external = self._regression.weighted(self._weights)
         if not self._settled:
             self._settle(stamp, external)
             return None
@@ -170,6 +200,40 @@ class ContactDetector:
         elif self.ratio > self.options.threshold:
             self._begin(stamp, q)
         return self._lasting
+
+    def update_rows(self, rows: SampleRows, inertia: FloatArray, first: int, end: int) -> list[tuple[int, Contact]]:
+        """`update_terms` with samples first .. end - 1; each change of `contact`, with the index of its sample.
+
+        inertia: (N, n), `squared_inertias` of the rows.
+        """
+        changes, k = [], first
+        while k < end:
+            before = self.contact
+            count = 0 if not self._settled or self._lasting is not None else self._follow_quiet(rows, inertia, k, end)
+            if count == 0:
+                self.update_terms(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.terms.at(k))
+            k += max(count, 1)
+            if self.contact is not before and self.contact is not None:
+                changes.append((k - 1, self.contact))
+        return changes
+
+    def _follow_quiet(self, rows: SampleRows, inertia: FloatArray, first: int, end: int) -> int:
+        """Follow samples from `first` on up to a gap or the begin of a contact; how many."""
+        part, steps = slice(first, end), self._clock.regular(rows.stamp[first:end])
+        if not steps.size:
+            return 0
+        count, self.ratio = quiet_samples(
+            rows.stamp[part], steps, rows.terms.momentum[part], rows.terms.bias[part], rows.dq[part], inertia[part],
+            self._regression.pole, self._weights, self.options.threshold,
+            *self._regression.arrays, *self._torque_step.arrays,
+        )  # fmt: skip
+        last = first + count - 1
+        stamp = float(rows.stamp[last])
+        self._clock.follow(stamp, float(steps[count - 1]))
+        self._torque_step.follow(stamp)
+        if self.ratio > self.options.threshold:
+            self._begin(stamp, rows.q[last])
+        return int(count)
 
     @property
     def _lasting(self) -> Contact | None:
@@ -208,10 +272,11 @@ class ContactDetector:
         self.contact = replace(self.contact, torques=self._torques, end=stamp, ended_by=ended_by)
         self._torque_step.resume()
         if ended_by == STEADY:
-            self._count_as_carried(self._known + self._load.vector)
+            self._count_as_carried(self._weights[:10] + self._load.vector)
 
     def _count_as_carried(self, known: FloatArray) -> None:
-        change, self._known = known - self._known, known
+        change = known - self._weights[:10]
+        self._weights[:10] = known
         if self._lasting is None:
             self._torque_step.shift(self._regressor @ change)
 

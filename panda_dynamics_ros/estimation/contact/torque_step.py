@@ -21,8 +21,8 @@ largest |z| where one joint dominates, and is a fifth larger where two are equal
 adds to it, unlike to a sum of squares.
 
 Its level while nothing touches the arm, the fourth root of its mean fourth power, is learnt as well. The simulated arms
-have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 3.5 until it has
-moved quietly for some seconds. A contact has to exceed a multiple of it.
+have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 4.5 for the first
+`FIRST_NOISE_TIME` of its motion, which then is forgotten as more is seen. A contact has to exceed a multiple of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 """s of motion: memory of the noise, and how long its first guess (sigma) counts."""
 MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
-QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.2, 3.5, 3.0, 2.0
+QUIET, FIRST_QUIET, QUIET_TIME, LOUDEST = 2.2, 4.5, 3.0, 2.0
 """Level of the statistic on an arm as modelled, and of one that is not known yet; s of motion in which it is learnt;
 how many times its level a value counts at most."""
 OUTLIER = 9.0  # e^2 over its variance is clipped here (three sigma) before it is learnt
@@ -92,8 +92,11 @@ def delayed_mean(stamp, s, line, clock, memory):
 
 
 @compiled
-def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, memory, noise, jump, std):
-    """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4). `frozen`: s of a held mean, else -1."""
+def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, drift, line, clock, memory, noise, jump, std):
+    """e and its standard deviation (n,), in place; returns (sum z^4)^(1/4).
+
+    frozen: s, since when the mean is held; -1 where it is not. drift: (n,), `drift_variance` of the lag LAG.
+    """
     n = s.shape[0]
     a, b = math.exp(-w * dt), math.exp(-dt / MEAN_TIME)
     prior, fourth = velocity_noise_gain(w, dt), 0.0
@@ -110,8 +113,8 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
         e = s[i] - memory[_S, i]
         if math.isnan(noise[i, 0]):
             initialise_noise(noise[i], h[i], sigma[i] * sigma[i])
-        least = drift_variance(sigma[i], tau[i], LAG)
-        grown = drift_variance(sigma[i], tau[i], LAG + max(frozen, 0.0)) - least
+        least = drift[i]
+        grown = drift_variance(sigma[i], tau[i], LAG + frozen) - least if frozen > 0.0 else 0.0
         steady, inertial = noise_parts(noise[i], least, prior)
         turned = REVERSAL_SHARE * sigma[i] * (memory[_SECOND, i] - memory[_C, i])
         variance = steady + inertial * h[i] + grown + turned * turned
@@ -122,10 +125,17 @@ def torque_step_update(stamp, dt, frozen, s, dq, h, w, sigma, tau, line, clock, 
     if learns:
         clock[_LEARNT] += dt
         loudest = LOUDEST**4 * clock[_FOURTH]
-        clock[_FOURTH] += (1.0 - math.exp(-dt / QUIET_TIME)) * (min(fourth, loudest) - clock[_FOURTH])
+        adapting = 1.0 - math.exp(-dt / min(QUIET_TIME, FIRST_NOISE_TIME + clock[_LEARNT]))
+        clock[_FOURTH] += adapting * (min(fourth, loudest) - clock[_FOURTH])
     if frozen < 0.0:
         delayed_mean(stamp, s, line, clock, memory)
     return math.sqrt(math.sqrt(fourth))
+
+
+@compiled
+def loudness(clock):
+    """See `TorqueStepDetector.loudness`."""
+    return max(1.0, math.sqrt(math.sqrt(clock[_FOURTH])) / QUIET)
 
 
 class TorqueStepDetector:
@@ -141,6 +151,7 @@ class TorqueStepDetector:
         n = len(residual.std)
         # Copies: numba would compile anew for arrays that cannot be written to.
         self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
+        self._drift = np.array([drift_variance(*each, LAG) for each in zip(self._sigma, self._tau, strict=True)])
         self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(5)
         self._clock[_FOURTH] = FIRST_QUIET**4
         self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
@@ -179,7 +190,7 @@ class TorqueStepDetector:
         dt, self._stamp = stamp - self._stamp, stamp
         frozen = -1.0 if math.isnan(self._frozen_since) else stamp - self._frozen_since
         statistic: float = torque_step_update(
-            stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau,
+            stamp, dt, frozen, external, dq, inertia, self._pole, self._sigma, self._tau, self._drift,
             self._line, self._clock, self._memory, self._noise, self.jump, self.std,
         )  # fmt: skip
         return statistic
@@ -187,7 +198,27 @@ class TorqueStepDetector:
     @property
     def loudness(self) -> float:
         """Level of the statistic while nothing touches the arm, over that of an arm as modelled; at least 1."""
-        return max(1.0, math.sqrt(math.sqrt(self._clock[_FOURTH])) / QUIET)
+        level: float = loudness(self._clock)
+        return level
+
+    @property
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """The arguments of `torque_step_update` from `sigma` on."""
+        return (
+            self._sigma,
+            self._tau,
+            self._drift,
+            self._line,
+            self._clock,
+            self._memory,
+            self._noise,
+            self.jump,
+            self.std,
+        )
+
+    def follow(self, stamp: float) -> None:
+        """Go on from the stamp, s, of the last of several samples that `arrays` have followed."""
+        self._stamp = stamp
 
     @property
     def largest(self) -> float:

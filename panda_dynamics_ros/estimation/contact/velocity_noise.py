@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import math
 
-from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_kernel, mass_matrix_of_one
 from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 
@@ -36,10 +39,32 @@ def squared_inertia(table, q, h):
     n = q.shape[0]
     M = scratch((n, n))
     mass_matrix_of_one(table, q, M)
-    for i in range(n):
+    sum_squares(M, h)
+
+
+@compiled
+def sum_squares(M, h):
+    """h (n,), the sum of squares of each row of M (n, n), in place."""
+    for i in range(h.shape[0]):
         h[i] = 0.0
-        for j in range(n):
+        for j in range(h.shape[0]):
             h[i] += M[i, j] * M[i, j]
+
+
+@compiled
+def sums_of_squares(M, h):
+    """The same for M (N, n, n) and h (N, n)."""
+    for k in range(h.shape[0]):
+        sum_squares(M[k], h[k])
+
+
+def squared_inertias(table: FloatArray, q: FloatArray) -> FloatArray:
+    """`squared_inertia` (N, n) of joint positions q (N, n), to the last bit."""
+    (count, n), h = q.shape, np.empty_like(q)
+    M = np.empty((count, n, n))
+    mass_matrix_kernel(table, q, M)
+    sums_of_squares(M, h)
+    return h
 
 
 @compiled

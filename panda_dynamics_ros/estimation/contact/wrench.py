@@ -77,6 +77,13 @@ def contact_wrench_step(table, flange, origin, variance, q, external, wrench, co
                 wrench[r] += covariance[r, c] * J[c, i] * weighted
 
 
+@compiled
+def contact_wrenches(table, flange, origin, variance, q, external, wrenches, covariance):
+    """F (N, 6) of N states; `covariance` (6, 6) is workspace."""
+    for k in range(q.shape[0]):
+        contact_wrench_step(table, flange, origin, variance, q[k], external[k], wrenches[k], covariance)
+
+
 class WrenchEstimator:
     """The wrench at one arm's flange, sample by sample, without checks.
 
@@ -97,6 +104,14 @@ class WrenchEstimator:
             self._table, self._flange, self._origin, self._variance, q, external, wrench, covariance
         )  # fmt: skip
         return ContactWrench(wrench, covariance)
+
+    def wrenches(self, q: FloatArray, external: FloatArray) -> FloatArray:
+        """`ContactWrench.wrench` (N, 6) of N states; q and external: finite (N, n) arrays."""
+        wrenches = np.empty((len(q), 6))
+        contact_wrenches(
+            self._table, self._flange, self._origin, self._variance, q, external, wrenches, np.empty((6, 6))
+        )  # fmt: skip
+        return wrenches
 
 
 def contact_wrench(robot: RobotDescription, q: ArrayLike, external: ArrayLike) -> ContactWrench:

@@ -85,8 +85,11 @@ def error_terms(table, tables, tilted, friction, coulomb, std, q, dq, momentum, 
 
 
 @compiled
-def error_columns(second, old_middle, load, pole, std, A):
-    """A (n, links + 3 + 5) from the filters of the terms; `load` (n,) is the torque of what is carried, in place."""
+def error_columns(second, old_middle, load, pole, std, ratio, share, A):
+    """A (n, links + 3 + 5) from the filters of the terms, in place; `load` (n,) is the torque of what is carried.
+
+    All columns count `ratio` (n,), and what does not belong to the load, `share` (n,).
+    """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 1
     gravity = delay + 3
@@ -97,7 +100,9 @@ def error_columns(second, old_middle, load, pole, std, A):
         A[i, shared] = std[i, 0]
         for k in range(3):
             A[i, shared + 1 + k] = second[i, delay + k]
-        A[i, shared + 4] = std[i, 4] * (second[i, gravity] + load[i])
+        for k in range(shared + 4):
+            A[i, k] *= ratio[i] * share[i]
+        A[i, shared + 4] = ratio[i] * std[i, 4] * (share[i] * second[i, gravity] + load[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +178,7 @@ class ArmErrorRegression:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray | float = 1.0) -> None:
+    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray) -> None:
         """Bring A to a sample `dt` s after the last one.
 
         load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt
@@ -184,9 +189,7 @@ class ArmErrorRegression:
             self._table, self._tables, self._tilted, self._friction, self._coulomb, self._std, q, dq, momentum, bias
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
-        error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self.A)
-        self.A *= (self._ratio * share)[:, None]
-        self.A[:, -1] += (1.0 - share) * self._ratio * self._std[:, -1] * load
+        error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share, self.A)
         self._started = True
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:

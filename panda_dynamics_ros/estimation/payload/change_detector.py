@@ -27,6 +27,7 @@ from panda_dynamics_ros.estimation.payload.glr_signatures import (
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
 from panda_dynamics_ros.estimation.regression import FilterState, MomentumRegression
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 # kg: the smallest jump that makes an event, and by how much a mass may exceed what is possible.
@@ -49,6 +50,34 @@ _LONG_AGO = 100.0
 _EMPTY = 2.0
 
 
+@compiled
+def free_slot(age, lifetime, alive):
+    """The slot of the oldest onset, or of none, for one of age 0 now; those older than `lifetime` are dropped.
+
+    Slots with an onset into the first entries of `alive`, whose count is returned, too.
+    """
+    slot, count = 0, 0
+    for k in range(age.shape[0]):
+        if age[k] > lifetime:
+            age[k] = math.inf
+        if age[k] > age[slot]:
+            slot = k
+    age[slot] = 0.0
+    for k in range(age.shape[0]):
+        if age[k] < math.inf:
+            alive[count] = k
+            count += 1
+    return slot, count
+
+
+@compiled
+def step_responses(slots, pole, age, past, responses):
+    """What a unit step at the onset of each slot has become after both poles, in place."""
+    for slot in slots:
+        phase = pole * (age[slot] + past[slot])
+        responses[slot] = 1.0 - (1.0 + phase) * math.exp(-phase)
+
+
 @dataclass(frozen=True)
 class Detection:
     """A change.
@@ -61,7 +90,7 @@ class Detection:
     state: the filter's state with the jump included.
     before: (10,), the payload before it, with before_covariance: (10, 10), and before_cross: (N, 10), its covariance
         with the state.
-    filters: of the regressor since the onset.
+    slot: of its hypothesis, see `filters`.
     """
 
     kind: str
@@ -71,7 +100,7 @@ class Detection:
     before: FloatArray
     before_covariance: FloatArray
     before_cross: FloatArray
-    filters: FilterState
+    slot: int
 
 
 class ChangeDetector:
@@ -102,9 +131,9 @@ class ChangeDetector:
         # As many slots as hypotheses live at once, and two more for a stream whose period does not divide theirs.
         slots, n = math.ceil(onset_lifetime / onset_period) + 2, len(sigma)
         self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
-        self._age = np.full(slots, np.inf)
+        self._age, self._slots = np.full(slots, np.inf), np.zeros(slots, dtype=np.int64)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
-        self._since_contact = np.inf
+        self._since_contact, self._elapsed = np.inf, 0.0
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
         self.restart()
@@ -112,40 +141,45 @@ class ChangeDetector:
     def restart(self, after_gap: bool = False) -> None:
         """Drop all hypotheses; `after_gap`: the first new one is a change before the regression's filters started."""
         self._age[:], self._past[:] = np.inf, 0.0
+        self._since_contact += self._elapsed
+        self._elapsed = 0.0
         self._alive = np.zeros(0, dtype=np.int64)
         self._since_last_onset, self._after_gap = np.inf, after_gap
 
-    def follow_sample(self, regression: MomentumRegression, dt: float) -> None:
-        """Follow the regression through a sample that came `dt` s after the last one; 0 starts it."""
-        if dt > 0.0:
-            self._onset_regressors.step(self._alive, regression, dt)
-            self._age[self._alive] += dt
-            self._since_last_onset += dt
-            self._since_contact += dt
-        else:
-            self._onset_regressors.restart(regression)
+    def follow_sample(self, pole: float, dt: float) -> None:
+        """Follow the regression through a sample that came `dt` s after the last one, above 0; pole: rad/s, its own."""
+        self._onset_regressors.step(pole, dt)
+        self._elapsed += dt
+
+    def follow_samples(self, pole: float, steps: FloatArray) -> None:
+        """`follow_sample` with N samples."""
+        self._onset_regressors.steps(pole, steps)
+        for dt in steps.tolist():
+            self._elapsed += dt
 
     def follow_filter(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter."""
-        phase = regression.pole * (self._age + self._past)[self._alive]
-        self._step_response[self._alive] = 1.0 - (1.0 + phase) * np.exp(-phase)  # unit step through both poles
-        self._signatures.update(self._alive, step, self._onset_regressors.regressors, self._step_response)
+        step_responses(self._alive, regression.pole, self._age, self._past, self._step_response)
+        regressors = self._onset_regressors.regressors(regression)
+        self._signatures.update(self._alive, step, regressors, self._step_response)
 
     def add_hypothesis(self, regression: MomentumRegression) -> None:
         """Add a change at this sample to the hypotheses, once each `onset_period`, and drop those that are too old."""
+        self._age += self._elapsed
+        self._since_last_onset += self._elapsed
+        self._since_contact += self._elapsed
+        self._elapsed = 0.0
         if self._since_last_onset >= self._onset_period - 1e-6:
             self._since_last_onset = 0.0
-            self._age[self._age > self._onset_lifetime] = np.inf
-            slot = int(np.argmax(self._age))
-            self._age[slot] = 0.0
+            slot, count = free_slot(self._age, self._onset_lifetime, self._slots)
             self._past[slot] = 0.0
             if self._after_gap:
                 self._past[slot], self._after_gap = _LONG_AGO, False
-                self._onset_regressors.start_settled(slot, regression)
+                self._onset_regressors.start_settled(slot)
             else:
                 self._onset_regressors.start(slot, regression)
             self._signatures.start(slot)
-            self._alive = np.flatnonzero(np.isfinite(self._age))
+            self._alive = self._slots[:count]
 
     def detect(self, state: GaussianState, least_mass: float = 0.0) -> Detection | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg)."""
@@ -182,7 +216,7 @@ class ChangeDetector:
         if kind == "pick" and self._was_empty(detection):
             detection = _without_previous(detection)
         changed = detection.state
-        changed.mean[inertia] = 0.0
+        changed.mean[inertia] = changed.common[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = P[inertia, inertia]
         return replace(detection, kind=kind)
@@ -190,10 +224,13 @@ class ChangeDetector:
     def _was_empty(self, detection: Detection) -> bool:
         """Whether what was there before the change is better explained by no payload than by any (Savage and Dickey).
 
-        Before the first pick an arm that is heavier than its model looks as if it carried the difference.
+        Before the first pick an arm that is heavier than its model looks as if it carried the difference; one that is
+        lighter, as if it carried less than nothing.
         """
         moments = slice(0, MOMENTS)
         before, P = detection.before[moments], detection.before_covariance[moments, moments]
+        if before[0] < 0.0:
+            return True
         if before[0] ** 2 > _EMPTY**2 * P[0, 0]:
             return False
         misfit = before @ np.linalg.solve(P, before)
@@ -227,8 +264,12 @@ class ChangeDetector:
             before=state.mean[:PARAMETERS] + taken @ jump,
             before_covariance=state.covariance[:PARAMETERS, :PARAMETERS] + taken @ covariance @ taken.T,
             before_cross=state.covariance[:, :PARAMETERS] + effect @ covariance @ taken.T,
-            filters=self._onset_regressors.state(slot),
+            slot=slot,
         )
+
+    def filters(self, slot: int, regression: MomentumRegression) -> FilterState:
+        """Filters of the regressor since the onset of a hypothesis."""
+        return self._onset_regressors.state(slot, regression)
 
     def _is_possible(self, detection: Detection, least_mass: float) -> bool:
         """Whether the mass can change so: only what is held can be released, and it cannot become too heavy."""
@@ -244,5 +285,9 @@ def _without_previous(detection: Detection) -> Detection:
     """The same change, given that nothing was carried before it: the arm's errors explain what seemed to be."""
     gain = np.linalg.solve(detection.before_covariance, detection.before_cross.T).T
     state = detection.state
-    changed = GaussianState(state.mean - gain @ detection.before, state.covariance - gain @ detection.before_cross.T)
+    changed = GaussianState(
+        state.mean - gain @ detection.before,
+        state.covariance - gain @ detection.before_cross.T,
+        state.common - gain @ state.common[:PARAMETERS],
+    )
     return replace(detection, state=changed, before=np.zeros(PARAMETERS), jump=changed.mean[:MOMENTS].copy())

@@ -180,7 +180,7 @@ class ConsistentBody:
         if self._phi is None or abs(math.exp(2.0 * self._phi[0]) - mass) > 0.5 * mass:
             self._phi = _TYPICAL.copy()
             self._phi[0] = 0.5 * math.log(mass)
-            self._phi[7:] = np.clip(vector[1:4] / max(mass, 0.1), -0.3, 0.3)
+            self._phi[7:] = np.minimum(np.maximum(vector[1:4] / max(mass, 0.1), -0.3), 0.3)
         theta = np.empty(SIZE)
         _nearest(self._phi, vector, covariance, _TYPICAL, _WEIGHT, iterations, theta)
         # Below the least mass the exponential would run to minus infinity for nothing.

@@ -176,15 +176,17 @@ class ArmMemory:
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of the residual model's.
     scale: (m,), how much the arm differs from its model (`familiarity`).
+    common: (10 + m,), what a common gain makes of the mean (`GaussianState`).
     """
 
     mean: FloatArray
     covariance: FloatArray
     noise_ratio: FloatArray
     scale: FloatArray
+    common: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("mean", "covariance", "noise_ratio", "scale"):
+        for name in ("mean", "covariance", "noise_ratio", "scale", "common"):
             object.__setattr__(self, name, checks.read_only(getattr(self, name)))
 
 

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.announcement import Announcement
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.payload.change_detector import ChangeDetector, Detection
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
@@ -29,20 +31,19 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     PayloadEstimate,
     PayloadMemory,
 )
-from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.payload_filter import PayloadFilter
 from panda_dynamics_ros.estimation.payload.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
+from panda_dynamics_ros.estimation.payload.sample_filters import SampleFilters
 from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, SampleIntake
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, MomentumTerms, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import MeanChange
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 from panda_dynamics_ros.samples.libfranka_state import sample_of
 
-ONE_CHANGE, CORRECTION = 0.5, 0.7
-"""s: closer detections of one kind are one event; share of a jump up to which an opposite one corrects it."""
+_NO_STEPS = np.zeros(0)
 
 
 class PayloadEstimator:
@@ -62,41 +63,38 @@ class PayloadEstimator:
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
-        self._shape = Shape.of(shape)
-        self._terms = MomentumTerms(robot)
-        self._regression = MomentumRegression(robot.n, self.options.bandwidth_hz)
-        self._low_pass, self._low_pass_map = (TwoPoleFilter(robot.n, self._regression.pole) for _ in range(2))
+        self._shape, self._terms = Shape.of(shape), MomentumTerms(robot)
+        self._period = self.options.update_period_s - STAMP_RESOLUTION
+        self._filters = SampleFilters(robot.n, self.options)
+        self._change: ChangeEvent | None = None  # found ahead of the sample at which it is announced
         o, has_end_effector = self.options, not np.allclose(robot.T_flange_ee, np.eye(4))
         declared = Declaration(robot.name, o.max_mass, o.known_mass, has_end_effector, robot.effort)
         self._plausibility = PlausibilityCheck(robot.residual.std, declared)
-        self._filter = PayloadFilter(robot, self.options, self._regression.pole)
-        self._detector = ChangeDetector(
-            robot.residual.std, self._filter.prior_covariance, self.options.max_mass, errors=self._filter.errors
-        )
+        self._filter = PayloadFilter(robot, self.options, self._filters.regression.pole)
+        prior, size = self._filter.prior_covariance, self._filter.errors
+        self._detector = ChangeDetector(robot.residual.std, prior, o.max_mass, errors=size)
         self.reset()
 
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
-        self._intake = SampleIntake(self.robot, self.options.max_gap_s)
-        self._tare = np.zeros(PARAMETERS)
+        self._intake, self._tare = SampleIntake(self.robot, self.options.max_gap_s), np.zeros(PARAMETERS)
         self._filter.reset()
         self._body = ConsistentBody()
-        self._regression.restart()
+        self._filters.reset()
         self._detector.restart()
         self._plausibility.restart()
-        self._stamp = self._updated = self._last_change = -math.inf
-        self._last_kind, self._jump, self._last_jump = "", 0.0, 0.0
-        self._clock = MotionClock(self.robot.n, self.options)
-        self._detection_pending = False
+        self._stamp = self._updated = -math.inf
+        self._announcement, self._jump = Announcement(), 0.0
+        self._detection_pending, self._change = False, None
         self._estimate = self._published(WAITING)
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        payload, _ = self._filter.payload
+        payload = self._filter.payload[0]
         self._tare += payload
         self._filter.shift(payload)
         self._detector.restart()
-        self._detection_pending = False
+        self._detection_pending, self._change = False, None
         self._estimate = self._published(self._estimate.status)
 
     def restore(
@@ -125,9 +123,8 @@ class PayloadEstimator:
     def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: MeanChange) -> None:
         """Go on as if the map had always been this one: see `ResidualLearner`."""
         self._terms.use_map(residual_map)
-        self._regression.change_mean(*change)
+        self._filters.use_map(unexplained, change)
         self._filter.use_map(residual_map, unexplained, change.second)
-        self._low_pass_map.step(0.0, unexplained)
 
     @property
     def memory(self) -> PayloadMemory:
@@ -136,7 +133,7 @@ class PayloadEstimator:
 
     @property
     def arm_errors(self) -> ArmErrors:
-        """What the model of the arm has wrong, as learnt so far: offsets, friction, inertia, gain, tilt, delay."""
+        """What the arm's model has wrong, as learnt so far."""
         return self._filter.arm_errors
 
     @property
@@ -173,83 +170,99 @@ class PayloadEstimator:
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
         """
-        stamp = checks.number(stamp, "stamp")
-        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        return self.update_terms(stamp, q, dq, tau, self._terms.at(q, dq, tau))
+        sample = link_side_sample(self.robot, q, dq, tau)
+        return self.update_terms(checks.number(stamp, "stamp"), *sample, self._terms.at(*sample))
 
     def update_state(self, state: Any) -> PayloadEstimate:
         """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
         return self.update(*sample_of(state))
 
     def update_terms(
-        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
+        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms | SampleTerms
     ) -> PayloadEstimate:
         """`update` with a sample that was checked before, and its terms."""
         if self._estimate.event is not None:
             self._estimate = replace(self._estimate, event=None)
-        dt = self._intake.accept(stamp, q, dq, tau)
+        dt, problem = self._intake.accept(stamp, q, dq, tau), self._intake.problem
+        if problem and problem != self._estimate.problem:
+            self._estimate = replace(self._estimate, problem=problem)
         if dt is None:
-            if self._intake.problem != self._estimate.problem and self._intake.problem:
-                self._estimate = replace(self._estimate, problem=self._intake.problem)
             return self._estimate
-        change = self._detect_changes()
+        change, self._change = self._change or self._detect_changes(), None
         if dt == 0.0:
             self._restart_after(stamp - self._stamp)
         self._stamp = stamp
-        Y, y = self._regression.step(dt, terms)
-        torque = self._low_pass.step(dt, tau)
-        unexplained = self._low_pass_map.step(dt, terms.unexplained) if terms.has_map else terms.unexplained
-        self._detector.follow_sample(self._regression, dt)
-        self._clock.update(dt, dq)
-        if stamp - self._updated >= self.options.update_period_s - STAMP_RESOLUTION:
-            self._estimate = self._update_filter(q, dq, Y, y, torque, unexplained)
+        self._filters.step(dt, dq, tau, terms)
+        if dt > 0.0:
+            self._detector.follow_sample(self._filters.regression.pole, dt)
+        self._finish(dt, q, dq, change)
+        return self._estimate
+
+    def update_rows(self, rows: SampleRows, k: int) -> int:
+        """`update_terms` with samples from k on, up to where the estimate may change; the index behind them."""
+        usual = not (self._detection_pending or self._change or self._estimate.event)
+        steps = self._intake.accept_rows(rows, k, self._updated, self._period) if usual else _NO_STEPS
+        if not steps.size:
+            self.update_terms(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.tau[k], rows.terms.at(k))
+            return k + 1
+        end = k + len(steps)
+        self._stamp = float(rows.stamp[end - 1])
+        self._filters.steps(steps, rows, k)
+        self._detector.follow_samples(self._filters.regression.pole, steps)
+        self._finish(float(steps[-1]), rows.q[end - 1], rows.dq[end - 1])
+        if end < len(rows.stamp):  # nobody waits for this estimate
+            self._change = self._detect_changes()
+        return end
+
+    def _finish(self, dt: float, q: FloatArray, dq: FloatArray, change: ChangeEvent | None = None) -> None:
+        """What follows after a sample has passed the low-pass filters."""
+        if self._stamp - self._updated >= self._period:
+            self._estimate = self._update_filter(q, dq)
             # Detection can wait for the next sample, so that the estimate need not; not at a low rate.
             if dt > 0.5 * self.options.update_period_s:
                 change = change or self._detect_changes()
         if change is not None:
-            self._estimate = self._published(CHANGED, self._announced(change))
-        return self._estimate
+            self._estimate = self._published(CHANGED, self._announcement.event(change, self._jump, self._stamp))
 
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
         if math.isfinite(dt):
             self._filter.predict(abs(dt))
         self._filter.restart()
-        self._regression.restart()
+        self._filters.restart()
         self._detector.restart(after_gap=True)
         self._updated = -math.inf
-        self._clock.restart()
 
     def _restart_overflown(self) -> None:
         """Start again, but for the tare: a number in the samples was so large that the filter is no longer finite."""
         self.counts.restarts += 1
         self._filter.reset()
+        self._filters.regression.restart()
         self._body = ConsistentBody()
-        self._regression.restart()
         self._detector.restart()
         self._updated, self._detection_pending = -math.inf, False
 
-    def _update_filter(
-        self, q: FloatArray, dq: FloatArray, Y: FloatArray, y: FloatArray, torque: FloatArray, unexplained: FloatArray
-    ) -> PayloadEstimate:
+    def _update_filter(self, q: FloatArray, dq: FloatArray) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
+        Y, y, clock, unexplained = self._filters.Y, self._filters.y, self._filters.clock, self._filters.unexplained
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
-        motion_time = self._clock.motion_time(since)
+        motion_time = clock.motion_time(since)
         self._updated = self._stamp
         load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
         self._filter.follow_arm(self._stamp, q, dq, load, unexplained)
         self._filter.predict(motion_time)
-        self._detector.known = 1.0 - float(unexplained.mean())
-        if not self._regression.settled:
+        self._detector.known = 1.0 - float(unexplained.mean()) if self._terms.has_map else 0.0
+        if not self._filters.regression.settled:
             return self._published(SETTLING)
-        if not self._filter.correct(Y, y - Y @ self._tare, motion_time, self._clock):
+        if not self._filter.correct(Y, y - Y @ self._tare, motion_time, clock):
             self._restart_overflown()
             return self._published(SETTLING)
         self._detection_pending = True
         carried = self._filter.state.mean[:PARAMETERS] + self._tare
-        if self._plausibility.update(torque, y, y - Y @ carried, motion_time):
+        if self._plausibility.update(self._filters.torque, y, y - Y @ carried, motion_time):
             mass_std = math.sqrt(self._filter.state.covariance[0, 0])
-            self._plausibility.evaluate(carried[0], mass_std, math.isinf(self._last_change), self._filter.arm_errors)
+            is_first = math.isinf(self._announcement.last_change)
+            self._plausibility.evaluate(carried[0], mass_std, is_first, self._filter.arm_errors)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
@@ -257,8 +270,8 @@ class PayloadEstimator:
         if not self._detection_pending:
             return None
         self._detection_pending = False
-        self._detector.add_hypothesis(self._regression)
-        self._detector.follow_filter(self._filter.step, self._regression)
+        self._detector.add_hypothesis(self._filters.regression)
+        self._detector.follow_filter(self._filter.step, self._filters.regression)
         detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
         if detection is None:
             self._filter.forget()
@@ -271,30 +284,17 @@ class PayloadEstimator:
         self._filter.adopt(detection.state)
         self._jump = abs(float(detection.jump[0]))
         if detection.kind == "contact":
-            self._regression.complete_step(detection.jump, detection.age)
+            self._filters.regression.complete_step(detection.jump, detection.age)
         else:
-            self._regression.change_payload(detection.filters, detection.before + self._tare)
-            self._clock.note_change()
+            since = self._detector.filters(detection.slot, self._filters.regression)
+            self._filters.regression.change_payload(since, detection.before + self._tare)
+            self._filters.clock.note_change()
             self._body = ConsistentBody()
         self._detector.restart()
-
-    def _announced(self, change: ChangeEvent) -> ChangeEvent | None:
-        """The event with the stamp of this sample; None where it continues the last one.
-
-        A push that changes while it lasts, and ends, and a load that comes on gradually are one event each. So is a
-        change whose first guess was too large and is then corrected.
-        """
-        opposite = {self._last_kind, change.kind} == {"pick", "release"}
-        continues = change.kind == self._last_kind or (opposite and self._jump < CORRECTION * self._last_jump)
-        continues = continues and self._stamp - self._last_change < ONE_CHANGE
-        if not continues:
-            self._last_kind, self._last_jump = change.kind, self._jump
-        self._last_change = self._stamp
-        return None if continues else replace(change, stamp=self._stamp)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         mean, covariance = self._filter.payload
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
-            problem=self._intake.problem or self._plausibility.problem,
+            problem=self._intake.problem or self._plausibility.problem, common=self._filter.common,
         )  # fmt: skip

@@ -17,10 +17,32 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
+from panda_dynamics_ros.kernels.scratch import zeros
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 WIDEST = 0.99
 """Largest scale: there the errors are as the filter has them."""
+
+
+@compiled
+def payload_given(K, square, mean, covariance, theta, P):
+    """Mean `theta` (10,) and covariance P (10, 10) of the payload in a state, from the gain K (10, m), in place.
+
+    Joseph's form, which holds for a gain that is not quite the state's own; `square` is K (P_phi + D) K'.
+    """
+    size = K.shape[1]
+    phi, shared = mean.shape[0] - size, zeros((PARAMETERS, PARAMETERS))
+    for r in range(PARAMETERS):
+        theta[r] = mean[r]
+        for k in range(size):
+            theta[r] -= K[r, k] * mean[phi + k]
+            for c in range(PARAMETERS):
+                shared[r, c] += K[r, k] * covariance[phi + k, c]
+    for r in range(PARAMETERS):
+        for c in range(r + 1):
+            both = covariance[r, c] + covariance[c, r] + square[r, c] + square[c, r]
+            P[r, c] = P[c, r] = 0.5 * both - shared[r, c] - shared[c, r]
 
 
 class Familiarity:
@@ -49,20 +71,23 @@ class Familiarity:
     def update(self, state: GaussianState, learns: bool = True) -> None:
         """Follow a state of the filter; with `learns` the scales follow, too."""
         size = len(self.scale)
-        P = state.covariance[-size:, -size:]
-        total = P + np.diag(self.scale**2 / (1.0 - self.scale**2))
-        gains = np.linalg.solve(total, np.hstack((state.covariance[-size:, :PARAMETERS], P))).T
-        self._K, G = gains[:PARAMETERS], gains[PARAMETERS:]
-        self._square = self._K @ total @ self._K.T
-        self.mean = state.mean[-size:] - G @ state.mean[-size:]
-        self.variance = np.maximum(np.diagonal(P) - np.sum(G * P, axis=1), 0.0)
+        C, phi = state.covariance[:PARAMETERS, -size:], state.mean[-size:]
+        D = self.scale**2 / (1.0 - self.scale**2)
+        W = np.linalg.inv(state.covariance[-size:, -size:] + np.diag(D))
+        self._K = C @ W
+        self._square = self._K @ C.T
+        # P_phi W = 1 - D W.
+        self.mean = D * (W @ phi)
+        self.variance = np.maximum(D - D**2 * W.diagonal(), 0.0)
         if learns:
             self.scale = np.minimum(np.sqrt(0.5 * (self._usual**2 + self.mean**2 + self.variance)), WIDEST)
 
     def payload(self, state: GaussianState) -> tuple[FloatArray, FloatArray]:
         """Mean (10,) and covariance (10, 10) of the payload in a state, with the gain K of the last `update`."""
-        size, theta = len(self.scale), slice(0, PARAMETERS)
-        shared = self._K @ state.covariance[-size:, theta]
-        # Joseph's form, which holds for a gain that is not quite the state's own.
-        covariance = state.covariance[theta, theta] - shared - shared.T + self._square
-        return state.mean[theta] - self._K @ state.mean[-size:], 0.5 * (covariance + covariance.T)
+        mean, covariance = np.empty(PARAMETERS), np.empty((PARAMETERS, PARAMETERS))
+        payload_given(self._K, self._square, state.mean, state.covariance, mean, covariance)
+        return mean, covariance
+
+    def common(self, state: GaussianState) -> FloatArray:
+        """(10,), what a common gain makes of the payload's mean (`GaussianState`)."""
+        return state.common[:PARAMETERS] - self._K @ state.common[-len(self.scale) :]

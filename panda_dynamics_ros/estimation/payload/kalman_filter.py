@@ -15,7 +15,7 @@ arm stands still the error of its model stays the same, so d keeps its value and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,10 +34,19 @@ CONTACT = 10.0
 
 @dataclass
 class GaussianState:
-    """The filter's estimate of x = (theta, d, phi): mean (N,) and covariance (N, N), N = 10 + n + size of phi."""
+    """The filter's estimate of x = (theta, d, phi): mean (N,) and covariance (N, N), N = 10 + n + size of phi.
+
+    `common` (N,): what a gain that all torques have in common, of one sigma, makes of the mean. Such a gain cannot be
+    told from masses that are all larger, and is never learnt; the published interval allows for it.
+    """
 
     mean: FloatArray
     covariance: FloatArray
+    common: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not self.common.size:
+            self.common = np.zeros(len(self.mean))
 
     @classmethod
     def prior(cls, mean: FloatArray, covariance: FloatArray, sigma: FloatArray, errors: int = 0) -> GaussianState:
@@ -51,11 +60,12 @@ class GaussianState:
 
     def copy(self) -> GaussianState:
         """A copy that can be changed in place."""
-        return GaussianState(self.mean.copy(), self.covariance.copy())
+        return GaussianState(self.mean.copy(), self.covariance.copy(), self.common.copy())
 
     def with_jump(self, effect: FloatArray, jump: FloatArray, covariance: FloatArray) -> GaussianState:
         """This state plus effect (N, k) times a jump (k,) whose covariance is (k, k)."""
-        return GaussianState(self.mean + effect @ jump, self.covariance + effect @ covariance @ effect.T)
+        covariance = self.covariance + effect @ covariance @ effect.T
+        return GaussianState(self.mean + effect @ jump, covariance, self.common.copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +172,25 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
     return log_likelihood
 
 
+@compiled
+def follow_common(common, decay, Y, A, shared, gain):
+    """Follow, in place, what a common gain makes of the mean: the filter's answer to torques of A's last column."""
+    n, last = Y.shape[0], A.shape[1] - 1
+    own, first = A.shape[1] - shared, PARAMETERS + n
+    for i in range(n):
+        common[PARAMETERS + i] *= decay[i]
+    for i in range(n):
+        joint = first + shared + own * i
+        nu = A[i, last] - common[PARAMETERS + i]
+        for c in range(PARAMETERS):
+            nu -= Y[i, c] * common[c]
+        for c in range(shared):
+            nu -= A[i, c] * common[first + c]
+        for c in range(own):
+            nu -= A[i, shared + c] * common[joint + c]
+        add_row(nu, gain[i], common)
+
+
 def forget(
     state: GaussianState,
     payload: FloatArray,
@@ -182,7 +211,10 @@ def forget(
     """
     theta, phi = slice(0, PARAMETERS), np.arange(len(state.mean) - len(learnt), len(state.mean))
     information, prior_information = np.linalg.inv(payload), np.linalg.inv(prior_covariance)
-    state.covariance[theta, theta] += np.linalg.inv(keep * information + (1.0 - keep) * prior_information) - payload
+    leak = np.linalg.inv(keep * information + (1.0 - keep) * prior_information) - payload
+    # What is less certain than the prior, as a payload that seems to change may be, stays so.
+    sizes, directions = np.linalg.eigh(leak)
+    state.covariance[theta, theta] += (directions * np.maximum(sizes, 0.0)) @ directions.T
     state.covariance[phi, phi] += (1.0 - keep_errors) * np.maximum(0.0, learnt)
     # Rounding in `correct` is not symmetric.
     state.covariance[:] = 0.5 * (state.covariance + state.covariance.T)

@@ -17,13 +17,21 @@ which the regressor shares, would be taken for motion and draw the mass to zero.
 
 
 @compiled
-def update_slowness(slowness, dq, slow_speed, keep):
-    """Speed |dq|; `slowness` is 1 where a joint stands still now and fades by `keep` afterwards, in place."""
-    square = 0.0
+def update_slowness(slowness, dq, slow_speed, pole, dt):
+    """Path |dq| dt. `slowness`, in place: 1 where a joint stands still now; it fades with the filters' group delay."""
+    keep, square = math.exp(-0.5 * pole * dt), 0.0
     for i in range(dq.shape[0]):
         square += dq[i] * dq[i]
         slowness[i] = max(keep * slowness[i], math.exp(-((dq[i] / slow_speed) ** 2)))
-    return math.sqrt(square)
+    return dt * math.sqrt(square)
+
+
+@compiled
+def follow_path(slowness, dq, slow_speed, pole, steps, path):
+    """`path` and `slowness` after N more samples: dq (N, n) and steps (N,)."""
+    for k in range(steps.shape[0]):
+        path += update_slowness(slowness, dq[k], slow_speed, pole, steps[k])
+    return path
 
 
 @compiled
@@ -57,10 +65,14 @@ class MotionClock:
         self._path, self._step, self._still_time = 0.0, 0.0, 0.0
 
     def update(self, dt: float, dq: FloatArray) -> None:
-        """Follow a sample that came `dt` s after the last one. Slowness fades with the filters' group delay."""
-        keep = math.exp(-0.5 * self._pole * dt)
-        self._path += dt * update_slowness(self.slowness, dq, self._options.slow_speed, keep)
+        """Follow a sample that came `dt` s after the last one."""
+        self._path += update_slowness(self.slowness, dq, self._options.slow_speed, self._pole, dt)
         self._step = dt
+
+    def steps(self, steps: FloatArray, dq: FloatArray) -> None:
+        """`update` with N samples: steps (N,), dq (N, n)."""
+        self._path = follow_path(self.slowness, dq, self._options.slow_speed, self._pole, steps, self._path)
+        self._step = float(steps[-1])
 
     def restart(self) -> None:
         """Forget the path since `motion_time` was last called."""

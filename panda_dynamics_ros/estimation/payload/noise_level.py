@@ -17,6 +17,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.limits import ResidualModel
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap
 
@@ -34,6 +35,22 @@ DRIFT = 0.1
 the public log two runs differ by .06 to .2 of it, the quick noise included."""
 
 
+@compiled
+def left_share(unexplained, share):
+    """`NoiseLevel.share` (n,), in place."""
+    for i in range(share.shape[0]):
+        share[i] = math.sqrt(unexplained[i] + (1.0 - unexplained[i]) * DRIFT * DRIFT)
+
+
+@compiled
+def white_noise(white, unexplained, ratio, share, sigma, quick, motion, variance):
+    """`NoiseLevel.white_variance` (n,), in place."""
+    for i in range(variance.shape[0]):
+        level, known = ratio[i] * sigma[i], 1.0 - unexplained[i]
+        slow = (motion[i] - white) * (level * share[i]) ** 2
+        variance[i] = white * unexplained[i] * level**2 + known * quick[i] + slow
+
+
 class NoiseLevel:
     """Standard deviation and correlation time of one arm's disturbance, and the white noise beside it.
 
@@ -47,7 +64,6 @@ class NoiseLevel:
     ----------
     correlation_time: (n,), s.
     ratio: (n,), standard deviation in units of that of the residual model; 1 at first.
-    unexplained: (n,), share of the residual's variance that the map leaves open in the present state; 1 without a map.
     """
 
     def __init__(
@@ -77,22 +93,36 @@ class NoiseLevel:
         self.ratio, self.unexplained = np.ones((2, len(self._std)))
 
     @property
+    def unexplained(self) -> FloatArray:
+        """(n,), share of the residual's variance that the map leaves open in the present state; 1 without a map."""
+        return self._unexplained
+
+    @unexplained.setter
+    def unexplained(self, unexplained: FloatArray) -> None:
+        """Go on to another state."""
+        self._unexplained, self._share = unexplained, np.empty_like(self._std)
+        left_share(unexplained, self._share)
+
+    @property
     def share(self) -> FloatArray:
         """(n,), standard deviation of what a map leaves, slow changes since then included, over that of the whole."""
-        return np.sqrt(self.unexplained + (1.0 - self.unexplained) * DRIFT**2)
+        return self._share
 
     @property
     def std(self) -> FloatArray:
         """(n,), N m, of the disturbance in the present state."""
-        return self.ratio * self.share * self._std
+        return self.ratio * self._share * self._std
 
     def white_variance(self, ratio: FloatArray) -> FloatArray:
         """(n,), (N m)^2, of the white noise; `ratio` (n,): as `MotionClock` has it, in units of the disturbance."""
-        white = self._white * self.unexplained * (self.ratio * self._std) ** 2
-        return white + (1.0 - self.unexplained) * self._quick_variance + (ratio - self._white) * self.std**2
+        variance = np.empty_like(self._std)
+        white_noise(
+            self._white, self._unexplained, self.ratio, self._share, self._std, self._quick_variance, ratio, variance
+        )  # fmt: skip
+        return variance
 
     def update(self, motion_time: float, mean: FloatArray, variance: FloatArray) -> None:
         """Follow the disturbance, known as `mean` and `variance` (n,), through `motion_time` s of motion."""
         seen = np.minimum((mean**2 + variance) / (self.share * self._std) ** 2, HIGHEST**2)
         squared = self.ratio**2 + (1.0 - math.exp(-motion_time / AVERAGING_TIME)) * (seen - self.ratio**2)
-        self.ratio = np.clip(np.sqrt(squared), LOWEST, HIGHEST)
+        self.ratio = np.minimum(np.maximum(np.sqrt(squared), LOWEST), HIGHEST)

@@ -23,7 +23,7 @@ LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
 VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ARM = ("mean", "covariance", "noise_ratio", "scale")
+_ARM = ("mean", "covariance", "noise_ratio", "scale", "common")
 
 
 def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:

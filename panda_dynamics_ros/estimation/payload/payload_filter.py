@@ -14,7 +14,14 @@ from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegres
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, forget, predict
+from panda_dynamics_ros.estimation.payload.kalman_filter import (
+    FilterStep,
+    GaussianState,
+    correct,
+    follow_common,
+    forget,
+    predict,
+)
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.robot import RobotDescription
@@ -119,6 +126,8 @@ class PayloadFilter:
         step.Y[:], step.A[:] = Y, self._arm.A
         if clock.stands_still:
             step.gain[:] = 0.0
+        else:
+            follow_common(state.common, step.decay, Y, self._arm.A, step.shared, step.gain)
         return math.isfinite(log_likelihood + float(corrected.mean.sum()))
 
     def forget(self) -> None:
@@ -160,6 +169,11 @@ class PayloadFilter:
         """Mean (10,) and covariance (10, 10) of the payload."""
         return self._familiarity.payload(self.state)
 
+    @property
+    def common(self) -> FloatArray:
+        """(10,), what a gain that all torques have in common, of one sigma, makes of the payload's mean."""
+        return self._familiarity.common(self.state)
+
     def adopt(self, state: GaussianState) -> None:
         """Go on from a state that a change has led to."""
         self.state = state
@@ -178,8 +192,10 @@ class PayloadFilter:
         """What `checked` and `recall` need to go on from here."""
         known, state = self._payload_and_errors, self.state
         joint = state.covariance[np.ix_(known, known)]
-        arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), self._noise.ratio, self._familiarity.scale)
-        return PayloadMemory(*self.payload, tare, arm)
+        noise, scale = self._noise.ratio, self._familiarity.scale
+        arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), noise, scale, state.common[known])
+        mean, covariance = self.payload
+        return PayloadMemory(mean, covariance + np.outer(self.common, self.common), tare, arm)
 
     def checked(self, arm: ArmMemory) -> ArmMemory:
         """The memory of an arm, if it is one of an arm like this.
@@ -193,13 +209,14 @@ class PayloadFilter:
             checks.covariance(arm.covariance, PARAMETERS + self.errors, "arm.covariance"),
             checks.exactly(arm.noise_ratio, (self._n,), "arm.noise_ratio"),
             checks.exactly(arm.scale, self._familiarity.scale.shape, "arm.scale"),
+            checks.exactly(arm.common, (PARAMETERS + self.errors,), "arm.common"),
         )
 
     def recall(self, arm: ArmMemory) -> None:
         """Go on from what was learnt about the arm and the payload."""
         known = self._payload_and_errors
         self._noise.ratio, self._familiarity.scale = arm.noise_ratio.copy(), arm.scale.copy()
-        self.state.mean[known] = arm.mean
+        self.state.mean[known], self.state.common[known] = arm.mean, arm.common
         self.state.covariance[np.ix_(known, known)] = arm.covariance
         self._familiarity.update(self.state, learns=False)
 

@@ -45,12 +45,16 @@ FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave
 SMALL = 0.3  # of the model's mean square: torques as small as these do not hold the arm
 CONSTANT = 1e-4  # of their mean square: variance of torques that count as constant
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
+STUCK = 1e-3  # of the variance that the model expects of a joint's torque: one that does not change
 TWICE = (1.6, 2.4)  # gain of torques to which gravity was added although they had it
 UNIT_REMEDY = {
     MEASURED: "check the unit of effort and the driver's scaling; of motor currents, set effort to current",
     CURRENT: "check motor_constants",
 }
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
+WITH_HAND = ("panda_ledezma",)
+"""Parameter sets of the library whose last link includes the hand. Nothing in the torques of an arm that carries
+something from the start tells whether it is mounted."""
 
 
 @compiled
@@ -157,6 +161,8 @@ class PlausibilityCheck:
         if overall > CONTRADICTION or ratios.max() > JOINT_FAULT or impossible:
             found = self._signal_problem()
         if not found[0]:
+            found = self._stuck_joint()
+        if not found[0]:
             found = self._mass_problem(mass, mass_std, tolerance, heaviest)
         if not found[0]:
             found = self._joint_problem(errors)
@@ -208,6 +214,18 @@ class PlausibilityCheck:
                 f"{len(order)} from base to flange; check which effort belongs to which joint name"
             )
         return "", ""
+
+    def _stuck_joint(self) -> tuple[str, str]:
+        """The joint whose torque does not change although the model's does."""
+        mean_t, mean_h, _, tt, hh, _, _ = self._moments
+        variance, expected = tt - mean_t**2, hh - mean_h**2
+        stuck = np.flatnonzero((variance < STUCK * expected) & (expected > self._sigma**2))
+        if not len(stuck):
+            return "", ""
+        return "stuck", (
+            f"the torque of joint {stuck[0] + 1} stays at {mean_t[stuck[0]]:.2g} N m while the arm moves: expected its "
+            "measured torque; check its sensor, and which effort belongs to which joint name"
+        )
 
     def _best_order(self) -> tuple[list[int], float]:
         """Which measured column (1-based) fits joint 1, 2, .. best, and the sum of mean((t - h)^2) / sigma^2 then."""
@@ -267,7 +285,13 @@ class PlausibilityCheck:
         )
 
     def _hand_problem(self, mass: float, mass_std: float) -> tuple[str, str]:
-        if self._declared.has_end_effector or mass_std > 0.2 or not HAND[0] < mass < HAND[1]:
+        declared = self._declared
+        if declared.robot in WITH_HAND and mass > NEGATIVE_MASS:
+            return "hand", (
+                f"{mass:.2f} kg have been there from the start, and the links of {declared.robot} include a hand of "
+                f"0.73 kg: if none is mounted, {mass + 0.73:.2f} kg are carried; set robot to panda"
+            )
+        if declared.has_end_effector or mass_std > 0.2 or not HAND[0] < mass < HAND[1]:
             return "", ""
         return "hand", (
             f"{mass:.2f} kg have been there from the start, about as much as the Franka Hand (0.73 kg): if it is "

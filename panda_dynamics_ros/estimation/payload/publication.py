@@ -18,9 +18,9 @@ from panda_dynamics_ros.estimation.payload.estimate import (
     STAMP_RESOLUTION,
     ChangeEvent,
     PayloadEstimate,
-    com_covariance,
 )
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
+from panda_dynamics_ros.kernels.vectors import compiled
 
 COM = slice(1, 4)
 
@@ -36,14 +36,18 @@ def published_estimate(
     status: str,
     event: ChangeEvent | None = None,
     problem: str = "",
+    common: FloatArray | None = None,
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
+    `common` (10,) is one more error of the mean, of one sigma, that does not depend on the others. `body` searches for
+    the nearest physically consistent body; the same object for the same payload starts near it.
     """
+    wider = covariance if common is None else covariance + np.outer(common, common)
+    _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
-    covariance = _with_visible_error(mean, covariance)
-    vector = no_heavier(body.nearest(mean, covariance), options.max_mass)
+    vector = no_heavier(body.nearest(mean, _with_visible_error(mean, covariance)), options.max_mass)
+    covariance = _with_visible_error(mean, wider)
     if shape is not None:
         vector, covariance = with_known_shape(vector, covariance, shape)
     vector.setflags(write=False)
@@ -68,18 +72,29 @@ def _with_visible_error(mean: FloatArray, covariance: FloatArray) -> FloatArray:
     return widened
 
 
+@compiled
+def com_variances(vector, covariance, variances):
+    """The diagonal (3,) of `com_covariance`, in place."""
+    m = vector[0]
+    for i in range(3):
+        c = vector[1 + i] / m
+        both = c * (covariance[0, 1 + i] + covariance[1 + i, 0])
+        variances[i] = (c * c * covariance[0, 0] - both + covariance[1 + i, 1 + i]) / (m * m)
+
+
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
     """Which of the ten parameters (10 booleans) the data has narrowed to a third of their prior standard deviation.
 
     For the first moments m c that is asked of the centre of mass, which is what is shown: a light payload has a small
     m c wherever its centre of mass is. The covariance leaves offsets and the arm's other errors free.
     """
-    flags = np.diagonal(covariance) < options.identified_variance
+    flags = covariance.diagonal() < options.identified_variance
     mass = float(vector[0])
     if mass**2 < covariance[0, 0]:
         flags[COM] = False
     else:
-        com_variance = np.diagonal(com_covariance(mass, vector[COM] / mass, covariance))
+        com_variance = np.empty(3)
+        com_variances(vector, covariance, com_variance)
         flags[COM] &= com_variance < (options.com_std / 3.0) ** 2
     return flags
 

@@ -21,6 +21,8 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.estimate import (
@@ -39,7 +41,7 @@ from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
-from panda_dynamics_ros.estimation.regression import MomentumRegression, MomentumTerms, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -175,12 +177,10 @@ class _Smoother:
             self._correct(y)
 
     def _follow_changes(self, k: int, dt: float, starts: bool) -> None:
-        """Step the onset regressors, start that of a payload that appears now, and exclude the samples around it."""
+        """Follow with the onset regressors, start that of a payload that appears, and exclude the samples around it."""
         now = self._stamp[k]
-        if starts:
-            self._onset_regressors.restart(self._regression)
-        else:
-            self._onset_regressors.step(np.arange(self._oldest, self._current + 1), self._regression, dt)
+        if not starts:
+            self._onset_regressors.step(self._regression.pole, dt)
         if k in self._starts[self._current + 1 : self._current + 2]:
             self._current += 1
             self._onset_regressors.start(self._current, self._regression)
@@ -189,12 +189,12 @@ class _Smoother:
         if starts:
             # The filters start as if this payload had always been there, and those before it never.
             for slot in range(self._oldest, self._current + 1):
-                self._onset_regressors.start_settled(slot, self._regression)
+                self._onset_regressors.start_settled(slot)
         while self._excluded and now >= self._excluded[0][0]:
             self._excluded_until = max(self._excluded_until, self._excluded.pop(0)[1])
 
     def _correct(self, y: FloatArray) -> None:
-        onset_regressors = self._onset_regressors.regressors[self._oldest : self._current + 1].copy()
+        onset_regressors = self._onset_regressors.regressors(self._regression)[self._oldest : self._current + 1].copy()
         onset_regressors[:-1] -= onset_regressors[1:]
         H = onset_regressors.transpose(1, 0, 2).reshape(len(y), -1)
         first = PARAMETERS * self._oldest
