@@ -10,7 +10,7 @@ wheels=(rclpy rmw-fastrtps-cpp {sensor,geometry,std,visualization,diagnostic,tra
 wheels+=(rosidl-{default-generators,core-generators} ament-package ament-cmake ament-cmake-{core,ros,python,vendor-package,version})
 wheels+=(ament-cmake-{libraries,include-directories,target-dependencies,test,gtest,gmock,pytest,gen-version-h})
 wheels+=(ament-cmake-export-{definitions,dependencies,include-directories,interfaces,libraries,link-flags,targets})
-venv/bin/pip install --quiet "${wheels[@]/#/ros-jazzy-}" catkin_pkg pytest mujoco "$root"
+venv/bin/pip install --quiet "${wheels[@]/#/ros-jazzy-}" catkin_pkg "$root[simulation,test]"
 # The wheels name the folders of the machine that built them.
 venv/bin/python - <<'PYTHON'
 import pathlib, re, sysconfig

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an estimate needs before it is sent to a robot, and what the robot's answer becomes.
 
-With Franka's own messages where they are installed: they are on no registry, but `build_franka_msgs.sh` builds them with
-the generators that PyPI has. Without them, service and state are real ones over DDS, of types that are there: `SetLoad`
-here is std_srvs/SetBool and `FrankaRobotState` geometry_msgs/InertiaStamped, with the names that franka_msgs gives to
-their fields.
+With Franka's own messages where they are installed: they are on no registry, but `build_franka_msgs.sh` builds them
+with the generators that PyPI has. Without them, service and state are real ones over DDS, of types that are there:
+`SetLoad` here is std_srvs/SetBool and `FrankaRobotState` geometry_msgs/InertiaStamped, with the names that franka_msgs
+gives to their fields.
 """
 
 from __future__ import annotations
