@@ -105,8 +105,7 @@ class PayloadEstimator:
 
         Raises
         ------
-        ArgumentError: a shape is wrong, `covariance` is not symmetric and positive definite, or `arm` belongs to
-            another arm.
+        ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
         """
         vector = checks.exactly(vector, (PARAMETERS,), "vector")
         covariance = checks.covariance(covariance, PARAMETERS, "covariance")
