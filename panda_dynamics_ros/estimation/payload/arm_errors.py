@@ -193,7 +193,8 @@ class ArmErrorRegression:
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(
-            self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share, self.A, self.gain_torque
+            self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share,
+            self.A, self.gain_torque,
         )  # fmt: skip
         self._started = True
 
