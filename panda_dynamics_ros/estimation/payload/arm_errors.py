@@ -88,10 +88,11 @@ def error_terms(table, tables, tilted, friction, coulomb, std, q, dq, momentum, 
 
 
 @compiled
-def error_columns(second, old_middle, load, pole, std, ratio, share, A):
+def error_columns(second, old_middle, load, pole, std, ratio, share, A, gain_torque):
     """A (n, links + 3 + 5) from the filters of the terms, in place; `load` (n,) is the torque of what is carried.
 
-    All columns count `ratio` (n,), and what does not belong to the load, `share` (n,).
+    All columns count `ratio` (n,) and `share` (n,); `gain_torque` (n,) has what one sigma of gain makes of all torques,
+    in which the load's is whole.
     """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 1
@@ -105,7 +106,8 @@ def error_columns(second, old_middle, load, pole, std, ratio, share, A):
             A[i, shared + 1 + k] = second[i, delay + k]
         for k in range(shared + 4):
             A[i, k] *= ratio[i] * share[i]
-        A[i, shared + 4] = ratio[i] * std[i, 4] * (share[i] * second[i, gravity] + load[i])
+        A[i, shared + 4] = ratio[i] * std[i, 4] * share[i] * (second[i, gravity] + load[i])
+        gain_torque[i] = ratio[i] * std[i, 4] * (share[i] * second[i, gravity] + load[i])
 
 
 class LearntModel(NamedTuple):
@@ -173,7 +175,7 @@ class ArmErrorRegression:
         links = len(self._tables)
         self.shared = links + EXTRA
         self._terms, self._filters = np.zeros((2, robot.n, links + 6)), np.zeros((6, robot.n, links + 6))
-        self.A = np.zeros((robot.n, self.shared + OWN))
+        self.A, self.gain_torque = np.zeros((robot.n, self.shared + OWN)), np.zeros(robot.n)
         self.restart()
 
     @property
@@ -195,14 +197,18 @@ class ArmErrorRegression:
         """Bring A to a sample `dt` s after the last one.
 
         load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt
-        unloaded, leaves of the errors; that of the gain in the load's torque stays whole.
+        unloaded, leaves of the errors. A gain cannot be learnt from loads alone: each new one would take a little of
+        its mass for gain, and always to the same side. Its error in the load's torque is in `gain_torque` only.
         """
         momentum, bias = self._terms
         error_terms(
             self._table, self._tables, self._tilted, self._friction, self._coulomb, self._std, q, dq, momentum, bias
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
-        error_columns(self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share, self.A)
+        error_columns(
+            self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share,
+            self.A, self.gain_torque,
+        )  # fmt: skip
         self._started = True
 
     def model(self, phi: FloatArray) -> LearntModel:

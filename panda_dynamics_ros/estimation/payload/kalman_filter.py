@@ -173,15 +173,15 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
 
 
 @compiled
-def follow_common(common, decay, Y, A, shared, gain):
-    """Follow, in place, what a common gain makes of the mean: the filter's answer to torques of A's last column."""
-    n, last = Y.shape[0], A.shape[1] - 1
-    own, first = A.shape[1] - shared, PARAMETERS + n
+def follow_common(common, decay, Y, A, shared, gain, torque):
+    """Follow, in place, what a common gain makes of the mean: the filter's answer to `torque` (n,), which it adds."""
+    n, own = Y.shape[0], A.shape[1] - shared
+    first = PARAMETERS + n
     for i in range(n):
         common[PARAMETERS + i] *= decay[i]
     for i in range(n):
         joint = first + shared + own * i
-        nu = A[i, last] - common[PARAMETERS + i]
+        nu = torque[i] - common[PARAMETERS + i]
         for c in range(PARAMETERS):
             nu -= Y[i, c] * common[c]
         for c in range(shared):

@@ -127,7 +127,7 @@ class PayloadFilter:
         if clock.stands_still:
             step.gain[:] = 0.0
         else:
-            follow_common(state.common, step.decay, Y, self._arm.A, step.shared, step.gain)
+            follow_common(state.common, step.decay, Y, self._arm.A, step.shared, step.gain, self._arm.gain_torque)
         return math.isfinite(log_likelihood + float(corrected.mean.sum()))
 
     def forget(self) -> None:
