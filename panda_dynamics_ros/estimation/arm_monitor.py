@@ -87,8 +87,8 @@ class ArmMonitor:
         self._residual = ResidualTorque(robot.n, self.payload_estimator.options)
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
         self._busy_until = -math.inf
-        self._gate, self._learnt = SampleGate(robot), LearntArm()
-        self._external = np.zeros(robot.n)
+        self._gate, self._external = SampleGate(robot), np.zeros(robot.n)
+        self._learnt = LearntArm(self._observer, self.contact_detector)
 
     @property
     def learns(self) -> bool:
@@ -145,19 +145,10 @@ class ArmMonitor:
         payload = self._payload_output(stamp, q, dq, tau, terms)
         if payload.is_due:
             self._carry_vector(payload.estimate.vector)
-            self._learn_arm(payload.estimate, terms, q, dq, tau)
+            self._learnt.update(self.payload_estimator, terms, q, dq, tau)
         self._learnt.apply(terms, q, dq, tau)
         is_refused = self.payload_estimator.counts.last_is_refused
         return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
-
-    def _learn_arm(self, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms, *sample: FloatArray) -> bool:
-        """Go on with the arm as learnt so far for external torques and contacts, if that is due; whether it was."""
-        is_due = self._learnt.is_due(estimate, terms.has_map, self.contact_detector.contact)
-        if is_due:
-            change = self._learnt.learn(estimate.stamp, self.payload_estimator.learnt_model, terms, *sample)
-            self._observer.change_arm(*change)
-            self.contact_detector.change_arm(*change)
-        return is_due
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -215,8 +206,7 @@ class ArmMonitor:
     def _follow_rows(self, rows: SampleRows, first: int, found: ArmRows) -> None:
         """The payload estimator is ahead by up to its next estimate, which counts from its own sample on."""
         inertia, estimator = squared_inertias(self.robot.table, rows.q), self.payload_estimator
-        learnt = self._learnt.rows(rows, 0)
-        done = k = 0
+        learnt, done, k = self._learnt.rows(rows, 0), 0, 0
         while k < len(rows.stamp):
             before = estimator.estimate
             k = estimator.update_rows(rows, k, self._learnt.renewal if not rows.terms.has_map else math.inf)
@@ -228,14 +218,12 @@ class ArmMonitor:
                 is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
                 if is_due:
                     self._carry_vector(estimate.vector)
-                    if self._learn_arm(estimate, rows.terms.at(done), rows.q[done], rows.dq[done], rows.tau[done]):
+                    if self._learnt.update(estimator, rows.terms.at(done), *rows.sample(done)):
                         learnt = self._learnt.rows(rows, done)
                 found.estimates.append((first + done, estimate, is_due))
             if is_refused:
-                found.external_torques[first + done], found.residual[first + done] = (
-                    self._external,
-                    self._residual.value,
-                )
+                found.external_torques[first + done] = self._external
+                found.residual[first + done] = self._residual.value
                 done = k
         self._follow_others((rows, learnt), inertia, (done, k), estimator.estimate, first, found)
 
@@ -277,23 +265,25 @@ class ArmMonitor:
         is_refused = self.payload_estimator.counts.last_is_refused
         dt = None if is_refused else self._residual.update(stamp, terms, estimate.vector)
         if self._learner is not None and dt is not None:
-            self._learn(self._learner, stamp, dt, (q, dq), terms, estimate)
+            self._learn(self._learner, stamp, dt, (q, dq, tau), terms, estimate)
         return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), self._residual.value)
 
     def _learn(
-        self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray],
+        self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray, FloatArray],
         terms: MomentumTerms, estimate: PayloadEstimate,
     ) -> None:  # fmt: skip
         regression = self._residual.regression
         is_empty = regression.settled and self._is_empty(stamp, estimate, terms)
-        if not learner.update(stamp, dt, sample, regression.filtered[:, ARM], terms.mean, is_empty):
+        if not learner.update(stamp, dt, sample[:2], regression.filtered[:, ARM], terms.mean, is_empty):
             return
-        before = terms.mean.copy()
+        had_map, before = terms.has_map, terms.mean.copy()
         detector_pole = 2.0 * math.pi * self.contact_detector.options.bandwidth_hz
         changes = learner.renew(terms, detector_pole, self._observer.pole)
         if changes is not None:
             change, in_detector, in_observer = changes
-            terms.evaluate_map(*sample)
+            if not had_map:  # which knows better than the learnt model
+                self._learnt.use(None, terms, *sample)
+            terms.evaluate_map(*sample[:2])
             terms.bias[:, ARM] += before - terms.mean  # detector and observer are yet to see this sample
             regression.change_mean(*change)
             self.contact_detector.change_mean(in_detector)

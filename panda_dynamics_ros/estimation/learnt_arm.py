@@ -15,10 +15,11 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_sample
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
-from panda_dynamics_ros.estimation.contact.detector import Contact
+from panda_dynamics_ros.estimation.contact.detector import ContactDetector
+from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.payload.arm_errors import LearntModel
-from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
+from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 
@@ -48,41 +49,51 @@ def arm_rows(table, friction, rotors, gain, q, dq, tau, momentum, bias):
 
 
 class LearntArm:
-    """Replaces the arm's column of the terms of each sample by that of the learnt model."""
+    """Replaces the arm's column of the terms of each sample by that of the learnt model.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    observer, detector: which go on, as far as they can, as if the model in use had always been used.
+    """
+
+    def __init__(self, observer: MomentumObserver, detector: ContactDetector) -> None:
+        self._observer, self._detector = observer, detector
         self._model: LearntModel | None = None
         self._learnt_at = -math.inf
 
     @property
     def renewal(self) -> float:
-        """s, stamp from which it may be time to `learn`."""
+        """s, stamp from which it may be time to learn again."""
         return self._learnt_at + RENEWAL
 
-    def is_due(self, estimate: PayloadEstimate, has_map: bool, contact: Contact | None) -> bool:
-        """Whether it is time to `learn`: each `RENEWAL`, and at once where the payload changes.
+    def update(self, estimator: PayloadEstimator, terms: MomentumTerms | SampleTerms, *sample: FloatArray) -> bool:
+        """Go on with what the estimator has learnt, each `RENEWAL` and where the payload changes; whether it was time.
 
         Not where a residual map knows the arm, or the samples contradict it, and not while something touches it.
-        """
-        touched = contact is not None and contact.lasts
-        changed = estimate.event is not None and estimate.event.kind != "contact"
-        early = self._learnt_at <= estimate.stamp < self.renewal
-        return not has_map and not estimate.problem and (changed or not (touched or early))
-
-    def learn(
-        self, stamp: float, model: LearntModel, terms: MomentumTerms | SampleTerms, *sample: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Go on with another model; returns the change of the arm's momentum and bias (n,) in this sample.
 
         terms, sample: of the published model; q, dq and tau (n,). They stay as they are.
         """
+        estimate, contact = estimator.estimate, self._detector.contact
+        touched = contact is not None and contact.lasts
+        changed = estimate.event is not None and estimate.event.kind != "contact"
+        early = self._learnt_at <= estimate.stamp < self.renewal
+        is_due = not terms.has_map and not estimate.problem and (changed or not (touched or early))
+        if is_due:
+            self.use(estimator.learnt_model, terms, *sample)
+            self._learnt_at = estimate.stamp
+        return is_due
+
+    def use(self, model: LearntModel | None, terms: MomentumTerms | SampleTerms, *sample: FloatArray) -> None:
+        """Go on with a model, or with the published one (None); terms and sample as in `update`."""
         momentum, bias = np.empty((2, 2, *terms.momentum.shape))
         for k, each in enumerate((self._model, model)):
             momentum[k], bias[k] = terms.momentum, terms.bias
             if each is not None:
                 arm_terms(*each, *sample, momentum[k], bias[k])
-        self._model, self._learnt_at = model, stamp
-        return momentum[1, :, ARM] - momentum[0, :, ARM], bias[1, :, ARM] - bias[0, :, ARM]
+        self._model = model
+        change = momentum[1, :, ARM] - momentum[0, :, ARM], bias[1, :, ARM] - bias[0, :, ARM]
+        self._observer.change_arm(*change)
+        self._detector.change_arm(*change)
 
     def apply(self, terms: MomentumTerms, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Change the terms of a sample in place; without a learnt model they stay."""

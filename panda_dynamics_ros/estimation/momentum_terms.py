@@ -145,3 +145,7 @@ class SampleRows(NamedTuple):
     dq: FloatArray
     tau: FloatArray
     terms: TermRows
+
+    def sample(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, dq and tau of sample k (views, not copies)."""
+        return self.q[k], self.dq[k], self.tau[k]

@@ -10,7 +10,7 @@ from motion import PAYLOAD, coloured, sinusoids, torques
 
 from panda_dynamics_ros import ArmMonitor, RobotModel, load_dataset, load_robot
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import MomentumObserver
+from panda_dynamics_ros.estimation import ContactDetector, MomentumObserver
 from panda_dynamics_ros.estimation.learnt_arm import LearntArm
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrorRegression
@@ -26,8 +26,9 @@ def test_the_learnt_model_has_the_torques_of_the_errors_columns(name: str, rng: 
     phi = rng.standard_normal(errors.size)
     phi[errors.shared - 1] = 0.0
     phi[errors.shared + 4 :: 5] = 0.0
-    learnt, pipelines = LearntArm(), [(MomentumTerms(robot), MomentumRegression(robot.n, 3.0)) for _ in range(2)]
-    learnt.learn(0.0, errors.model(phi), pipelines[1][0], motion.q[0], motion.dq[0], tau[0])
+    pipelines = [(MomentumTerms(robot), MomentumRegression(robot.n, 3.0)) for _ in range(2)]
+    learnt = LearntArm(MomentumObserver(robot), ContactDetector(robot))
+    learnt.use(errors.model(phi), pipelines[1][0], motion.q[0], motion.dq[0], tau[0])
     y = np.zeros((2, robot.n))
     for k, (q, dq) in enumerate(zip(motion.q, motion.dq, strict=True)):
         for row, (terms, regression) in enumerate(pipelines):
@@ -52,13 +53,12 @@ def test_a_change_of_the_model_is_as_if_it_had_always_been_so(panda: RobotModel,
     q, dq = motion.q[500], motion.dq[500]
     outputs = []
     for changed_at in (0, 200):
-        observer, terms, learnt = MomentumObserver(panda), MomentumTerms(panda), LearntArm()
+        observer, terms = MomentumObserver(panda), MomentumTerms(panda)
+        learnt = LearntArm(observer, ContactDetector(panda))
         for k in range(201):
             terms.at(q, dq, tau[500])
             if k == changed_at:
-                change = learnt.learn(0.0, model, terms, q, dq, tau[500])
-                if k:
-                    observer.change_arm(*change)
+                learnt.use(model, terms, q, dq, tau[500])
             learnt.apply(terms, q, dq, tau[500])
             found = observer.update_terms(1e-3 * k, terms)
         outputs.append(found)
@@ -85,7 +85,7 @@ def test_offsets_and_friction_that_are_learnt_are_not_external(
     tau = torques(panda, motion) + coloured(panda, motion.stamp, np.random.default_rng(2)) + wrong
     arguments = panda, motion.stamp, motion.q, motion.dq, tau
     learnt = external(*arguments)
-    monkeypatch.setattr(ArmMonitor, "_learn_arm", lambda *_: False)
+    monkeypatch.setattr(LearntArm, "update", lambda *_: False)
     published = external(*arguments)
     assert (learnt < published).all()
     assert (learnt[4:] < 0.5 * published[4:]).all()  # of the wrist, where the coloured residual is small

@@ -231,10 +231,17 @@ def test_a_map_can_be_restored(watched: tuple[pdr.ArmMonitor, list[str]], panda:
         pdr.ArmMonitor(panda).restore_map(known)
 
 
+@pytest.mark.parametrize(("learns_arm", "tolerance"), [(False, 0.01), (True, 0.1)])
 def test_a_new_map_is_neither_external_torque_nor_contact(
-    panda: pdr.RobotModel, cycles: pdr.JointDataset, monkeypatch: pytest.MonkeyPatch
+    learns_arm: bool, tolerance: float, panda: pdr.RobotModel, cycles: pdr.JointDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Observer and contact detector go on as those of an arm that always had the map; the payload counts as none."""
+    """Observer and contact detector go on as those of an arm that always had the map; the payload counts as none.
+
+    What was learnt of the arm before is forgotten with the map. Where its friction differs from the published one, the
+    observer sees that for the 16 ms that it averages over.
+    """
+    if not learns_arm:
+        monkeypatch.setattr("panda_dynamics_ros.estimation.learnt_arm.LearntArm.update", lambda *_: False)
     monkeypatch.setattr(pdr.ArmMonitor, "_carry_vector", lambda *_: None)
     monitor, k = pdr.ArmMonitor(panda, learn_residual=True), 0
     first = monitor.residual_map
@@ -247,7 +254,7 @@ def test_a_new_map_is_neither_external_torque_nor_contact(
     previous = output.external_torques
     output = monitor.update(cycles.stamp[k], cycles.q[k], cycles.dq[k], cycles.tau[k])
     # States of the last 0.3 s, one every 10 ms, are filtered anew; the map says up to some 0.2 N m.
-    np.testing.assert_allclose(output.external_torques, expected.external_torques, atol=0.01)
+    np.testing.assert_allclose(output.external_torques, expected.external_torques, atol=tolerance)
     assert np.abs(previous - output.external_torques).max() < 0.02  # the sample that brought the map had it, too
     assert output.contact is None
 

@@ -238,12 +238,11 @@ class ContactDetector:
             rows.terms.unexplained[part], self._regression.pole, self._weights, self.options.threshold,
             *self._regression.arrays, *self._torque_step.arrays,
         )  # fmt: skip
-        last = first + count - 1
-        stamp = float(rows.stamp[last])
+        stamp = float(rows.stamp[first + count - 1])
         self._clock.follow(stamp, float(steps[count - 1]))
         self._torque_step.follow(stamp)
         if self.ratio > self.options.threshold:
-            self._begin(stamp, rows.q[last])
+            self._begin(stamp, rows.q[first + count - 1])
         return int(count)
 
     @property
@@ -268,8 +267,7 @@ class ContactDetector:
         contact = self._lasting
         assert contact is not None
         if stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at:
-            link = self._name_link(q)
-            if link != contact.link:
+            if (link := self._name_link(q)) != contact.link:
                 self.contact = replace(contact, link=link, torques=self._torques)
         if self._torque_step.largest > self.options.end_threshold:
             self._last_loud = stamp
