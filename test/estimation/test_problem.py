@@ -100,6 +100,7 @@ def test_a_payload_above_the_heaviest_is_named(panda, arm, scale, named):
     motion, unloaded, loaded = arm
     estimate, _ = after(panda, motion, unloaded + scale * (loaded - unloaded))
     assert ("at most max_mass = 3 kg" in estimate.problem) == named
+    assert abs(estimate.mass - scale) < 2.0 * estimate.std[0]  # 3 kg are published at most
 
 
 def test_an_end_effector_that_is_not_mounted_is_named(arm):

@@ -46,8 +46,10 @@ def published_estimate(
     wider = covariance if common is None else covariance + np.outer(common, common)
     _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
-    vector = no_heavier(body.nearest(mean, _with_visible_error(mean, covariance)), options.max_mass)
+    nearest = body.nearest(mean, _with_visible_error(mean, covariance))
+    vector = no_heavier(nearest, options.max_mass)
     covariance = _with_visible_error(mean, wider)
+    covariance[0, 0] += float(nearest[0] - vector[0]) ** 2  # a payload heavier than what is published
     if shape is not None:
         vector, covariance = with_known_shape(vector, covariance, shape)
     vector.setflags(write=False)
