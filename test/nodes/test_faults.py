@@ -155,6 +155,19 @@ def test_joint_states_of_a_different_arm_are_said_to_be_so(probe: Probe, fresh: 
     assert "got wheel_0, wheel_1, wheel_2, wheel_3" in values["latest_problem"]
 
 
+def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes) -> None:
+    """A user who has mistaken the topic, or forgotten the namespace, reads both names."""
+    elsewhere = f"{fresh.namespace}/arm/joint_states"
+    probe.node.create_publisher(JointState, elsewhere, 1)
+    before = len(fresh.log("dynamics"))
+    fresh.start("dynamics", "-r", "joint_states:=franka/joint_states")
+    wanted = f"no joint states on {fresh.namespace}/franka/joint_states for 5 s; there are some on "
+    probe.until(lambda: wanted in fresh.log("dynamics")[before:], "a warning")
+    (line,) = (line for line in fresh.log("dynamics")[before:].splitlines() if wanted in line)
+    assert "[WARN]" in line
+    assert elsewhere in line
+
+
 def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
     """The nodes' own messages have these names, and frames made of them."""
     stem = f"{STAMP_MARK.tobytes().decode()}panda_"
