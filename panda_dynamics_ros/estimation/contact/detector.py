@@ -266,9 +266,9 @@ class ContactDetector:
     def _follow(self, stamp: float, q: FloatArray) -> None:
         contact = self._lasting
         assert contact is not None
-        if stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at:
-            if (link := self._name_link(q)) != contact.link:
-                self.contact = replace(contact, link=link, torques=self._torques)
+        may_rise = stamp - contact.start <= self.options.link_time_s and self.ratio > RISEN * self._named_at
+        if may_rise and (link := self._name_link(q)) != contact.link:
+            self.contact = replace(contact, link=link, torques=self._torques)
         if self._torque_step.largest > self.options.end_threshold:
             self._last_loud = stamp
         if stamp - self._last_loud > self.options.quiet_s:
