@@ -169,3 +169,5 @@ def test_any_publisher_is_heard_and_any_prefix_found(
     last = listener.got["gravity_torques"][-1]
     assert list(last.name) == [f"left_fr3_joint{i + 1}" for i in range(7)]
     np.testing.assert_allclose(last.effort, panda.gravity_torques(script.motion.q[99]), rtol=0.0, atol=EXACT)
+    said = probe.diagnostic(f"{fresh.namespace[1:]}/panda_dynamics: input", lambda values: values["received"] != "0")
+    assert said.hardware_id == f"{fresh.namespace[1:]}/left_fr3"  # each arm has one of its own

@@ -106,7 +106,8 @@ def test_pick_and_release(arm: Arm, panda: RobotModel) -> None:
 
     picked = arm.call("pick")
     assert (picked.success, picked.message) == (True, f"carrying {MASS:.2f} kg")
-    assert not arm.call("pick").success  # it is carried already
+    again = arm.call("pick")
+    assert (again.success, again.message) == (False, f"already carrying {MASS:.2f} kg")
     carrying = arm.collect(400)[200:]
     truth = arm.truth[-1]
     assert (truth.header.frame_id, truth.inertia.m) == ("panda_link8", MASS)
