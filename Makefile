@@ -51,7 +51,8 @@ lint: $(VENV)/.test
 	$(BIN)/mypy panda_dynamics_ros test
 
 # Tests of nodes run by themselves, since tests that compute would delay them. With PYTEST_ARGS, only those tests run.
-PYTEST := PANDA_REQUIRE_ROS=1 $(BIN)/python -m pytest
+# One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
+PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.test lint
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)

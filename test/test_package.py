@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -103,6 +104,16 @@ def test_versions_agree(manifest: Element, arguments: dict[str, Any]) -> None:
 def test_descriptions_of_the_licence_agree(manifest: Element, arguments: dict[str, Any]) -> None:
     assert arguments["license"] == manifest.findtext("license")
     assert arguments["name"] == manifest.findtext("name")
+
+
+def test_a_node_computes_with_one_thread() -> None:
+    """However its process is started: OpenBLAS reads this once, as NumPy is imported."""
+    program = (
+        "import panda_dynamics_ros.nodes, os, sys; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
+    )
+    inherited = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=inherited, capture_output=True, text=True)
+    assert done.stdout == "1 False\n"
 
 
 def test_entry_points_resolve(arguments: dict[str, Any]) -> None:

@@ -18,8 +18,6 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         # Not by an exception, whose trace everybody would read; `run_node` has its own handler.
         signal.signal(number, lambda *_: os._exit(0))
-    # The matrices of a node are small: threads of NumPy's linear algebra would only take cores from other nodes.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = int(import_module(f"panda_dynamics_ros.nodes.{Path(sys.argv[0]).name}").main())
     for number in (signal.SIGINT, signal.SIGTERM):
         # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the

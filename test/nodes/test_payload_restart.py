@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from motion import PAYLOAD
@@ -112,11 +113,14 @@ def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:
     assert "without memory.covariance, memory.tare" in last
 
 
-def test_a_residual_map_survives_too(probe: Probe, fresh: Nodes, panda: RobotModel, tmp_path: Path) -> None:
-    """What an unloaded arm has taught for two seconds is in a file beside the estimate's, and comes back."""
+def test_a_residual_map_survives_too(
+    probe: Probe, fresh: Nodes, panda: RobotModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an unloaded arm has taught, by a motion that comes again, is saved beside the estimate and comes back."""
+    monkeypatch.setattr("motion.FREQUENCY", 0.25 * np.array([1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0]))
     parameters = {"save_path": tmp_path / "payload.yaml", "restore": True, "learn_residual": True}
     stream = PayloadStream(probe, fresh, **parameters)
-    script = Script(panda, 6.0)
+    script = Script(panda, 20.0, rate=200.0)
     stream.greet(script)
     stream.feed(script, 0, len(script))
     points = int(stream.values("estimate")["residual_map_points"])
