@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     The exit code: 0, or 2 after an error in one line on standard error, 3 of
     `replay --strict`, 130 after Ctrl-C, 141 where the reader of standard output went away.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as nodes/__init__.py does, for the same reason
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
