@@ -190,7 +190,8 @@ class _Annotator:
                 self._change_contact(contact[1])
             if self._contact is not None:
                 part = slice(first, end)
-                wrenches = self._wrenches.wrenches(checks.for_kernel(block.q[part]), found.external_torques[part])
+                sample = checks.for_kernel(block.q[part]), block.dq[part]
+                wrenches = self._wrenches.wrenches(*sample, found.external_torques[part])
                 forces = np.sqrt((wrenches[:, :3] ** 2).sum(axis=1))
                 self._force = max(self._force, float(forces.max(initial=0.0)))
 

@@ -142,7 +142,7 @@ def replay(
         gravity_torques=robot.gravity_torques(data.q),
         coriolis_torques=robot.coriolis_torques(data.q, data.dq),
         external_torques=external,
-        contact_wrench=WrenchEstimator(robot).wrenches(checks.for_kernel(data.q), external),
+        contact_wrench=WrenchEstimator(robot).wrenches(checks.for_kernel(data.q), data.dq, external),
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,

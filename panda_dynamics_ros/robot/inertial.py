@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,7 +67,6 @@ class InertialParameters:
     mass: float
     com: FloatArray
     inertia: FloatArray
-    _vector: ClassVar[FloatArray | None] = None  # of a body that keeps it
 
     def __init__(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
         matrix = checks.exactly(inertia, (3, 3), "inertia")
@@ -85,10 +83,8 @@ class InertialParameters:
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
-    def from_vector(cls, vector: ArrayLike, *, keep: bool = False) -> InertialParameters:
+    def from_vector(cls, vector: ArrayLike) -> InertialParameters:
         """The body of an inertial vector (10,): (m, m c, inertia about the frame's origin).
-
-        keep: whether its `vector` is this one; else it is that of mass, CoM and inertia, with their rounding.
 
         Raises
         ------
@@ -101,10 +97,7 @@ class InertialParameters:
                 raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment.tolist()}")
             return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
         numbers = about_com(v)
-        body = cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
-        if keep:
-            object.__setattr__(body, "_vector", v.copy())
-        return body
+        return cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
 
     @property
     def vector(self) -> FloatArray:
@@ -112,9 +105,6 @@ class InertialParameters:
 
         This is pi_i of De Luca (document 003, slide 4); the inertia follows by Steiner's theorem (slide 3).
         """
-        given = self._vector
-        if given is not None:
-            return given.copy()
         about_origin = self.inertia + steiner(self.mass, self.com)
         return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
 
-from panda_dynamics_ros import JointDataset, PandaDynamicsError, RobotModel
+from panda_dynamics_ros import ArmMonitor, JointDataset, PandaDynamicsError, RobotModel, learn_residual
 from panda_dynamics_ros.recordings.replay import replay
 
 
@@ -37,6 +39,16 @@ def test_the_estimator_gets_shape_and_options(data: JointDataset, panda: RobotMo
     result = replay(data, panda, shape="sphere 0.05", known_mass=1.05)
     assert result.last.mass == pytest.approx(1.05, abs=0.005)  # kitchen scale
     np.testing.assert_allclose(result.last.inertia, 0.4 * result.last.mass * 0.05**2 * np.eye(3), atol=1e-12)
+
+
+def test_the_wrench_is_the_nodes_wrench(data: JointDataset, panda: RobotModel) -> None:
+    """With a residual map, which knows some joints better than others."""
+    robot = learn_residual(replace(data, tau=torques(panda, sinusoids(3.0, rate=200.0))), panda)
+    monitor = ArmMonitor(robot)
+    samples = zip(data.stamp, data.q, data.dq, data.tau, strict=True)
+    wrench = np.array([monitor.update(*sample).wrench.wrench for sample in samples])
+    assert np.abs(wrench).max() > 1.0
+    np.testing.assert_allclose(replay(data, robot).contact_wrench, wrench, rtol=0.0, atol=1e-9)
 
 
 def test_unknown_options_are_refused(data: JointDataset, panda: RobotModel) -> None:

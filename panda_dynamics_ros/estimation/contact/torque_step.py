@@ -217,16 +217,9 @@ class TorqueStepDetector:
     def arrays(self) -> tuple[FloatArray, ...]:
         """The arguments of `torque_step_update` from `sigma` on."""
         return (
-            self._sigma,
-            self._tau,
-            self._drift,
-            self._line,
-            self._clock,
-            self._memory,
-            self._noise,
-            self.jump,
-            self.std,
-        )
+            self._sigma, self._tau, self._drift, self._line, self._clock, self._memory, self._noise,
+            self.jump, self.std,
+        )  # fmt: skip
 
     def follow(self, stamp: float) -> None:
         """Go on from the stamp, s, of the last of several samples that `arrays` have followed."""

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.jacobian import jacobian_sample
+from panda_dynamics_ros.dynamics.residual_torques import residual_torques
 from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.small_matrices import invert
 from panda_dynamics_ros.kernels.vectors import compiled
@@ -80,9 +81,9 @@ def contact_wrench_step(table, flange, origin, variance, q, external, wrench, co
 
 @compiled
 def contact_wrenches(table, flange, origin, variance, q, external, wrenches, covariance):
-    """F (N, 6) of N states; `covariance` (6, 6) is workspace."""
+    """F (N, 6) of N states; variance (N, n), and `covariance` (6, 6) is workspace."""
     for k in range(q.shape[0]):
-        contact_wrench_step(table, flange, origin, variance, q[k], external[k], wrenches[k], covariance)
+        contact_wrench_step(table, flange, origin, variance[k], q[k], external[k], wrenches[k], covariance)
 
 
 class WrenchEstimator:
@@ -94,7 +95,7 @@ class WrenchEstimator:
     """
 
     def __init__(self, robot: RobotDescription) -> None:
-        self._table, self._flange = robot.table, robot.frame_index("flange")
+        self._robot, self._table, self._flange = robot, robot.table, robot.frame_index("flange")
         self._variance = robot.residual.std**2
         self._origin = np.zeros(3)
 
@@ -104,21 +105,25 @@ class WrenchEstimator:
         unexplained: (n,), share of the residual's variance that a residual map leaves open, where there is one.
         """
         wrench, covariance = np.empty(6), np.empty((6, 6))
-        variance = self._variance
-        if unexplained is not None:
-            variance = variance * (unexplained + (1.0 - unexplained) * DRIFT**2)
+        variance = self._variance if unexplained is None else self._variance_where(unexplained)
         contact_wrench_step(
             self._table, self._flange, self._origin, variance, q, external, wrench, covariance
         )  # fmt: skip
         return ContactWrench(wrench, covariance)
 
-    def wrenches(self, q: FloatArray, external: FloatArray) -> FloatArray:
-        """`ContactWrench.wrench` (N, 6) of N states; q and external: finite (N, n) arrays."""
-        wrenches = np.empty((len(q), 6))
+    def wrenches(self, q: FloatArray, dq: FloatArray, external: FloatArray) -> FloatArray:
+        """`ContactWrench.wrench` (N, 6) of N states, with the robot's residual map; q, dq, external: finite (N, n)."""
+        wrenches, unexplained = np.empty((len(q), 6)), np.ones_like(q)
+        if self._robot.residual_map is not None:
+            unexplained = (residual_torques(self._robot, q, dq)[1] / self._robot.residual_map.sigma) ** 2
+        variance = self._variance_where(unexplained)
         contact_wrenches(
-            self._table, self._flange, self._origin, self._variance, q, external, wrenches, np.empty((6, 6))
+            self._table, self._flange, self._origin, variance, q, external, wrenches, np.empty((6, 6))
         )  # fmt: skip
         return wrenches
+
+    def _variance_where(self, unexplained: FloatArray) -> FloatArray:
+        return self._variance * (unexplained + (1.0 - unexplained) * DRIFT**2)
 
 
 def contact_wrench(robot: RobotDescription, q: ArrayLike, external: ArrayLike) -> ContactWrench:

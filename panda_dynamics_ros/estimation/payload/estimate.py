@@ -79,7 +79,7 @@ class PayloadEstimate:
     @cached_property
     def payload(self) -> InertialParameters:
         """The body, in the flange frame: inertia about its CoM, along flange axes."""
-        return InertialParameters.from_vector(self.vector, keep=True)
+        return InertialParameters.from_vector(self.vector)
 
     @property
     def mass(self) -> float:

@@ -61,10 +61,8 @@ class PayloadEstimator:
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
         self.robot, self.options = robot, EstimatorOptions.of(options)
         self._shape, self._terms = Shape.of(shape), MomentumTerms(robot)
-        self._period, self._filters = (
-            self.options.update_period_s - STAMP_RESOLUTION,
-            SampleFilters(robot.n, self.options),
-        )
+        self._period = self.options.update_period_s - STAMP_RESOLUTION
+        self._filters = SampleFilters(robot.n, self.options)
         self._change: ChangeEvent | None = None  # found ahead of the sample at which it is announced
         o, has_end_effector = self.options, not np.allclose(robot.T_flange_ee, np.eye(4))
         declared = Declaration(robot.name, o.max_mass, o.known_mass, has_end_effector, robot.effort)
