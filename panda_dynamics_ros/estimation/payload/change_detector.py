@@ -133,7 +133,7 @@ class ChangeDetector:
         self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
         self._age, self._slots = np.full(slots, np.inf), np.zeros(slots, dtype=np.int64)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
-        self._since_contact, self._elapsed = np.inf, 0.0
+        self._since_contact, self._elapsed = 0.0, 0.0
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
         self.restart()
