@@ -31,7 +31,7 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 USUAL = 2.0
 """Chi-square by which a payload may fit the disturbance by chance. The filter has fitted the payload before, so that
 with the coloured residual alone nine of ten values are below two."""
-FIRST = 5.0
+FIRST = 3.0
 """Standard deviation of the disturbance at the start, over the residual's: a person may guide the arm already."""
 
 
