@@ -11,7 +11,7 @@ from panda_dynamics_ros.estimation.payload.estimate import ChangeEvent, PayloadE
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.smoother import smooth_payloads
-from panda_dynamics_ros.estimation.residual_learner import learn_residual
+from panda_dynamics_ros.estimation.residual_fit import learn_residual
 
 __all__ = [
     "ArmMonitor",

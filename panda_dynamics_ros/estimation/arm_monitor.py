@@ -25,13 +25,13 @@ from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
 from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
 from panda_dynamics_ros.estimation.learnt_arm import LearntArm
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows
 from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.estimation.regression import MeanChange
-from panda_dynamics_ros.estimation.residual_learner import ResidualLearner
+from panda_dynamics_ros.estimation.residual_learner import ResidualLearner, UnloadedState
 from panda_dynamics_ros.estimation.residual_torque import ResidualTorque
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.residual_map import ResidualMap
@@ -40,12 +40,6 @@ from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 ROWS = 512
 """Samples of a recording whose terms are in memory at a time: 1 MB."""
-LIGHTEST, LIGHT = 0.02, 0.1
-"""kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
-AFTER_CONTACT = 5.0
-"""s after something has touched the arm, for which its residual map learns nothing."""
-AFTER_CHANGE = 1.0
-"""s after a pick or a release: the filtered torque of 3 kg that were put down is below .02 N m after half of it."""
 
 
 class ArmMonitor:
@@ -86,7 +80,7 @@ class ArmMonitor:
         self._terms = MomentumTerms(robot)
         self._residual = ResidualTorque(robot.n, self.payload_estimator.options)
         self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
-        self._busy_until = -math.inf
+        self._unloaded = UnloadedState()
         self._gate, self._external = SampleGate(robot), np.zeros(robot.n)
         self._learnt = LearntArm(self._observer, self.contact_detector)
 
@@ -272,8 +266,9 @@ class ArmMonitor:
         self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray, FloatArray],
         terms: MomentumTerms, estimate: PayloadEstimate,
     ) -> None:  # fmt: skip
-        regression = self._residual.regression
-        is_empty = regression.settled and self._is_empty(stamp, estimate, terms)
+        regression, raw_mass = self._residual.regression, self.payload_estimator.raw_mass
+        is_unloaded = self._unloaded.update(stamp, estimate, raw_mass, float(terms.unexplained.mean()))
+        is_empty = regression.settled and is_unloaded
         if not learner.update(stamp, dt, sample[:2], regression.filtered[:, ARM], terms.mean, is_empty):
             return
         had_map, before = terms.has_map, terms.mean.copy()
@@ -289,12 +284,3 @@ class ArmMonitor:
             self.contact_detector.change_mean(in_detector)
             self._observer.change_mean(in_observer)
             self.payload_estimator.use_map(learner.map, terms.unexplained, change)
-
-    def _is_empty(self, stamp: float, estimate: PayloadEstimate, terms: MomentumTerms | SampleTerms) -> bool:
-        """Whether the arm carries nothing, as far as can be told, and nothing has touched it for a while."""
-        if estimate.event is not None:
-            self._busy_until = stamp + (AFTER_CONTACT if estimate.event.kind == "contact" else AFTER_CHANGE)
-        # Where nothing has been learnt the error of the model looks like a small payload.
-        least = LIGHTEST + (LIGHT - LIGHTEST) * float(terms.unexplained.mean())
-        limit = min(max(least, 2.0 * float(estimate.std[0])), LIGHT)
-        return stamp >= self._busy_until and self.payload_estimator.raw_mass <= limit and not estimate.problem

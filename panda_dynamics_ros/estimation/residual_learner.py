@@ -1,38 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learns an arm's residual map from unloaded motion, in the measure of the payload estimator.
-
-The estimator sees the residual torque through two low-pass filters, and so does the map: both the torque and the
-covariances with the inducing points pass them (`robot.residual_map`). What the sensors shake quickly then counts as
-little here as it does there.
-"""
+"""Goes on learning an arm's residual map while the payload estimator runs (`residual_fit` does it from recordings)."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance
-from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter, low_pass_step
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
+from panda_dynamics_ros.estimation.regression import MeanChange
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates
 
 Sample = tuple[FloatArray, FloatArray]
 Robot = TypeVar("Robot", bound=RobotDescription)
 
-ROW_PERIOD = 0.02
-"""s, of the rows: short beside the filters' 0.1 s."""
 ONLINE_POINTS = 200
 """Inducing points of a map that is learnt while the estimator runs: a new map takes some 20 ms."""
 HOLD = 3.0
@@ -46,86 +37,32 @@ REPEATED, KNOWN = 6.0, 0.9
 is used: what is seen once looks like a function of the posture, whether it repeats or not."""
 STATE_PERIOD = 0.01
 """s, between two states that are learnt from."""
+LIGHTEST, LIGHT = 0.02, 0.1
+"""kg: a mass estimate up to which nothing is carried, where the map knows the arm and where it does not."""
+AFTER_CONTACT = 5.0
+"""s after something has touched the arm, for which its residual map learns nothing."""
+AFTER_CHANGE = 1.0
+"""s after a pick or a release: the filtered torque of 3 kg that were put down is below .02 N m after half of it."""
 _NEAR = 1e-4
 
 
-def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **options: float) -> Robot:
-    """The arm with a map of what its model leaves unexplained, learnt from recordings of its unloaded motion.
+class UnloadedState:
+    """Tells whether the arm carries nothing, as far as can be known, and nothing has touched it for a while."""
 
-    Parameters
-    ----------
-    data: recordings in which the arm carries nothing; a map learnt before is replaced.
-    robot: the arm, best after `identify`. Its residual model gives the map's prior.
-    options: see `EstimatorOptions`; those of the filters and of motion count.
+    def __init__(self) -> None:
+        self._busy_until = -math.inf
 
-    Returns
-    -------
-    The robot with its `residual_map`. Estimators of this robot subtract the map's mean and trust the torques as far as
-    its variance says. Where the recordings have not been, they work as without it.
+    def update(self, stamp: float, estimate: PayloadEstimate, raw_mass: float, unexplained: float) -> bool:
+        """Whether it does at `stamp`, s.
 
-    Raises
-    ------
-    ArgumentError: there is no recording, or an option is wrong.
-    DataError: a recording has other joints, or none has enough motion.
-
-    Reference: Quinonero-Candela and Rasmussen, JMLR 2005, for the sparse Gaussian process.
-    """
-    recordings = [data] if isinstance(data, JointDataset) else list(data)
-    if not recordings:
-        raise ArgumentError("data: expected at least one recording, got none")
-    for recording in recordings:
-        if recording.q.shape[1] != robot.n:
-            raise DataError(f"{recording.source}: expected {robot.n} joints, got {recording.q.shape[1]}")
-    bare, used = replace(robot, residual_map=None), EstimatorOptions.of(options)
-    inducing = InducingPoints(np.zeros((0, 3 * robot.n)))
-    for recording in recordings:
-        every = max(1, round(0.5 * ROW_PERIOD / recording.period_s)) if len(recording.stamp) > 1 else 1
-        for x in coordinates(recording.q[::every], recording.dq[::every]):
-            inducing.offer(x)
-    size = inducing.count
-    points = inducing.chosen.copy()
-    gram, moment, square = np.zeros((size, size)), np.zeros((size, robot.n)), np.zeros(robot.n)
-    rows = 0.0
-    for recording in recordings:
-        phi, y, weight = _rows(bare, recording, points, used)
-        gram += (weight[:, None] * phi).T @ phi
-        moment += (weight[:, None] * phi).T @ y
-        square += weight @ y**2
-        rows += float(weight.sum())
-    if rows == 0.0:
-        raise DataError("data: expected unloaded motion of at least a second, got none")
-    gram = 0.5 * (gram + gram.T)
-    return replace(bare, residual_map=ResidualMap(points, gram, moment, square, np.array(rows), robot.residual.std))
-
-
-def _rows(
-    robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Filtered covariances (N, M), filtered torques (N, n) and weights 1 / kappa (N,) of one recording."""
-    terms, regression = MomentumTerms(robot), MomentumRegression(robot.n, options.bandwidth_hz)
-    filters, clock = TwoPoleFilter(len(points), regression.pole), MotionClock(robot.n, options)
-    near = covariance(coordinates(recording.q, recording.dq), points)
-    torques, weights, phi = [], [], []
-    last = row = -math.inf
-    for k, stamp in enumerate(recording.stamp):
-        dt = stamp - last
-        if dt > options.max_gap_s:
-            regression.restart()
-            clock.restart()
-            dt, row = 0.0, stamp
-        _, y = regression.step(dt, terms.at(recording.q[k], recording.dq[k], recording.tau[k]))
-        filtered = filters.step(dt, near[k])
-        clock.update(dt, recording.dq[k])
-        last = stamp
-        if regression.settled and stamp - row >= ROW_PERIOD - 1e-9:
-            weight = clock.motion_time(stamp - row) / (2.0 * NOISE_TIME)
-            row = stamp
-            if weight > 0.0:
-                torques.append(y.copy())
-                weights.append(weight)
-                phi.append(filtered.copy())
-    shape = (len(weights), len(points))
-    return np.array(phi).reshape(shape), np.array(torques).reshape(-1, robot.n), np.array(weights)
+        raw_mass: kg, of the filter, with its sign. unexplained: share of the residual's variance that the map leaves.
+        """
+        if estimate.event is not None:
+            self._busy_until = stamp + (AFTER_CONTACT if estimate.event.kind == "contact" else AFTER_CHANGE)
+        # Where nothing has been learnt the error of the model looks like a small payload.
+        least = LIGHTEST + (LIGHT - LIGHTEST) * unexplained
+        limit = min(max(least, 2.0 * float(estimate.std[0])), LIGHT)
+        return stamp >= self._busy_until and raw_mass <= limit and not estimate.problem
 
 
 class _State(NamedTuple):

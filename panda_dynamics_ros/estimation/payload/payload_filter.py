@@ -35,6 +35,8 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 USUAL = 2.0
 """Chi-square by which a payload may fit the disturbance by chance. The filter has fitted the payload before, so that
 with the coloured residual alone nine of ten values are below two."""
+FIRST = 3.0
+"""Standard deviation of the disturbance at the start, over the residual's: a person may guide the arm already."""
 
 
 class PayloadFilter:
@@ -77,7 +79,7 @@ class PayloadFilter:
         mean = np.zeros(PARAMETERS) if vector is None else vector
         self._hand = self._undeclared if vector is None else np.zeros(PARAMETERS)
         P = self.prior_covariance if covariance is None else covariance
-        self.state = GaussianState.prior(mean, P, self._noise.std, self.errors)
+        self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
         self.restart()
 
