@@ -21,7 +21,7 @@ from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingW
 from panda_dynamics_ros.identification.procedure import PreparedRecordings
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, answer
+from panda_dynamics_ros.reporting.console import Table, print_results
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     for _, validation in validations:
         rows = [(name, _per_joint(validation.torque_rms(name))) for name in validation.predicted]
         tables.append((f"torque RMS in N m on {validation.source}, which was not fitted", rows))
-    answer(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
+    print_results(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
     return 0
 
 
