@@ -29,8 +29,8 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
 Fits inertial parameters, friction and the tilt of the base to recordings of
-the unloaded arm (rosbag2, or CSV with t, q1.., dq1.., tau1..), and writes a
-robot file that every --robot option takes.
+the unloaded arm (rosbag2, or a table with t, q1.., dq1.., tau1..), and writes
+a robot file that every --robot option takes.
 """
 EXAMPLES = """\
 examples:
@@ -44,7 +44,7 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
+    parser.add_argument("data", nargs="+", metavar="DATA", help="recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)")
     add_robot_option(parser)
     add_recording_options(parser)
     parser.add_argument(
