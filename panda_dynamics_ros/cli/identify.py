@@ -44,7 +44,12 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)")
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)",
+    )
     add_robot_option(parser)
     add_recording_options(parser)
     parser.add_argument(

@@ -65,7 +65,9 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)")
+    parser.add_argument(
+        "bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
+    )
     parser.add_argument(
         "--example", action="store_true",
         help="replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at "

@@ -175,7 +175,11 @@ def recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: i
         return conflict
     for reasons, what, remedy in (
         (IMPLAUSIBLE, "are implausible", "the units, the order of the joints, and that the recording is of one robot"),
-        (MISPLACED_STAMPS, "do not follow the one before in time", "that their stamps are sorted, and of one run"),
+        (
+            MISPLACED_STAMPS,
+            "do not follow the one before in time",
+            "that their stamps are sorted, not rounded, and of one run",
+        ),
     ):
         refused = {reason: rejected[reason] for reason in reasons if rejected.get(reason)}
         total = used + sum(refused.values())
