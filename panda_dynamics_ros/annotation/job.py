@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.engines import cores, on_cluster, on_this_machine
 from panda_dynamics_ros.annotation.journal import Journal
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
 from panda_dynamics_ros.annotation.table import table_writer
 from panda_dynamics_ros.annotation.task import RecordingResult, Task
+from panda_dynamics_ros.errors import ArgumentError
 
 WORST = 6
 """Recordings that are kept to be shown."""
@@ -93,13 +95,18 @@ def annotate_recordings(
     Raises
     ------
     ArgumentError: nothing is found at a path, there is an earlier run and neither `resume` nor `overwrite` is set, the
-        earlier run had other options, or there is no such scheduler.
+        earlier run had other options, or there is no such scheduler. `output` is one of the recordings, or another file
+        that is there and no table of an earlier run, and `overwrite` is not set.
     MissingDependencyError: pyarrow, fsspec or distributed is needed and not installed.
     WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is done.
     """
     table = Path(output)
     write, journal_path = table_writer(table), table.with_name(f"{table.name}.journal")
-    sources = find_recordings(paths, leave_out=(table, journal_path))
+    sources = find_recordings(paths, leave_out=(table, journal_path) if journal_path.exists() else ())
+    if table.exists() and not journal_path.exists():
+        checks.not_an_input(table, (source.path for source in sources), "output")
+        if not overwrite:
+            raise ArgumentError(f"output: expected no file there yet, or --overwrite, got {str(table)!r}")
     table.parent.mkdir(parents=True, exist_ok=True)
     if overwrite:
         journal_path.unlink(missing_ok=True)

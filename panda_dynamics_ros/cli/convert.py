@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.output.exists() and not args.overwrite:
         raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
+    checks.not_an_input(args.output, [args.log], "DIR")
     robot = load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns)
     # A table has no names of joints; the joints of a bag have theirs.

@@ -111,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     options = payload_options(args)
     args.bag = _recording(args)
+    checks.not_an_input(args.output / "results", [args.bag, *args.unloaded_run], "--output, with results in it")
     robot = load_arm(args)
     data = load_dataset(args.bag, robot, **recording_options(args))
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:

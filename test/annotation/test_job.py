@@ -112,6 +112,25 @@ def test_workers_that_cannot_start_end_the_run(tmp_path: Path) -> None:
         annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK._replace(robot="no robot"))
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_recording_is_not_replaced_by_the_table(overwrite: bool, tmp_path: Path) -> None:
+    """Not where it is named, nor where it lies in a folder; another file only where the user says so."""
+    (log,) = write(tmp_path / "data", 1)
+    before = log.read_bytes()
+    for path in (log, tmp_path / "data"):
+        with pytest.raises(ArgumentError, match="output: expected another place than that of the recording"):
+            annotate_recordings([path], log, TASK, jobs=1, overwrite=overwrite)
+    assert log.read_bytes() == before
+    other = tmp_path / "notes.csv"
+    other.write_text("a,b\n")
+    if overwrite:
+        annotate_recordings([log], other, TASK, jobs=1, overwrite=True)
+        return
+    with pytest.raises(ArgumentError, match="--overwrite"):
+        annotate_recordings([log], other, TASK, jobs=1, resume=True)
+    assert other.read_text() == "a,b\n"
+
+
 def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
     files, output = write(tmp_path / "data", 3), tmp_path / "table.csv"
     broken = tmp_path / "data" / "broken.mcap"
