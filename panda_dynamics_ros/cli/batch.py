@@ -19,11 +19,12 @@ from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.table import default_name
 from panda_dynamics_ros.annotation.task import Answer, Task
 from panda_dynamics_ros.cli.options import (
-    add_columns_option,
     add_payload_options,
+    add_recording_options,
     add_robot_option,
     load_arm,
     payload_options,
+    recording_options,
 )
 from panda_dynamics_ros.reporting.console import answer as print_answer
 
@@ -51,9 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
     add_robot_option(parser)
-    add_columns_option(parser)
-    parser.add_argument("--topic", help="of the joint states, where a recording has several")
-    parser.add_argument("--arm-prefix", default="", help="prefix of the joint names, where there are several arms")
+    add_recording_options(parser)
     add_payload_options(parser)
     name, jobs = default_name(), cores()
     parser.add_argument("--output", type=Path, default=Path(name), metavar="TABLE", help=f"default: {name}")
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         "patience_s": checks.number(args.patience, "--patience", minimum=1.0),
         "memory_gib": checks.number(args.memory, "--memory", minimum=0.25),
     }
-    options = payload_options(args) | {"shape": args.shape, "topic": args.topic, "columns": args.columns}
+    options = payload_options(args) | {"shape": args.shape} | recording_options(args)
     task = Task.of(load_arm(args), options | {"arm_prefix": args.arm_prefix or None}, args.arm, **limits)
     with _Progress(args.json) as shown:
         outcome = annotate_recordings(

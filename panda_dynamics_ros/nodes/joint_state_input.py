@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from os.path import commonpath
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -154,6 +155,7 @@ class JointStateInput:
             and not topic.endswith(OWN_TOPICS)
             and self._node.count_publishers(topic)
         ]
+        others.sort(key=lambda topic: -len(commonpath([topic, self._topic])))  # those of the own namespace first
         elsewhere = f"; there are some on {', '.join(others[:5])}" if others else "; nor on any other topic"
         self._node.get_logger().warning(
             f"no joint states on {self._topic} for {self._waited:.0f} s{elsewhere} (joint_states_topic)",

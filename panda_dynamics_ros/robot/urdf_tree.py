@@ -12,8 +12,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, UrdfTree
 
-FLANGES = ("link8", "flange", "tool0")
-"""How the names of flange links end, of Franka's arms and of others (REP 199)."""
+FLANGES = ("link8", "flange", "tool0", "attachment_site")
+"""How the names of flange links end: of Franka's arms, of others (REP 199), of the arms of MuJoCo Menagerie."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class Tree:
     def deepest_tip(self, base: str) -> str:
         """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
 
+        Of several that are as deep, the one with a flange's name is taken.
+
         Where several ends are as deep, and further joints part their ways than each has from there on, they are
         fingers: the tip is then the last link before the hand (`_flange`).
 
@@ -102,6 +104,9 @@ class Tree:
                 path = self.path(base, link)
                 depths[link] = (sum(joint.kind != "fixed" for joint in path), len(path))
         deepest = [link for link, depth in depths.items() if depth == max(depths.values())]
+        flanges = [link for link in deepest if link.endswith(FLANGES)]
+        if len(flanges) == 1:
+            return flanges[0]
         if len(deepest) > 1:
             ways = [[base, *(joint.child for joint in self.path(base, link))] for link in deepest]
             shared = [links[0] for links in zip(*ways, strict=False) if len(set(links)) == 1]

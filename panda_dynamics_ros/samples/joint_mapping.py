@@ -76,7 +76,7 @@ def doubt_about(robot: RobotDescription, joint_names: Sequence[str]) -> str:
     """In words, that these joints are called as another arm's of the library; else empty."""
     stem, own = (names[0].removesuffix("joint1") for names in (joint_names, robot.joint_names))
     arm = next((name for name in library_names() if stem.endswith(f"{name}_")), "")
-    if not arm or stem.endswith(own):
+    if not arm or arm == robot.name or stem.endswith(own):
         return ""
     return f"the joints are those of {arm}, the parameters those of {robot.name}: set robot to {arm}"
 

@@ -176,6 +176,22 @@ def test_an_arm_that_is_guided_by_hand_picks_nothing_up(panda, number):
     assert max(estimate.mass - 3.0 * estimate.std[0] for estimate in estimates) < 0.15
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
+    """The same recordings, begun at any second: what the hand does then was there from the start, as a payload may be.
+
+    It is told from a payload, which it would be by three standard deviations, in a second.
+    """
+    data = pdr.load_dataset(public_log(f"panda_hand_guided/hand_guided_100hz_{number}.csv"), panda)
+    for start in np.arange(data.stamp[0], data.stamp[-1] - 2.0):
+        estimator = pdr.PayloadEstimator(panda)
+        for sample in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
+            if sample[0] >= start:
+                estimate = estimator.update(*sample)
+                assert estimate.event is None or estimate.event.kind == "contact", start
+                assert estimate.mass - 3.0 * estimate.std[0] < (0.15 if sample[0] > start + 1.0 else 0.3), start
+
+
 @pytest.mark.parametrize("recording", ["a", "b"])
 def test_an_fr3_with_a_hand(recording):
     """Truth: 0.71 to 0.76 kg at z = 0.02 to 0.03 m; the flange points down within 25 degrees."""

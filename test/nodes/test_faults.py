@@ -156,9 +156,10 @@ def test_joint_states_of_a_different_arm_are_said_to_be_so(probe: Probe, fresh: 
 
 
 def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes) -> None:
-    """A user who has mistaken the topic, or forgotten the namespace, reads both names."""
+    """A user who has mistaken the topic, or forgotten the namespace, reads both names among many."""
     elsewhere = f"{fresh.namespace}/arm/joint_states"
-    probe.node.create_publisher(JointState, elsewhere, 1)
+    for topic in (elsewhere, *(f"/another_robot/joint_states_{k}" for k in range(6))):
+        probe.node.create_publisher(JointState, topic, 1)
     before = len(fresh.log("dynamics"))
     fresh.start("dynamics", "-r", "joint_states:=franka/joint_states")
     wanted = f"no joint states on {fresh.namespace}/franka/joint_states for 5 s; there are some on "

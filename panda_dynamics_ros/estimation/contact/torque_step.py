@@ -24,9 +24,11 @@ A contact usually loads several joints. With z = e / std of each joint, the test
 largest |z| where one joint dominates, and is a fifth larger where two are equal. The noise of the other joints hardly
 adds to it, unlike to a sum of squares.
 
-Its level while nothing touches the arm, the fourth root of its mean fourth power, is learnt as well. The simulated arms
-have 1.7 to 2.0; real ones, whose residual has heavier tails, 1.7 to 2.9. A new arm counts as one of 5.0 for the first
-`FIRST_QUIET_TIME`, which is forgotten as more of its motion is seen. A contact has to exceed a multiple of it.
+Its level while nothing touches the arm, the eighth root of its mean eighth power, is learnt as well; so high a power
+shows how large the largest values are. The simulated arms have 2.0 to 2.5, real ones, which vibrate in bursts, 2.7 to
+3.2. Large values promise larger ones that are rarer: a contact has to exceed a multiple of the square of the level.
+The level of a tenth of a second ago counts, for the contact itself teaches nothing. A new arm counts as one of
+`FIRST_QUIET` for the first `FIRST_QUIET_TIME`, which is forgotten as more of its motion is seen.
 """
 
 from __future__ import annotations
@@ -53,17 +55,20 @@ SLOTS = 16  # of the delay line, LAG / SLOTS apart at least
 NOISE_TIME, FIRST_NOISE_TIME = 10.0, 0.3
 """s of motion: memory of the noise, and how long its first guess (sigma) counts."""
 MOVING = 0.03  # rad/s, of the fastest joint: several times the noise of its velocity
-QUIET, FIRST_QUIET, QUIET_TIME, FIRST_QUIET_TIME, LOUDEST = 2.2, 5.0, 3.0, 0.2, 2.0
+QUIET, FIRST_QUIET, QUIET_TIME, FIRST_QUIET_TIME, LOUDEST = 2.55, 4.0, 10.0, 0.2, 1.5
 """Level of the statistic on an arm as modelled, and of one that is not known yet; s of motion in which it is learnt,
-and for which its first value counts; how many times its level a value counts at most."""
+and for which its first value counts; how many times its level a value counts at most (a push that is too light to be
+a contact teaches the level, too, and must not hide the next one)."""
+HELD = 0.1
+"""s, after which a value of the level is used: that of the moments before a contact."""
 OUTLIER = 9.0  # e^2 over its variance is clipped here (three sigma) before it is learnt
 REVERSAL_SHARE, TRANSITION = 0.5, 0.05  # of sigma; rad/s
 
 # Rows of `memory`: the means of s and c, two poles of the low-pass filter for c, and the mean of s without a lag.
 _S, _C, _FIRST, _SECOND, _RECENT = 0, 1, 2, 3, 4
 # Entries of `clock`: delay line's first slot and length, stamp of the last s taken into the mean, time of learning,
-# mean of the statistic's fourth power.
-_HEAD, _COUNT, _MEAN_STAMP, _LEARNT, _FOURTH = 0, 1, 2, 3, 4
+# mean of the statistic's eighth power now, its last two values `HELD` ago, and the stamp of the last one.
+_HEAD, _COUNT, _MEAN_STAMP, _LEARNT, _EIGHTH, _HELD, _USED, _HELD_STAMP = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @compiled
@@ -133,9 +138,11 @@ def torque_step_update(
         fourth += (e * e / variance) ** 2
     if learns:
         clock[_LEARNT] += dt
-        loudest = LOUDEST**4 * clock[_FOURTH]
+        loudest = LOUDEST**8 * clock[_EIGHTH]
         adapting = 1.0 - math.exp(-dt / min(QUIET_TIME, FIRST_QUIET_TIME + clock[_LEARNT]))
-        clock[_FOURTH] += adapting * (min(fourth, loudest) - clock[_FOURTH])
+        clock[_EIGHTH] += adapting * (min(fourth * fourth, loudest) - clock[_EIGHTH])
+        if abs(stamp - clock[_HELD_STAMP]) >= HELD:
+            clock[_USED], clock[_HELD], clock[_HELD_STAMP] = clock[_HELD], clock[_EIGHTH], stamp
     if frozen < 0.0:
         delayed_mean(stamp, s, line, clock, memory)
     return math.sqrt(math.sqrt(fourth))
@@ -144,7 +151,7 @@ def torque_step_update(
 @compiled
 def loudness(clock):
     """See `TorqueStepDetector.loudness`."""
-    return max(1.0, math.sqrt(math.sqrt(clock[_FOURTH])) / QUIET)
+    return max(1.0, math.sqrt(math.sqrt(clock[_USED])) / QUIET**2)
 
 
 class TorqueStepDetector:
@@ -162,8 +169,8 @@ class TorqueStepDetector:
         self._sigma, self._tau, self._pole = residual.std.copy(), residual.correlation_time.copy(), pole
         parts = (self._sigma, self._tau), (DRIFT * self._sigma, np.minimum(self._tau, DRIFT_TIME))
         self._drift = np.array([[drift_variance(*each, LAG) for each in zip(*part, strict=True)] for part in parts])
-        self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(5)
-        self._clock[_FOURTH] = FIRST_QUIET**4
+        self._memory, self._line, self._clock = np.zeros((5, n)), np.zeros((SLOTS, 2 * n + 1)), np.zeros(8)
+        self._clock[[_EIGHTH, _HELD, _USED]] = FIRST_QUIET**8
         self._noise = np.full((n, MEANS), math.nan)  # until the first posture is known
         self.jump, self.std = np.zeros(n), residual.std.copy()
         self.unexplained = np.ones(n)
@@ -185,7 +192,8 @@ class TorqueStepDetector:
         self._frozen_since = math.nan
 
     def freeze(self) -> None:
-        """Hold the mean that the torques are compared with."""
+        """Hold the mean that the torques are compared with, and unlearn the last moments: the contact has begun."""
+        self._clock[_EIGHTH] = self._clock[_HELD] = self._clock[_USED]
         self._frozen_since = self._stamp
 
     def shift(self, change: FloatArray) -> None:
@@ -209,7 +217,7 @@ class TorqueStepDetector:
 
     @property
     def loudness(self) -> float:
-        """Level of the statistic while nothing touches the arm, over that of an arm as modelled; at least 1."""
+        """Square of the level of the statistic while nothing touches the arm, over an arm's as modelled; at least 1."""
         level: float = loudness(self._clock)
         return level
 

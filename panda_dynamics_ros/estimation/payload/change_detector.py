@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.payload.familiarity import CommonGain
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     COM_STD,
     CONTACT_SIZES,
@@ -40,14 +41,12 @@ _SMALLEST_KNOWN, _KNOWN_LEAD = 0.04, 4.0
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.
 _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1
 # A contact changes while it lasts, and ends, and a person who guides the arm touches it again: for so many s a payload
-# needs more evidence.
+# needs more evidence; so it does after the start, when somebody may guide the arm already.
 _CONTACT_DURATION, _LEAD_AFTER_CONTACT = 2.0, 10.0
 # A contact must exceed a payload by this, and needs this much by itself: no output waits for it.
 _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
 # s: a change this long ago has passed the filters completely.
 _LONG_AGO = 100.0
-# Standard deviations of its mass within which what is estimated before a pick may be no payload.
-_EMPTY = 2.0
 
 
 @compiled
@@ -133,9 +132,11 @@ class ChangeDetector:
         self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
         self._age, self._slots = np.full(slots, np.inf), np.zeros(slots, dtype=np.int64)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
-        self._since_contact, self._elapsed = np.inf, 0.0
+        self._since_contact = self._elapsed = 0.0  # something may touch the arm at the start
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
+        self.gain = CommonGain()
+        """Of all torques, as known at present."""
         self.restart()
 
     def restart(self, after_gap: bool = False) -> None:
@@ -222,20 +223,13 @@ class ChangeDetector:
         return replace(detection, kind=kind)
 
     def _was_empty(self, detection: Detection) -> bool:
-        """Whether what was there before the change is better explained by no payload than by any (Savage and Dickey).
+        """Whether nothing was there before the change, although the filter found a payload there.
 
-        Before the first pick an arm that is heavier than its model looks as if it carried the difference; one that is
-        lighter, as if it carried less than nothing.
+        Before the first pick an arm that is heavier than its model, or whose torques are too large, looks as if it
+        carried something behind the flange; one that is lighter, as if it carried less than nothing.
         """
-        moments = slice(0, MOMENTS)
-        before, P = detection.before[moments], detection.before_covariance[moments, moments]
-        if before[0] < 0.0:
-            return True
-        if before[0] ** 2 > _EMPTY**2 * P[0, 0]:
-            return False
-        misfit = before @ np.linalg.solve(P, before)
-        widening = np.linalg.slogdet(self._prior_covariance[moments, moments])[1] - np.linalg.slogdet(P)[1]
-        return bool(misfit < widening)
+        before = detection.before
+        return before[0] < 0.0 or self.gain.explains(detection.state.common, before, detection.before_covariance)
 
     def _contact(self, slot: int, state: GaussianState) -> Detection:
         """Something touches the arm: the disturbance has jumped, the payload is what it was before."""

@@ -235,7 +235,7 @@ class PayloadEstimator:
         """Start again, but for the tare: a number in the samples was so large that the filter is no longer finite."""
         self.counts.restarts += 1
         self._filter.reset()
-        self._filters.regression.restart()
+        self._filters.reset()
         self._body = ConsistentBody()
         self._detector.restart()
         self._updated, self._detection_pending = -math.inf, False
@@ -247,7 +247,7 @@ class PayloadEstimator:
         motion_time = clock.motion_time(since)
         self._updated = self._stamp
         load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
-        self._filter.follow_arm(self._stamp, q, dq, load, unexplained)
+        self._filter.follow_arm(self._stamp, q, dq, self._filters.torque - y, load, unexplained)
         self._filter.predict(motion_time)
         self._detector.known = 1.0 - float(unexplained.mean()) if self._terms.has_map else 0.0
         if not self._filters.regression.settled:
@@ -270,6 +270,7 @@ class PayloadEstimator:
         self._detection_pending = False
         self._detector.add_hypothesis(self._filters.regression)
         self._detector.follow_filter(self._filter.step, self._filters.regression)
+        self._detector.gain = self._filter.gain
         detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
         if detection is None:
             self._filter.forget()

@@ -12,7 +12,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors, LearntModel
 from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
-from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
+from panda_dynamics_ros.estimation.payload.familiarity import CommonGain, Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import (
     FilterStep,
@@ -31,6 +31,8 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 USUAL = 2.0
 """Chi-square by which a payload may fit the disturbance by chance. The filter has fitted the payload before, so that
 with the coloured residual alone nine of ten values are below two."""
+FIRST = 3.0
+"""Standard deviation of the disturbance at the start, over the residual's: a person may guide the arm already."""
 
 
 class PayloadFilter:
@@ -70,7 +72,7 @@ class PayloadFilter:
         self._familiarity.restart()
         mean = np.zeros(PARAMETERS) if vector is None else vector
         P = self.prior_covariance if covariance is None else covariance
-        self.state = GaussianState.prior(mean, P, self._noise.std, self.errors)
+        self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
         self.restart()
 
@@ -87,15 +89,21 @@ class PayloadFilter:
         self._since_forgetting += motion_time
 
     def follow_arm(
-        self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray, unexplained: FloatArray
+        self,
+        stamp: float,
+        q: FloatArray,
+        dq: FloatArray,
+        arm: FloatArray,
+        load: FloatArray,
+        unexplained: FloatArray,
     ) -> None:
         """Follow the arm to a sample.
 
-        load: (n,), N m, filtered torque of all that it carries. unexplained: (n,), share of the residual's variance
-        that a residual map leaves open there.
+        arm, load: (n,), N m, filtered torques of its model and of all that it carries. unexplained: (n,), share of the
+        residual's variance that a residual map leaves open there.
         """
         self._noise.unexplained = unexplained
-        self._arm.step(stamp - self._stamp, q, dq, load, self._noise.share)
+        self._arm.step(stamp - self._stamp, q, dq, arm, load, self._noise.share)
         self._stamp = stamp
 
     def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: FloatArray) -> None:
@@ -175,8 +183,13 @@ class PayloadFilter:
 
     @property
     def common(self) -> FloatArray:
-        """(10,), what a gain that all torques have in common, of one sigma, makes of the payload's mean."""
-        return self._familiarity.common(self.state)
+        """(10,), what a gain that all torques have in common makes of the payload's mean, one standard deviation."""
+        return self.gain.size * self._familiarity.common(self.state)
+
+    @property
+    def gain(self) -> CommonGain:
+        """That all torques have in common, in units of one sigma."""
+        return self._familiarity.gain
 
     def adopt(self, state: GaussianState) -> None:
         """Go on from a state that a change has led to."""

@@ -50,6 +50,7 @@ class SampleFilters:
     def reset(self) -> None:
         """Start again."""
         self.regression.restart()
+        self._low_pass = TwoPoleFilter(len(self.torque), self.regression.pole)  # also after a number that overflows
         self.clock = MotionClock(len(self.torque), self._options)
 
     def restart(self) -> None:
