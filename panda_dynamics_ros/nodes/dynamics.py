@@ -14,7 +14,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics import robot_state
 from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
@@ -88,7 +87,7 @@ class DynamicsNode(Node):
         The estimators of a sample take ten times as long, and a hundred times where the payload is due.
         """
         torques, poses, _ = self._encoded = self._encoded or EncodedOutputs.of(self.samples)
-        state = robot_state(self.monitor.robot, q, dq)
+        state = self.monitor.robot_state(q, dq)
         self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
         self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
         self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(state.T_base_ee)))
