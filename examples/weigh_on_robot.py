@@ -28,10 +28,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from panda_dynamics_ros.cli import main as panda_dynamics
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.interface import fixed
-from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.nodes.runner import CANNOT_START, run_node
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
-from panda_dynamics_ros.samples.joint_mapping import JointMapping
+from panda_dynamics_ros.robot import write_robot
+from panda_dynamics_ros.samples.joint_mapping import JointMapping, resolve_joint_names
 
 # A second of samples may wait while the executor does something else; none is to be lost.
 EVERY_SAMPLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -65,7 +67,8 @@ class WeighOnRobot(Node):
         order = fixed(self, "order", "ABBA", "Runs without (A) and with (B) the payload.")
         if set(order) != {"A", "B"}:
             raise ArgumentError(f"order: expected letters A and B, each at least once, got {order!r}")
-        self.robot = fixed(self, "robot", "panda", "Parameter set or file of the arm.")
+        self.robot = declare_arm(self)
+        self.arm_prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names where several arms share a topic.")
         self.output = Path(fixed(self, "output", "weigh_output", "Folder for runs and result.")).expanduser()
         self.simulated = fixed(
             self, "simulated", False, "Beside simulated_panda: it picks and releases by itself, and each run follows."
@@ -75,11 +78,13 @@ class WeighOnRobot(Node):
         ]
         self.recorded: list[Path] = []
         self.samples: list[JointStateSample] = []
-        self.mapping = JointMapping(tuple(self.trajectory.joint_names))
+        self.planned = conversions.joint_trajectory(self.trajectory, tuple(self.trajectory.joint_names))
+        if self.robot.n != self.planned.q.shape[1]:
+            raise ArgumentError(f"trajectory: expected {self.robot.n} joints, got {self.planned.q.shape[1]}")
+        self.mapping: JointMapping | None = None
         self.latest: JointStateSample | None = None
         self.running, self.begin = False, 0.0
         self.done, self.code = False, 0
-        self.planned = conversions.joint_trajectory(self.trajectory, tuple(self.trajectory.joint_names))
         self.create_subscription(JointState, "joint_states", self.on_sample, EVERY_SAMPLE)
         self.publisher = self.create_publisher(JointTrajectory, "~/joint_trajectory", 1)
         self.create_service(Trigger, "~/next", self.on_next)
@@ -94,17 +99,24 @@ class WeighOnRobot(Node):
         """Say what to do before the next run."""
         letter, _ = self.runs[len(self.recorded)]
         what = "mount the payload" if letter == "B" else "leave the flange without payload"
-        self.get_logger().info(f"run {len(self.recorded) + 1} of {len(self.runs)}: {what}, step back, then call ~/next")
+        if self.simulated:
+            what = f"the simulated arm carries {'its payload' if letter == 'B' else 'nothing'}"
+        else:
+            what += f", step back, then call {self.resolve_service_name('~/next')}"
+        self.get_logger().info(f"run {len(self.recorded) + 1} of {len(self.runs)}: {what}")
 
     def on_sample(self, message: JointState) -> None:
         """Remember the newest sample, and all of a run."""
         try:
+            if self.mapping is None:  # the plan's names may lack the prefix that the arm's joints have
+                names = resolve_joint_names(message.name, self.trajectory.joint_names, self.arm_prefix)
+                self.mapping, self.trajectory.joint_names = JointMapping(names), list(names)
             q, dq, tau = self.mapping.extract(message.name, message.position, message.velocity, message.effort)
         except PandaDynamicsError as error:
             self.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
             return
         stamp = conversions.seconds(message.header.stamp)
-        self.latest = JointStateSample(stamp, tuple(self.trajectory.joint_names), q.copy(), dq.copy(), tau.copy())
+        self.latest = JointStateSample(stamp, self.mapping.joint_names, q.copy(), dq.copy(), tau.copy())
         if self.running:
             self.samples.append(self.latest)
 
@@ -115,6 +127,8 @@ class WeighOnRobot(Node):
         if response.success:
             self.start()
             response.message = f"run {len(self.recorded) + 1} of {len(self.runs)} begins"
+        else:
+            self.get_logger().warning(f"next: {response.message}")
         return response
 
     def obstacle(self) -> str:
@@ -123,20 +137,25 @@ class WeighOnRobot(Node):
             return "a run is under way" if self.running else "all runs are done"
         if self.latest is None:
             return "no joint states have come"
-        away = np.abs(np.asarray(self.latest.position) - self.planned.q[0])
-        if away.max() > START_TOLERANCE:
-            return (
-                f"the arm is not at the start of the motion: joint {int(away.argmax()) + 1} is {away.max():.3f} rad "
-                f"away; move it to {np.round(self.planned.q[0], 3).tolist()}"
-            )
+        if far := self.far_from_start(self.latest):
+            return f"{far}; move it to {np.round(self.planned.q[0], 3).tolist()}"
         if np.abs(self.latest.velocity).max() > STILL:
             return "the arm moves"
         if self.publisher.get_subscription_count() == 0:
             return f"no controller listens on {self.publisher.topic_name}"
         return ""
 
+    def far_from_start(self, sample: JointStateSample) -> str:
+        """In words, that the arm is not where the motion starts; else empty."""
+        away = np.abs(np.asarray(sample.position) - self.planned.q[0])
+        if away.max() <= START_TOLERANCE:
+            return ""
+        joint = int(away.argmax()) + 1
+        return f"the arm is not at the start of the motion: joint {joint} is {away.max():.3f} rad away"
+
     def start(self) -> None:
         """Send the trajectory, and record from now on."""
+        self.get_logger().info(f"the motion begins, and takes {self.planned.times[-1]:.0f} s: do not touch the arm")
         self.samples, self.running, self.begin = [], True, self.latest.stamp
         self.publisher.publish(self.trajectory)
 
@@ -150,10 +169,17 @@ class WeighOnRobot(Node):
 
     def prepare_simulated(self) -> None:
         """Let the simulated arm carry what the run needs, then start it."""
+        if not self.recorded and self.latest is not None and (far := self.far_from_start(self.latest)):
+            self.get_logger().error(f"{far}, and the simulated arm stays where it stands: plan without --start")
+            self.done, self.code = True, CANNOT_START
+            return
         letter, _ = self.runs[len(self.recorded)]
         client = self.clients_of[letter]
         if self.pending is None:
-            if client.service_is_ready() and not self.obstacle():
+            why = self.obstacle() or ("" if client.service_is_ready() else f"there is no service {client.srv_name}")
+            if why:
+                self.get_logger().info(f"waiting: {why}", throttle_duration_sec=5.0, skip_first=True)
+            else:
                 self.pending = client.call_async(Trigger.Request())
         elif self.pending.done():
             self.pending = None
@@ -173,7 +199,10 @@ class WeighOnRobot(Node):
             kind: [str(path) for path, (each, _) in zip(self.recorded, self.runs, strict=True) if each == kind]
             for kind in "AB"
         }
-        arguments = ["weigh", "--robot", self.robot, "--output", str(self.output)]
+        robot = write_robot(
+            self.robot, self.output / "robot.yaml", "The arm that the runs in this folder were made with."
+        )
+        arguments = ["weigh", "--robot", str(robot), "--output", str(self.output)]
         self.code = panda_dynamics([*arguments, "--unloaded", *kinds["A"], "--loaded", *kinds["B"]])
         self.done = True
 

@@ -4,14 +4,15 @@
 ros2 launch panda_dynamics_ros weigh.launch.py payload_mass:=0.5
 
 With `simulated:=false` no arm is started; `trajectory_topic` is that of its joint_trajectory_controller. The launch
-ends when the payload is weighed.
+ends when the payload is weighed. Of the shared arguments it uses those of the arm and its joint states; it starts
+neither estimators nor RViz.
 """
 
 import sys
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import EmitEvent, ExecuteProcess, OpaqueFunction, RegisterEventHandler
+from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 
@@ -43,23 +44,18 @@ def start(context):
     topic = value_of(context, "trajectory_topic") or "simulated_panda/joint_trajectory"
     if not Path(value_of(context, "trajectory")).expanduser().is_file():
         raise RuntimeError("trajectory: expected a file of `panda-dynamics weigh --plan`, got none; run that first")
-    parameters = {
-        "trajectory": value_of(context, "trajectory"),
-        "order": value_of(context, "order"),
-        "output": value_of(context, "results"),
-        "robot": value_of(context, "robot") or "panda",
-        "simulated": value_of(context, "simulated"),
-    }
-    weigh = ExecuteProcess(
-        cmd=[
-            sys.executable, share("examples", "weigh_on_robot.py"), "--ros-args",
-            *(word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")),
-            "-r", f"__ns:=/{value_of(context, 'namespace').strip('/')}",
-            "-r", f"joint_states:={value_of(context, 'joint_states_topic')}",
-            "-r", f"weigh_on_robot/joint_trajectory:={topic}",
-        ],
-        output="screen",
-    )  # fmt: skip
+    kinds = {"effort": str, "trajectory": str, "order": str, "results": str, "simulated": bool}
+    parameters = {**arm_parameters(context), **given(context, kinds, names={"results": "output"})}
+    weigh = package_node(
+        context,
+        sys.executable,
+        "weigh_on_robot",
+        parameters,
+        package=None,
+        exec_name="weigh_on_robot",
+        arguments=[share("examples", "weigh_on_robot.py")],
+        remappings=[("weigh_on_robot/joint_trajectory", topic)],
+    )
     actions = [RegisterEventHandler(OnProcessExit(target_action=weigh, on_exit=on_weighed)), weigh]
     if simulated:
         options = given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"})

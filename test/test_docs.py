@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import yaml
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import estimation, identification
+from panda_dynamics_ros.cli import main
 
 NAME = "panda_dynamics_ros"
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,6 +55,18 @@ def test_every_page_is_reached_from_the_index() -> None:
     index = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "docs" / "api.rst"]:
         assert f"   {page.stem}\n" in index
+
+
+def test_the_quickstart_shows_what_the_example_gives(tmp_path: Path) -> None:
+    """The mass within a standard deviation, and the events but contacts after the first: the end of the push."""
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    assert main(["replay", "--example", "--bag-format", "none", "--output", str(tmp_path)]) == 0
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    (mass,) = re.findall(r"payload mass +│ ([\d.]+) ± ", page)
+    assert float(mass) == pytest.approx(summary["payload"]["mass"], abs=summary["payload"]["std"][0])
+    shown = dict(reversed(re.findall(r"(pick|contact|release) at ([\d.]+) s", page)))
+    found = {event["kind"].removeprefix("detected_"): event["stamp"] for event in reversed(summary["events"])}
+    assert {kind: float(stamp) for kind, stamp in shown.items()} == pytest.approx(found, abs=0.05)
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])

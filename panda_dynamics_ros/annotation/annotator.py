@@ -20,6 +20,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, WrenchEstimator
 from panda_dynamics_ros.estimation.contact.detector import Contact
 from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
+from panda_dynamics_ros.recordings.replay import recording_problem
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -91,12 +92,16 @@ def annotate(
     """
     blocks = open_dataset(path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, block=BLOCK)
     annotator = _Annotator(robot, curve, options)
+    names: tuple[str, ...] = ()
     for block in blocks:
+        names = block.names
         annotator.add(block)
         if progress is not None:
             progress(annotator.samples)
     recording = annotator.recording()
     rejected = {reason: count for reason, count in blocks.rejected.items() if count}
+    if problem := recording_problem(names, rejected, annotator.samples, robot):
+        recording["problem"] = "\n".join(filter(None, [problem, recording["problem"]]))
     recording |= {"rejected": sum(rejected.values()), "notes": "\n".join(blocks.notes)}
     recording |= {"reasons": json.dumps(rejected, sort_keys=True), "robot": robot.name}
     return [recording, *annotator.payloads, *annotator.contacts]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
+from panda_dynamics_ros.cli.options import add_recording_options, add_robot_option, load_arm, recording_options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
@@ -21,7 +21,7 @@ from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingW
 from panda_dynamics_ros.identification.procedure import PreparedRecordings
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, answer
+from panda_dynamics_ros.reporting.console import Table, print_results
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -29,8 +29,8 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
 Fits inertial parameters, friction and the tilt of the base to recordings of
-the unloaded arm (rosbag2, or CSV with t, q1.., dq1.., tau1..), and writes a
-robot file that every --robot option takes.
+the unloaded arm (rosbag2, or a table with t, q1.., dq1.., tau1..), and writes
+a robot file that every --robot option takes.
 """
 EXAMPLES = """\
 examples:
@@ -44,9 +44,14 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)",
+    )
     add_robot_option(parser)
-    add_columns_option(parser)
+    add_recording_options(parser)
     parser.add_argument(
         "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
     )
@@ -80,12 +85,12 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
-    prior = load_arm(args)
+    prior, where = load_arm(args), recording_options(args)
 
     def recordings() -> Iterator[JointDataset]:
-        return (load_dataset(path, prior, columns=args.columns) for path in args.data)
+        return (load_dataset(path, prior, **where) for path in args.data)
 
-    others = [load_dataset(path, prior, columns=args.columns) for path in args.validate]
+    others = [load_dataset(path, prior, **where) for path in args.validate]
     fit = (
         identify_gravity(list(recordings()), prior)
         if args.gravity_only
@@ -110,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     for _, validation in validations:
         rows = [(name, _per_joint(validation.torque_rms(name))) for name in validation.predicted]
         tables.append((f"torque RMS in N m on {validation.source}, which was not fitted", rows))
-    answer(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
+    print_results(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
     return 0
 
 
@@ -118,12 +123,12 @@ def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedR
     from panda_dynamics_ros.annotation.engines import results_of_cluster
 
     paths = [str(Path(path).absolute()) for path in args.data]
-    return results_of_cluster(prepared_recording, paths, prior, args.columns, scheduler=args.scheduler)
+    return results_of_cluster(prepared_recording, paths, prior, recording_options(args), scheduler=args.scheduler)
 
 
-def prepared_recording(path: str, prior: RobotModel, columns: str | None) -> PreparedRecordings:
-    """What `identify` needs of a recording; called on the workers."""
-    return PreparedRecordings(prior, load_dataset(path, prior, columns=columns))
+def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecordings:
+    """What `identify` needs of a recording, read with the options `where`; called on the workers."""
+    return PreparedRecordings(prior, load_dataset(path, prior, **where))
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

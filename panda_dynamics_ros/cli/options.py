@@ -42,7 +42,9 @@ def _add_description_options(parser: argparse.ArgumentParser) -> None:
         "--base", metavar="LINK", help="of a URDF or MJCF file: where the chain begins (default: its root)"
     )
     group.add_argument(
-        "--tip", metavar="LINK", help="of such a file: where it ends (default: the flange or the last link)"
+        "--tip",
+        metavar="LINK",
+        help="of such a file: where it ends; the centre of mass is stated there (default: the flange or the last link)",
     )
     group.add_argument(
         "--friction", choices=("published", "none"), default="published", help="none: of a simulator without friction"
@@ -89,6 +91,19 @@ def add_columns_option(parser: argparse.ArgumentParser) -> None:
         'tau=torque_#"; # is the number of the joint, units are s, ms, us, ns and rad, deg'
     )
     parser.add_argument("--columns", metavar="MAP", help=help_text)
+
+
+def add_recording_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says where in a recording the arm's samples are: `--columns`, `--topic`, `--arm-prefix`."""
+    add_columns_option(parser)
+    parser.add_argument("--topic", help="of the joint states, where a recording has several")
+    help_text = "how the names of the arm's joints begin, where there are several arms: left"
+    parser.add_argument("--arm-prefix", default="", metavar="PREFIX", help=help_text)
+
+
+def recording_options(args: argparse.Namespace) -> dict[str, Any]:
+    """These options as keyword arguments of `load_dataset`."""
+    return {"columns": args.columns, "topic": args.topic, "arm_prefix": args.arm_prefix}
 
 
 def add_payload_options(parser: argparse.ArgumentParser) -> None:

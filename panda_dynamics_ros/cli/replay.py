@@ -13,13 +13,14 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
-    add_columns_option,
     add_payload_options,
+    add_recording_options,
     add_robot_option,
     add_view_options,
     load_arm,
     opened_view,
     payload_options,
+    recording_options,
     show_until_interrupted,
 )
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
@@ -41,7 +42,7 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
-(.db3, .mcap or its folder), or a CSV with the columns t, q1.., dq1.., tau1..
+(.db3, .mcap or its folder), or a table with columns t, q1.., dq1.., tau1..
 It writes into DIR
   summary.json  samples, losses, residual torques, payload and its changes
                 (with --smooth also segments: each payload from all its samples;
@@ -64,14 +65,16 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a CSV file")
+    parser.add_argument(
+        "bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
+    )
     parser.add_argument(
         "--example", action="store_true",
         help="replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at "
         "12 s and puts the payload down at 18 s",
     )  # fmt: skip
     add_robot_option(parser)
-    add_columns_option(parser)
+    add_recording_options(parser)
     add_payload_options(parser)
     parser.add_argument(
         "--output",
@@ -108,8 +111,9 @@ def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     options = payload_options(args)
     args.bag = _recording(args)
+    checks.not_an_input(args.output / "results", [args.bag, *args.unloaded_run], "--output, with results in it")
     robot = load_arm(args)
-    data = load_dataset(args.bag, robot, columns=args.columns)
+    data = load_dataset(args.bag, robot, **recording_options(args))
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:
         result = _replay(args, data, robot, options)
         if view is not None:
@@ -144,7 +148,7 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
         from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
         from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
-        empty = [load_dataset(path, robot, columns=args.columns) for path in args.unloaded_run]
+        empty = [load_dataset(path, robot, **recording_options(args)) for path in args.unloaded_run]
         weighed = weigh_paired_runs(robot, [data], empty, **options)
         paired, paired_text = {"paired": paired_entry(weighed)}, paired_rows(weighed)
     args.output.mkdir(parents=True, exist_ok=True)
@@ -159,7 +163,8 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
     else:
         print_table(f"{_name(args)}, with the parameters of {robot.name}", _rows(data, result, loads))
         if paired_text:
-            print_table(f"compared with {len(args.unloaded_run)} unloaded runs", paired_text)
+            count = len(args.unloaded_run)
+            print_table(f"compared with {count} unloaded run{'s' if count > 1 else ''}", paired_text)
         if segments:
             print_segments(segments, float(data.stamp[0]))
         print("written: " + ", ".join(str(path) for path in files), flush=True)

@@ -12,21 +12,22 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
-    add_columns_option,
     add_payload_com_option,
     add_payload_options,
+    add_recording_options,
     add_robot_option,
     load_arm,
     payload_options,
+    recording_options,
 )
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.motion.motion_file import write_trajectory
 from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import answer
+from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.reporting.summary import write_summary
-from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, set_load_cpp
+from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 from panda_dynamics_ros.weighing.motion import WRIST_REACH, duration, weighing_motion
@@ -66,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--check", metavar="RUN", help="another recording with the payload, for the check at rest (default: the same)"
     )
     add_robot_option(parser)
-    add_columns_option(parser)
+    add_recording_options(parser)
     add_payload_options(parser)
     motion = parser.add_argument_group("motion, of --plan and --simulate")
     motion.add_argument(
@@ -78,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     motion.add_argument(
         "--reach", type=float, default=WRIST_REACH, metavar="RAD",
-        help=f"the most that the wrist's joints turn to either side (default: {WRIST_REACH:g})",
+        help=f"half of the range in which each of the wrist's joints turns (default: {WRIST_REACH:g})",
     )  # fmt: skip
     motion.add_argument(
         "--table-height", type=float, default=0.0, metavar="M", help="in base axes; -1 for no table (default: 0)"
@@ -156,7 +157,7 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
         ("velocity", "  ".join(f"{100 * each:.0f} %" for each in summary["velocity_share"]) + " of the limits"),
         ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
     ]
-    answer(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
+    print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
     return 0
 
 
@@ -164,10 +165,11 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
     if not (args.loaded and args.unloaded):
         missing = "--unloaded" if args.loaded else "--loaded"
         raise ArgumentError(f"{missing}: expected one or more recordings beside the others, got none")
+    where = recording_options(args)
     loaded, unloaded = (
-        [load_dataset(path, robot, columns=args.columns) for path in paths] for paths in (args.loaded, args.unloaded)
+        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
     )
-    check = load_dataset(args.check, robot, columns=args.columns) if args.check else None
+    check = load_dataset(args.check, robot, **where) if args.check else None
     names = {id(run): f"{Path(run.source).name} (loaded)" for run in loaded}
     names |= {id(run): f"{Path(run.source).name} (unloaded)" for run in unloaded}
     return _report(args, robot, loaded, unloaded, check, names, None)
@@ -213,8 +215,9 @@ def _report(
     if truth is not None:
         com = "  ".join(f"{1e3 * each:.1f}" for each in truth.com)
         rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {com} mm"))
-    rows.append(("libfranka", set_load_cpp(result.estimate)))
-    answer(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
+    if is_found(result.estimate):
+        rows.append(("libfranka", set_load_cpp(result.estimate)))
+    print_results(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
     return 0
 
 

@@ -43,7 +43,7 @@ class JointTrajectory:
         fastest = np.abs(states[1][[0, -1]]).max()
         if fastest > 1e-3:
             raise ArgumentError(f"dq: expected a motion that begins and ends at rest, got {fastest:.3g} rad/s")
-        curve = BPoly.from_derivatives(times, np.stack(states, axis=1))
+        curve = BPoly(_bernstein(np.diff(times)[:, None], *states), times)
         object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
 
     @property
@@ -58,3 +58,15 @@ class JointTrajectory:
             return np.array(self.q[0 if t < self.times[0] else -1]), still, still
         q, dq, ddq = (curve(t) for curve in self._curves)
         return q, dq, ddq
+
+
+def _bernstein(h: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
+    """Coefficients (6, N - 1, n) of the quintics in the Bernstein basis; `h` (N - 1, 1) is the time between points.
+
+    Those of `BPoly.from_derivatives`, which takes 40 us for each point: a tenth of a second for a usual trajectory.
+    """
+    before = q[:-1], h * dq[:-1] / 5.0, h * h * ddq[:-1] / 20.0
+    after = q[1:], h * dq[1:] / 5.0, h * h * ddq[1:] / 20.0
+    from_start = before[0], before[0] + before[1], before[0] + 2.0 * before[1] + before[2]
+    to_end = after[0] - 2.0 * after[1] + after[2], after[0] - after[1], after[0]
+    return np.stack([*from_start, *to_end])

@@ -70,7 +70,8 @@ class BagPlayerNode(Node):
         self._clock_stamp = 0
         # Not by the node's clock, which may be the one that is published here.
         self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
+        if self._wanted:
+            self.get_logger().info(f"waiting for {self._wanted} subscribers to {self._publisher.topic_name}")
 
     def _open(self) -> JointStateStream:
         return read_joint_states(self._path, self._topic or None)
@@ -118,6 +119,7 @@ class BagPlayerNode(Node):
             self.get_logger().warning(f"expected {self._wanted} subscribers, got {there}: playing to these")
         if there >= self._wanted or late:
             self._began = time.monotonic() + self._delay
+            self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
 
     def _at_the_end(self) -> None:
         if self._loop:

@@ -118,7 +118,7 @@ def numbers_of(context: LaunchContext, name: str) -> list[float]:
 def package_node(
     context: LaunchContext, executable: str, name: str | None, parameters: Mapping[str, Any], **options: Any
 ) -> Node:
-    """A node of this package with the arguments that all share.
+    """A node of this package, unless `options` name another `package`, with the arguments that all share.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def package_node(
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise RuntimeError(f"params_file: expected a YAML file, got {file}: {error}") from error
     return Node(
-        package=PACKAGE,
+        package=options.pop("package", PACKAGE),
         executable=executable,
         name=name,
         namespace=LaunchConfiguration("namespace"),
@@ -142,6 +142,7 @@ def package_node(
         remappings=[
             *((name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES),
             *((topic, name) for topic in ("gravity", "imu") if (name := value_of(context, "gravity_topic"))),
+            *options.pop("remappings", ()),
         ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         **options,

@@ -124,6 +124,8 @@ _DROID = (
 )
 KNOWN = (
     OWN,
+    ColumnMap.of("t=t q=q dq=dq tau=tau tau_ext=tau_ext", "arrays t, q, dq, tau"),
+    ColumnMap.of("t=time q=qpos dq=qvel tau=qfrc_actuator", "MuJoCo's mjData"),
     ColumnMap.of(
         "t=time:ms q=state.q[#] dq=state.dq[#] tau=state.tau_J[#] tau_ext=state.tau_ext_hat_filtered[#]",
         "libfranka's logToCSV",

@@ -29,6 +29,7 @@ from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
+MISPLACED_STAMPS = (DUPLICATE_STAMP, BACKWARD_STAMP, FUTURE_STAMP)
 NOT_SECONDS = "stamp not in seconds"
 EXAMPLE = Path(__file__).with_name("example.csv.gz")
 """A recording that ships with the package, made by `python -m benchmarks.example_recording`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,10 @@ from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstima
 from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
 from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
+from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import doubt_about
+from panda_dynamics_ros.samples.joint_mapping import name_conflict
 from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
 AT_ONCE = 2048
@@ -161,18 +163,36 @@ def replay(
     )
 
 
+def recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: int, robot: RobotDescription) -> str:
+    """A sentence if a recording's joint names or left-out samples contradict the robot; else empty.
+
+    Parameters
+    ----------
+    names: of the joints.
+    rejected, used: how many samples were left out, by reason, and how many were not.
+    """
+    if conflict := name_conflict(robot, names):
+        return conflict
+    for reasons, what, remedy in (
+        (IMPLAUSIBLE, "are implausible", "the units, the order of the joints, and that the recording is of one robot"),
+        (
+            MISPLACED_STAMPS,
+            "do not follow the one before in time",
+            "that their stamps are sorted, not rounded, and of one run",
+        ),
+    ):
+        refused = {reason: rejected[reason] for reason in reasons if rejected.get(reason)}
+        total = used + sum(refused.values())
+        if sum(refused.values()) > REFUSED_SHARE * total:
+            counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+            return f"many of the {total} samples {what} ({counts}): check {remedy}"
+    return ""
+
+
 def _problem(data: JointDataset, robot: RobotModel, problems: Counter[str], last: PayloadEstimate) -> str:
     """See `Replay.problem`; `problems`: how often each sentence was shown."""
-    refused = {reason: data.rejected[reason] for reason in IMPLAUSIBLE if reason in data.rejected}
-    total = len(data.stamp) + sum(refused.values())
-    if doubt := doubt_about(robot, data.names):
-        return doubt
-    if sum(refused.values()) > REFUSED_SHARE * total:
-        counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
-        return (
-            f"many of the {total} samples are implausible ({counts}): check the units, the order of the joints, and "
-            "that the recording is of one robot"
-        )
+    if problem := recording_problem(data.names, data.rejected, len(data.stamp), robot):
+        return problem
     if problems:
         return max(problems, key=problems.__getitem__)
     if last.status in (WAITING, SETTLING):

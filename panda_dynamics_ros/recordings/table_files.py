@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import gzip
 import importlib
+import re
 import zipfile
 import zlib
 from array import array
@@ -26,6 +27,9 @@ from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN,
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 WRONG_LENGTH = "wrong number of cells"
 NOT_NUMERIC = "not numeric"
+_DELIMITER = re.compile("[,;\t]")
+NPZ_ERRORS = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error, SyntaxError)
+"""Of NumPy, on a damaged file."""
 
 
 class Table(Protocol):
@@ -146,7 +150,9 @@ class CsvTable:
         try:
             with self._open() as stream:
                 lines = self._lines(stream)
-                first = next(lines, "")
+                # numpy.savetxt writes the header as a comment, and some loggers comments before it.
+                first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
+                first = first.removeprefix("#")
                 delimiter = max(",;\t", key=first.count)
                 yield from csv.reader([first], delimiter=delimiter)
                 decimal_comma = delimiter == ";"
@@ -186,17 +192,9 @@ class NpzTable:
                         )
             with np.load(path, allow_pickle=False) as content:
                 self._arrays = {name: content[name] for name in content.files}
-        except (
-            OSError,
-            EOFError,
-            ValueError,
-            NotImplementedError,
-            zipfile.BadZipFile,
-            zlib.error,
-            SyntaxError,
-        ) as error:
-            if isinstance(error, DataError):
-                raise
+        except DataError:
+            raise
+        except NPZ_ERRORS as error:
             raise DataError(f"{path}: expected an npz file of plain arrays, got: {error!s:.200}") from error
         self.widths = _widths({name: (values.shape, values.dtype) for name, values in self._arrays.items()})
 

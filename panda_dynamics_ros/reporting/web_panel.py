@@ -169,7 +169,7 @@ def _torque_bars(torques: FloatArray, limits: FloatArray) -> str:
             f'<span style="position:absolute;left:{left:.1f}%;width:{width:.1f}%;height:100%;'
             f'background:{colour}"></span>'
             f'<span style="position:absolute;left:50%;width:1px;height:100%;background:#98a1ad"></span></span>'
-            f'<span style="width:5.2em;text-align:right">{torque:.1f} N m</span></div>'
+            f'<span style="width:5.2em;text-align:right">{round(torque, 1) + 0.0:.1f} N m</span></div>'
         )
     return f'<div style="{HEADING}">Gravity torques within the limits of the joints</div>{"".join(rows)}'
 

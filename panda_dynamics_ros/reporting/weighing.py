@@ -50,9 +50,14 @@ def paired_rows(result: PairedRuns, rest: RestCheck | None = None) -> list[tuple
     ]
 
 
+def is_found(estimate: PayloadEstimate) -> bool:
+    """Whether the 95 % interval of the mass is above zero."""
+    return estimate.mass - estimate.mass_margin > 0.0
+
+
 def mass_of(estimate: PayloadEstimate) -> str:
     """The mass to a tenth of a gram, also below what counts as carried elsewhere: runs in pairs show less than that."""
-    if estimate.mass - estimate.mass_margin <= 0.0:
+    if not is_found(estimate):
         return mass_text(estimate)
     return f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
 

@@ -17,6 +17,7 @@ from panda_dynamics_ros.reporting.weighing import (
     INERTIA,
     SENSOR_SCALE,
     inertia_is_measured,
+    is_found,
     mass_of,
     rest_text,
     set_load_cpp,
@@ -75,16 +76,21 @@ Numbers after “±” are half the width of a 95&nbsp;% interval.</p>
 <p class="{verdict}">{escape(rest_text(rest)[:1].upper() + rest_text(rest)[1:])}.</p>
 {_rest_table(rest)}</section>
 <section><h2>Tell the robot</h2>
-<p>libfranka (<code>franka::Robot::setLoad</code>; mass, F_x_Cload, load_inertia column-major):</p>
-<pre>{escape(set_load_cpp(estimate))}</pre>
-<p>franka_ros2:</p><pre>{escape(set_load_ros2(estimate))}</pre>
-<p>Desk, settings of the end effector (for a tool that stays on):</p>{_desk(estimate)}
-<p>URDF, of a link in the flange frame:</p><pre>{escape(urdf_inertial(estimate))}</pre></section>
+{_calls(estimate) if is_found(estimate) else "<p>No payload was found, so there is nothing to tell.</p>"}</section>
 <section><h2>What the runs show</h2>
 <p>Torque of the loaded runs less that of the unloaded ones at the same postures, and what the payload makes of it.</p>
 {_picture(result)}</section>
 <section><h2>Runs</h2><ol>{listed}</ol></section>"""
     return write_html(path, f"Weighed: {mass_of(estimate)}", f"<main>{body}</main>", STYLE)
+
+
+def _calls(estimate: PayloadEstimate) -> str:
+    """The payload in the forms that robots take it."""
+    return f"""<p>libfranka (<code>franka::Robot::setLoad</code>; mass, F_x_Cload, load_inertia column-major):</p>
+<pre>{html.escape(set_load_cpp(estimate))}</pre>
+<p>franka_ros2:</p><pre>{html.escape(set_load_ros2(estimate))}</pre>
+<p>Desk, settings of the end effector (for a tool that stays on):</p>{_desk(estimate)}
+<p>URDF, of a link in the flange frame:</p><pre>{html.escape(urdf_inertial(estimate))}</pre>"""
 
 
 def _table(estimate: PayloadEstimate, truth: InertialParameters | None) -> str:

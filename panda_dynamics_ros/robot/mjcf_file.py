@@ -17,6 +17,7 @@ from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionEr
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf_file import UNSTATED, read_chain
+from panda_dynamics_ros.robot.urdf_tree import FLANGES
 from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, UrdfTree
 from panda_dynamics_ros.robot.visual import Visual
 
@@ -35,7 +36,7 @@ def read_mjcf(
     Parameters
     ----------
     base: by default the world.
-    tip: by default the body that is most joints away, or the flange that carries a hand.
+    tip: by default the body, or site named like a flange, that is most joints away, or the flange that carries a hand.
 
     Raises
     ------
@@ -47,6 +48,8 @@ def read_mjcf(
 
 def parse_mjcf(path: Path) -> UrdfTree:
     """The bodies and joints of a file; frames of bodies lie in the joints that move them.
+
+    Sites that are named like a flange (MuJoCo Menagerie's `attachment_site`) become massless links.
 
     Raises
     ------
@@ -88,6 +91,12 @@ def parse_mjcf(path: Path) -> UrdfTree:
             (R := _transform(mujoco, body.ipos, body.iquat)[:3, :3]) @ np.diag(body.inertia) @ R.T,
         )
         links[_name(model, index)] = inertial.transformed(np.linalg.inv(T_frame[index]))
+    for index in range(model.nsite):
+        name, body = str(model.site(index).name), int(model.site_bodyid[index])
+        if name.endswith(FLANGES) and name not in links:
+            T = np.linalg.inv(T_frame[body]) @ _transform(mujoco, model.site_pos[index], model.site_quat[index])
+            joints.append(_fixed(name, _name(model, body), T))
+            links[name] = None
     x, y, z = model.opt.gravity.tolist()
     return UrdfTree(path.stem, links, tuple(joints), (x, y, z), _visuals(mujoco, model, T_frame))
 

@@ -65,7 +65,9 @@ def read_urdf(
         joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`); the message
         names the file and the link or joint.
     """
-    return read_chain(path, parse_urdf, model, base, tip, strict)
+    robot = read_chain(path, parse_urdf, model, base, tip, strict)
+    _warn_of_missing_mass(robot)
+    return robot
 
 
 def read_chain(
@@ -209,6 +211,22 @@ def _limit(joint: UrdfJoint, key: str) -> float:
 
 def _dynamics(joints: list[UrdfJoint], key: str) -> FloatArray:
     return np.array([number(joint.dynamics, key, f"joint {joint.name}: dynamics", "0") for joint in joints])
+
+
+def _warn_of_missing_mass(robot: RobotDescription) -> None:
+    """Name the joints whose link has a length but no mass; the cross of a universal joint has neither."""
+    offsets = [*robot.placements[1:, :3, 3], np.ones(3)]
+    found = [
+        name
+        for name, link, offset in zip(robot.joint_names, robot.links, offsets, strict=True)
+        if link.mass == 0.0 and np.linalg.norm(offset) > 1e-3
+    ]
+    if found:
+        warnings.warn(
+            f"{robot.name}: the links that {', '.join(found)} move have no mass, so torques lack their weight: is the "
+            "element inertial missing?",
+            stacklevel=3,
+        )
 
 
 def _warn_of_left_out(tree: Tree, joints: list[UrdfJoint]) -> None:

@@ -12,8 +12,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.urdf_xml import UrdfJoint, UrdfTree
 
-FLANGES = ("link8", "flange", "tool0")
-"""How the names of flange links end, of Franka's arms and of others (REP 199)."""
+FLANGES = ("link8", "flange", "tool0", "attachment_site")
+"""How the names of flange links end: of Franka's arms, of others (REP 199), of the arms of MuJoCo Menagerie."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class Tree:
     def deepest_tip(self, base: str) -> str:
         """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
 
+        Of several that are as deep on the last body, the one with a flange's name is taken.
+
         Where several ends are as deep, and further joints part their ways than each has from there on, they are
         fingers: the tip is then the last link before the hand (`_flange`).
 
@@ -106,6 +108,9 @@ class Tree:
             ways = [[base, *(joint.child for joint in self.path(base, link))] for link in deepest]
             shared = [links[0] for links in zip(*ways, strict=False) if len(set(links)) == 1]
             before = sum(joint.kind != "fixed" for joint in self.path(base, shared[-1]))
+            flanges = [link for link in deepest if link.endswith(FLANGES)]
+            if before == depths[deepest[0]][0] and len(flanges) == 1:
+                return flanges[0]
             if before > depths[deepest[0]][0] - before:
                 return self._flange(base, shared[-1])
             tips = ", ".join(f"{link} ({joints} joints)" for link, (joints, _) in sorted(depths.items()))

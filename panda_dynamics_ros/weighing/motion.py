@@ -30,7 +30,7 @@ PAUSE_S = 1.2
 STANDSTILL_S = 1.5
 """At rest at the beginning, and at the end."""
 WRIST_REACH, ARM_REACH = 0.9, 0.25
-"""rad to either side, of the last three joints and of the others."""
+"""rad, half of the range in which each of the last three joints moves, and each of the others."""
 VELOCITY_SHARE = 0.5
 WANTED = np.array([2e-3, *[1e-3] * 3, *[1e-3] * 6])
 """kg, kg m, kg m^2: standard deviations that count alike in the score."""
@@ -55,7 +55,8 @@ def weighing_motion(
     Parameters
     ----------
     table_height: m, of a table in base axes; use -1 for none.
-    reach: rad, the most to either side of the last three joints; the others move by up to `ARM_REACH`.
+    reach: rad, half of the range in which each of the last three joints moves; the others have `ARM_REACH`. The start
+        may be anywhere in these ranges.
     trials, seed: as for `periodic_motion`.
 
     Raises

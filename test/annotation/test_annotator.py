@@ -64,6 +64,21 @@ def test_losses_and_gaps_are_counted(panda: pdr.RobotModel, tmp_path: Path) -> N
     assert recording["reasons"] == '{"not finite": 1}'
 
 
+def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda: pdr.RobotModel, tmp_path: Path) -> None:
+    """In the words of a replay; two runs in one file here, then an FR3's joints."""
+    from synthetic import HEADER, table
+
+    rows = table(seconds=3.0)
+    np.savetxt(tmp_path / "log.csv", np.concatenate([rows, rows]), delimiter=",", header=HEADER, comments="")
+    said = "the 600 samples do not follow the one before in time (duplicate stamp: 1, backward stamp: 299): check that"
+    assert said in annotate(tmp_path / "log.csv", panda)[0]["problem"]
+    assert said in replay(load_dataset(tmp_path / "log.csv", panda), panda).problem
+    names = tuple(f"fr3_joint{i + 1}" for i in range(7))
+    samples = [JointStateSample(row[0], names, row[1:8], row[8:15], row[15:]) for row in rows]
+    write_joint_states(tmp_path / "bag", samples)
+    assert "set robot to fr3" in annotate(tmp_path / "bag", panda)[0]["problem"]
+
+
 @settings(max_examples=60)
 @given(stamps=st.lists(st.floats(0.0, 5.0), min_size=1, max_size=40), block=st.integers(1, 9), seed=st.integers(0, 9))
 def test_blocks_hold_what_the_whole_does(stamps: list[float], block: int, seed: int) -> None:

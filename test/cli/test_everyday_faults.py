@@ -16,6 +16,7 @@ from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.recordings import JointStateSample
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "import sys; from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -88,3 +89,49 @@ def test_stamps_in_nanoseconds_are_named(
     error = capsys.readouterr().err
     assert "stamp: expected s, below 2^31" in error
     assert json.dumps(error).count("\\n") == 1
+
+
+def test_one_of_two_arms_is_chosen(panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two topics are told apart by --topic, two arms on one topic by --arm-prefix; the errors ask for them."""
+    bag_files = pytest.importorskip("bag_files", reason="bags of several topics are written with rosbags")
+    data = pdr.load_dataset(write_log(tmp_path / "log.csv", panda))
+    left, right = ([f"{side}_panda_joint{i + 1}" for i in range(7)] for side in ("left", "right"))
+    arms: dict[str, list[JointStateSample]] = {"left": [], "right": [], "both": []}
+    for stamp, *row in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
+        q, dq, tau = (np.concatenate((each, 0.9 * each)) for each in row)
+        arms["both"].append(JointStateSample(stamp, (*left, *right), q, dq, tau))
+        arms["left"].append(JointStateSample(stamp, tuple(left), q[:7], dq[:7], tau[:7]))
+        arms["right"].append(JointStateSample(stamp, tuple(right), q[7:], dq[7:], tau[7:]))
+    bag_files.write_bag(tmp_path / "topics", {f"/{side}/joint_states": arms[side] for side in ("left", "right")})
+    bag_files.write_bag(tmp_path / "mixed", {"/joint_states": arms["both"]})
+    for name, asked, choice in (
+        ("topics", "topic: expected", ["--topic", "/left/joint_states"]),
+        ("mixed", "arm_prefix: expected", ["--arm-prefix", "left"]),
+    ):
+        words = ["replay", str(tmp_path / name), "--output", str(tmp_path / "out")]
+        assert main(words) == 2
+        assert asked in capsys.readouterr().err
+        assert main([*words, *choice]) == 0
+        np.testing.assert_array_equal(pdr.load_dataset(tmp_path / "out" / "results").q, data.q)
+
+
+def test_a_recording_is_not_replaced_by_what_is_made_of_it(
+    panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, bag = write_log(tmp_path / "log.csv", panda), tmp_path / "session" / "results"
+    assert main(["convert", str(log), str(bag)]) == 0
+    (storage,) = bag.glob("*.mcap")
+    before = storage.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(bag.parent)
+    for words in (
+        ["replay", str(bag), "--output", str(bag.parent)],
+        ["replay", str(storage), "--output", str(link)],
+        ["replay", str(log), "--unloaded-run", str(bag), "--output", str(bag.parent)],
+        ["convert", str(bag), str(bag), "--overwrite"],
+        ["convert", str(storage), str(link / "results"), "--overwrite"],
+    ):
+        capsys.readouterr()
+        assert main(words) == 2
+        assert "expected another place than that of the recording" in capsys.readouterr().err
+    assert storage.read_bytes() == before

@@ -56,6 +56,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("runs")
     return {
         "A1": recorded(folder / "A1", None, 0.0, 1),
+        "A2": recorded(folder / "A2", None, 30.0, 6),
         "B1": recorded(folder / "B1", PAYLOAD, 60.0, 2),
         "B2": recorded(folder / "B2", PAYLOAD, 120.0, 3),
         "heavier": recorded(folder / "heavier", InertialParameters(1.5, PAYLOAD.com, PAYLOAD.inertia), 180.0, 4),
@@ -139,6 +140,14 @@ def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys) -> 
     assert summary["mass"] == pytest.approx(PAYLOAD.mass, abs=0.005)
     np.testing.assert_allclose(summary["com"], PAYLOAD.com, atol=0.002)
     assert summary["rest"] == {**summary["rest"], "pauses": 0, "within_noise": None}  # this motion has no pause
+
+
+def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, capsys) -> None:
+    assert main(["weigh", "--unloaded", runs["A1"], "--loaded", runs["A2"], "--output", str(tmp_path)]) == 0
+    assert "setLoad" not in capsys.readouterr().out
+    page = (tmp_path / "weigh.html").read_text()
+    assert "No payload was found" in page
+    assert "set_load" not in page
 
 
 def test_replay_compares_with_unloaded_runs(runs, tmp_path, capsys) -> None:

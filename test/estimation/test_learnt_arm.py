@@ -19,7 +19,7 @@ from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma"])  # one without published friction, too
 def test_the_learnt_model_has_the_torques_of_the_errors_columns(name: str, rng: np.random.Generator) -> None:
-    """y of the learnt model is y - A phi; of the gain alone A has the gravity torque, and the delay is left out."""
+    """y of the learnt model is y - A phi, without gain, which has the payload in it, and delay, which no model has."""
     robot, motion = load_robot(name), sinusoids(2.0)
     tau = torques(robot, motion)
     errors = ArmErrorRegression(robot, 2.0 * np.pi * 3.0)
@@ -36,7 +36,7 @@ def test_the_learnt_model_has_the_torques_of_the_errors_columns(name: str, rng: 
             if row:
                 learnt.apply(terms, q, dq, tau[k])
             y[row] = regression.step(1e-3, terms)[1]
-        errors.step(1e-3, q, dq, np.zeros(robot.n), np.ones(robot.n))
+        errors.step(1e-3, q, dq, np.zeros(robot.n), np.zeros(robot.n), np.ones(robot.n))
     A, shared = errors.A, errors.shared
     expected = A[:, :shared] @ phi[:shared] + np.sum(A[:, shared:] * phi[shared:].reshape(robot.n, -1), axis=1)
     assert np.abs(expected).max() > 1.0

@@ -11,6 +11,7 @@ from motion import sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload import arm_errors
 from panda_dynamics_ros.estimation.payload.arm_errors import OWN, TERMS, ArmErrorRegression, error_directions
@@ -33,11 +34,12 @@ def unexplained(model: RobotModel, tau: FloatArray, rate: float = 1000.0) -> Flo
 @pytest.fixture(scope="module")
 def columns(panda: RobotModel) -> FloatArray:
     """A (N, n, shared + 5) along the motion."""
-    motion = sinusoids(2.0, 1000.0)
-    regression = ArmErrorRegression(panda, 2.0 * np.pi * BANDWIDTH)
+    motion, pole = sinusoids(2.0, 1000.0), 2.0 * np.pi * BANDWIDTH
+    regression, low_pass = ArmErrorRegression(panda, pole), TwoPoleFilter(panda.n, pole)
     found = []
-    for q, dq in zip(motion.q, motion.dq, strict=True):
-        regression.step(1e-3, q, dq, np.zeros(7), np.ones(7))
+    for k, (q, dq, tau) in enumerate(zip(motion.q, motion.dq, torques(panda, motion), strict=True)):
+        modelled = low_pass.step(1e-3 if k else 0.0, tau)
+        regression.step(1e-3, q, dq, modelled, np.zeros(7), np.ones(7))
         found.append(regression.A.copy())
     return np.array(found)
 
@@ -99,13 +101,12 @@ def test_columns_of_tilt_and_delay(panda: RobotModel, columns: FloatArray) -> No
 @pytest.mark.parametrize("term", TERMS)
 def test_columns_of_a_joint(panda: RobotModel, columns: FloatArray, term: str) -> None:
     motion, nominal = sinusoids(2.0), torques(panda, sinusoids(2.0))
-    gravity = panda.gravity_torques(motion.q)
     extra = {
-        "offset": arm_errors.OFFSET * np.ones_like(gravity),
+        "offset": arm_errors.OFFSET * np.ones_like(nominal),
         "friction": arm_errors.FRICTION * panda.friction_torques(motion.dq),
         "viscous": arm_errors.VISCOUS * motion.dq,
         "rotor_inertia": arm_errors.ROTOR * motion.ddq,
-        "gain": arm_errors.GAIN * gravity,
+        "gain": arm_errors.GAIN * nominal,
     }[term]
     seen = unexplained(panda, nominal + extra) - unexplained(panda, nominal)
     column = columns[:, :, columns.shape[2] - OWN + TERMS.index(term)]
@@ -116,6 +117,6 @@ def test_coulomb_friction_where_none_is_published() -> None:
     fr3 = load_robot("fr3")
     regression = ArmErrorRegression(fr3, 2.0 * np.pi * BANDWIDTH)
     for _ in range(200):
-        regression.step(0.01, np.zeros(7), np.full(7, 1.0), np.zeros(7), np.ones(7))
+        regression.step(0.01, np.zeros(7), np.full(7, 1.0), np.zeros(7), np.zeros(7), np.ones(7))
     # One radian per second is ten widths of the step: the sign.
     np.testing.assert_allclose(regression.A[:, -OWN + 1], arm_errors.COULOMB, rtol=1e-6)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
+from panda_dynamics_ros.estimation.payload.familiarity import WIDEST_GAIN, CommonGain, Familiarity
 from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -46,3 +46,31 @@ def test_scales_grow_where_the_arm_is_unlike_its_model() -> None:
     # s^2 = (s_0^2 + 0.81) / 2, (s_0^2 + 0) / 2; what is not known keeps its usual scale.
     np.testing.assert_allclose(found.scale, [0.65, 0.14, 0.2, 0.2], atol=0.01)
     np.testing.assert_allclose(found.mean, [0.9, 0.0, 0.0, 0.0], atol=1e-3)
+
+
+def test_a_common_gain_shows_in_the_errors() -> None:
+    """The oracle has the gain as one more state: phi - c g is N(0, s^2), and phi is seen exactly."""
+    rng, scale = np.random.default_rng(2), np.array([0.1, 0.3, 0.5, 0.9])
+    c, phi = rng.normal(size=ERRORS), rng.normal(size=ERRORS)
+    joint = WIDEST_GAIN**2 * np.outer(np.append(c, 1.0), np.append(c, 1.0))
+    joint[:ERRORS, :ERRORS] += np.diag(scale**2)
+    weights = np.linalg.solve(joint[:ERRORS, :ERRORS], joint[:ERRORS, ERRORS])
+    state = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, np.zeros(0), ERRORS)
+    state.mean[-ERRORS:], state.common[-ERRORS:] = phi, c
+    state.covariance[-ERRORS:, -ERRORS:] = 1e-12 * np.eye(ERRORS)
+    found = Familiarity(scale)
+    found.update(state, learns=False)
+    np.testing.assert_allclose(found.gain.mean, weights @ phi, rtol=1e-6)
+    np.testing.assert_allclose(found.gain.variance, joint[-1, -1] - weights @ joint[:ERRORS, ERRORS], rtol=1e-6)
+
+
+def test_a_gain_explains_a_mass_behind_the_flange_and_no_tool() -> None:
+    """One sigma of gain looks like 0.1 kg at z = -0.1 m."""
+    common, covariance = np.zeros(PARAMETERS), np.diag(np.array([0.1, *[0.01] * 3, *[0.01] * 6]) ** 2)
+    common[[0, 3]] = 0.1, -0.01
+    tool = np.zeros(PARAMETERS)
+    tool[[0, 3]] = 0.3, 0.03
+    gain = CommonGain(1.0, 2.0)
+    assert gain.explains(common, 3.0 * common, covariance)
+    assert not gain.explains(common, tool, covariance)
+    assert not gain.explains(common, 6.0 * common, covariance)  # more than it can be

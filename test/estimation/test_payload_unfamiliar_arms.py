@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, Motion, coloured, sinusoids, torques
 
-from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import PayloadEstimator
 
 
@@ -35,6 +35,70 @@ def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda: RobotModel, se
     assert (np.abs(errors.viscous - 0.5)[4:] < 0.15).all()
     assert (np.abs(estimator.arm_errors.offset - offset)[4:] < 0.15).all()
     assert (errors.offset_std[4:] < 0.1).all()
+
+
+GAINS = [
+    (None, 0.04),
+    (None, -0.06),
+    (None, 0.08),
+    (None, 0.1),
+    (None, -0.1),
+    (2, 0.1),
+    (3, -0.15),
+    (4, 0.1),
+    (6, 0.15),
+]
+
+
+@pytest.mark.parametrize(("joint", "gain"), GAINS)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_gain_of_the_torques_is_in_the_interval_or_named(
+    panda: RobotModel, joint: int | None, gain: float, seed: int
+) -> None:
+    """Of all joints or of one; unloaded it looks like a mass behind the flange, which the pick then is not added to."""
+    motion, factor = sinusoids(12.0, rate=250.0), np.ones(7)
+    factor[slice(None) if joint is None else joint - 1] += gain
+    carried = motion.stamp >= 6.0
+    tau = np.where(carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
+    tau = factor * tau + coloured(panda, motion.stamp, np.random.default_rng(seed))
+    estimator, events, outside = PayloadEstimator(panda), [], []
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+        events += [estimate.event.kind] if estimate.event else []
+        if stamp > 8.0:
+            error = abs(estimate.mass - PAYLOAD.mass)
+            outside.append(error > 1.96 * estimate.std[0] and not estimate.problem)
+    assert events == ["pick"]
+    assert np.mean(outside) < 0.05
+    assert estimate.std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
+
+
+@pytest.mark.parametrize("gain", [-0.06, 0.06])
+def test_a_gain_from_the_start_is_in_the_interval(panda: RobotModel, gain: float) -> None:
+    """6 % of 30 N m look like 0.3 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more
+    hold the truth in 99 of 100 cases; with a gain of 1.5 % alone none does."""
+    motion, held = sinusoids(8.0, rate=250.0), []
+    loaded = (1.0 + gain) * torques(panda, motion, PAYLOAD)
+    for seed in range(6):
+        tau = loaded + coloured(panda, motion.stamp, np.random.default_rng(seed))
+        estimator = PayloadEstimator(panda)
+        for k, stamp in enumerate(motion.stamp):
+            estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+            if k in (625, 1000, 1500, 1975):
+                held.append(abs(estimate.mass - PAYLOAD.mass) < 1.96 * estimate.std[0])
+    assert np.mean(held) > 0.8
+
+
+def test_a_tool_from_the_start_is_not_taken_for_an_error_of_the_arm(panda: RobotModel) -> None:
+    motion, tool = sinusoids(9.0, rate=250.0), InertialParameters(0.5, np.array([0.0, 0.01, 0.05]), 1e-3 * np.eye(3))
+    both = InertialParameters.from_vector(tool.vector + PAYLOAD.vector)
+    tau = np.where((motion.stamp >= 6.0)[:, None], torques(panda, motion, both), torques(panda, motion, tool))
+    tau += coloured(panda, motion.stamp, np.random.default_rng(1))
+    estimator = PayloadEstimator(panda)
+    for k, stamp in enumerate(motion.stamp):
+        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+    assert abs(estimate.mass - both.mass) < 1.96 * estimate.std[0]
+    assert estimate.mass > 1.3
 
 
 @pytest.mark.parametrize(("lasts", "outside"), [(5.0, 0.12), (10.0, 0.08)])

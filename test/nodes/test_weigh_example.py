@@ -74,7 +74,7 @@ def test_it_weighs_beside_the_simulated_arm(probe: Probe, nodes: Nodes, plan: Pa
     command += [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
     done = subprocess.run(command, capture_output=True, text=True, env=nodes.environment, timeout=START, check=False)
     assert done.returncode == 0, done.stderr
-    assert "run 2 of 2: mount the payload, step back, then call ~/next" in done.stderr
+    assert "run 2 of 2: the simulated arm carries its payload" in done.stderr
     assert_weighed(tmp_path)
 
 
@@ -83,9 +83,14 @@ def test_the_launch_file_does_all_of_it(plan: Path, tmp_path: Path) -> None:
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     prefix = installed_package(tmp_path / "install")
     given = {"trajectory": plan, "results": tmp_path / "result", "order": "AB", "payload_mass": MASS}
+    # Of all that says what the arm is, both nodes have to know: it hangs on a wall, its joints are left_fr3_joint1, ...
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**:\n  ros__parameters: {robot: fr3, end_effector: hand}\n")
+    given |= {"params_file": file, "mounting": "1.5708 0 0", "arm_prefix": "left"}
     with launched(prefix, installed(prefix, "weigh"), **given) as weigh:
         weigh.process.wait(START)
     assert weigh.process.returncode == 0, weigh.text
+    assert "[weigh_on_robot-1] weighed with fr3+hand, 2 runs" in weigh.text
     assert_weighed(tmp_path / "result")
 
 
@@ -130,6 +135,22 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example: Any
     assert answer() == "the arm moves"
     example.on_sample(joint_state(np.array(READY)))
     assert answer() == "no controller listens on /weigh_on_robot/joint_trajectory"
+
+
+def test_the_trajectory_names_the_joints_as_the_arm_does(example: Any) -> None:
+    message = joint_state(np.array(READY))
+    message.name = [f"left_{name}" for name in message.name]
+    example.on_sample(message)
+    assert list(example.trajectory.joint_names) == message.name
+    assert example.far_from_start(example.latest) == ""
+
+
+def test_a_simulated_arm_that_stands_elsewhere_ends_it(example: Any) -> None:
+    """It would never come to where the motion starts."""
+    example.simulated = True
+    example.on_sample(joint_state(np.array(READY) + 0.1 * np.eye(7)[2]))
+    example.on_timer()
+    assert (example.done, example.code) == (True, 2)
 
 
 def test_a_trajectory_message_is_read_by_joint_names(module: Any, plan: Path) -> None:

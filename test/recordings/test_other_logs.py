@@ -55,6 +55,27 @@ def frankapy(folder: Path) -> Path:
     return folder / "log.npz"
 
 
+def arrays(folder: Path) -> Path:
+    """What somebody saves who knows the names of this package."""
+    np.savez(folder / "log.npz", t=1e-3 * MS, q=Q, dq=DQ, tau=TAU)
+    return folder / "log.npz"
+
+
+def mujoco(folder: Path) -> Path:
+    """Fields of mjData, those of a hand's fingers after the arm's."""
+    padded = [np.pad(values, ((0, 0), (0, 2))) for values in (Q, DQ, TAU)]
+    names = ("qpos", "qvel", "qfrc_actuator")
+    np.savez(folder / "log.npz", time=1e-3 * MS, **dict(zip(names, padded, strict=True)))  # type: ignore[arg-type]
+    return folder / "log.npz"
+
+
+def savetxt(folder: Path) -> Path:
+    """`numpy.savetxt` writes the header as a comment, if it is not told otherwise."""
+    head = "recorded on a Panda\n" + ",".join(own_names())
+    np.savetxt(folder / "log.csv", np.column_stack((1e-3 * MS, Q, DQ, TAU)), fmt="%.17g", delimiter=",", header=head)
+    return folder / "log.csv"
+
+
 def droid(folder: Path) -> Path:
     """A trajectory.h5 of DROID."""
     h5py = pytest.importorskip("h5py", reason="DROID's logs are HDF5")
@@ -76,7 +97,7 @@ def semicolons(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, droid, semicolons])
+@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, arrays, mujoco, savetxt, droid, semicolons])
 def test_known_logs_are_read_without_a_word(make: Callable[[Path], Path], tmp_path: Path) -> None:
     assert_read(load_dataset(make(tmp_path), "panda"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,22 @@ def test_base_and_tip_may_be_chosen(path: Path) -> None:
     assert robot.joint_names == ("j1", "j2", "j3")
     assert np.linalg.norm(robot.gravity) == pytest.approx(np.linalg.norm([0.3, -0.2, -9.7]), abs=1e-12)
     assert abs(robot.gravity[0]) > 0.5, "the base is tilted"
+
+
+def test_a_site_named_like_a_flange_is_the_tip(path: Path) -> None:
+    """The arms of MuJoCo Menagerie end so: the site is where the hand would be, the last body's frame is not."""
+    tree = ET.fromstring(ARM)
+    (wrist,) = tree.findall(".//body[@name='c']")
+    wrist.remove(wrist.find("body"))  # type: ignore[arg-type]
+    for name, place in (("camera", "0.1 0 0"), ("attachment_site", "0 0 0.107")):
+        ET.SubElement(wrist, "site", name=name, pos=place, euler="0.1 0 -0.785")
+    path.write_text(ET.tostring(tree, encoding="unicode"))
+    robot, model = pdr.load_robot(path), mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    data.qpos[:4] = q = np.array([0.3, -0.2, 0.1, 0.5])
+    mujoco.mj_kinematics(model, data)
+    assert_agrees(robot.pose(q)[:3, 3], data.site("attachment_site").xpos, 1e-12)
+    assert_agrees(robot.pose(q)[:3, :3].ravel(), data.site("attachment_site").xmat, 1e-12)
 
 
 def test_rotor_inertia_is_saved_with_the_arm(robot: pdr.RobotModel, tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_the_nearest_body_that_can_exist_is_taken(tmp_path: Path, old: str, new:
         pdr.load_robot(tmp_path / "arm.urdf", strict=True)
 
 
+def test_links_without_inertial_are_named(tmp_path: Path) -> None:
+    text = re.sub("<inertial>.*?</inertial>", "", urdf_texts.panda(), flags=re.DOTALL)
+    (tmp_path / "arm.urdf").write_text(text)
+    with pytest.warns(UserWarning, match="the links that to_link2, to_link3.* have no mass.*inertial missing"):
+        pdr.load_robot(tmp_path / "arm.urdf")
+
+
 def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path: Path) -> None:
     c = link("c", 0.0, six=(0.1, 0, 0, 0.1, 0, 0.1)) + joint("fixed", "b", "c")
     (tmp_path / "arm.urdf").write_text(GOOD.replace("</robot>", f"{c}</robot>"))
@@ -164,6 +171,12 @@ def test_several_tips_are_listed(tmp_path: Path) -> None:
     assert refused(text, tmp_path, ArgumentError) == (
         "tip: expected a link, since several are as deep; got none, the ends are left2 (3 joints), right2 (3 joints)"
     )
+
+
+def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path: Path) -> None:
+    frames = [element for name in ("camera", "arm_flange") for element in (link(name), joint("fixed", "b", name))]
+    (tmp_path / "arm.urdf").write_text(robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"), *frames))
+    assert pdr.load_robot(tmp_path / "arm.urdf").flange_link == "arm_flange"
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import array
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import panda_dynamics_ros as pdr
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.errors import ArgumentError, SampleError
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, resolve_joint_names
+from panda_dynamics_ros.samples.joint_mapping import JointMapping, name_conflict, resolve_joint_names
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
@@ -169,3 +171,11 @@ def test_names_of_a_robot_without_numbers_are_found_exactly() -> None:
 def test_a_mapping_needs_distinct_names(names: tuple[str, ...]) -> None:
     with pytest.raises(PandaDynamicsError, match="joint_names: expected distinct names"):
         JointMapping(names)
+
+
+def test_a_doubt_names_another_arm_of_the_library(panda: pdr.RobotModel) -> None:
+    renamed = replace(panda, joint_names=tuple(f"A{i + 1}_servo" for i in range(7)))  # of a URDF, say
+    assert "those of fr3, the parameters those of panda: set robot to fr3" in name_conflict(panda, named("left_fr3_"))
+    assert name_conflict(panda, named("left_panda_")) == name_conflict(panda, named("fer_")) == ""
+    assert name_conflict(renamed, ARM) == "", "a panda is told to be set to panda"
+    assert "set robot to panda" in name_conflict(replace(renamed, name="iiwa"), ARM)

@@ -11,10 +11,11 @@ Every column is a torque that the model would have to add, times how far an arm 
     friction   share of each joint's published friction, or Coulomb friction where none is published
     viscous    friction of each joint: dq
     rotor      inertia of each joint: d/dt dq
-    gain       of each joint's torque: the gravity torque of the arm and of what it carries
+    gain       of each joint's torque: the torque that the model expects of the arm and of what it carries
 
-All pass the same two low-pass filters as Y and y (`regression`). Rate and gain belong to the gravity torque and not to
-the measured torque: a regressor that shares the noise of y would be biased (errors in variables).
+All pass the same two low-pass filters as Y and y (`regression`). Rate and gain belong to modelled torques and not to
+the measured torque: a regressor that shares the noise of y would be biased (errors in variables). The rate is that of
+the gravity torques, because the rate of the others is mostly noise of the velocity.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,11 +89,11 @@ def error_terms(table, tables, tilted, friction, coulomb, std, q, dq, momentum, 
 
 
 @compiled
-def error_columns(second, old_middle, load, pole, std, ratio, share, A, gain_torque):
-    """A (n, links + 3 + 5) from the filters of the terms, in place; `load` (n,) is the torque of what is carried.
+def error_columns(second, old_middle, arm, load, pole, std, ratio, share, A, gain_torque):
+    """A (n, links + 3 + 5) from the filters of the terms, in place.
 
-    All columns count `ratio` (n,) and `share` (n,); `gain_torque` (n,) has what one sigma of gain makes of all torques,
-    in which the load's is whole.
+    `arm` and `load` (n,) are the filtered torques of the model and of what is carried. All columns count `ratio` (n,)
+    and `share` (n,); `gain_torque` (n,) has what one sigma of gain makes of all torques, in which the load's is whole.
     """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 1
@@ -106,8 +107,8 @@ def error_columns(second, old_middle, load, pole, std, ratio, share, A, gain_tor
             A[i, shared + 1 + k] = second[i, delay + k]
         for k in range(shared + 4):
             A[i, k] *= ratio[i] * share[i]
-        A[i, shared + 4] = ratio[i] * std[i, 4] * share[i] * (second[i, gravity] + load[i])
-        gain_torque[i] = ratio[i] * std[i, 4] * (share[i] * second[i, gravity] + load[i])
+        A[i, shared + 4] = ratio[i] * std[i, 4] * share[i] * (arm[i] + load[i])
+        gain_torque[i] = ratio[i] * std[i, 4] * (share[i] * arm[i] + load[i])
 
 
 class LearntModel(NamedTuple):
@@ -128,6 +129,7 @@ class ArmErrors:
     offset: (n,), N m. friction: (n,), share of the published friction, or N m where none is published.
     viscous: (n,), N m s/rad. rotor_inertia: (n,), kg m^2. gain: (n,), share. tilt: (2,), rad, about x and y.
     delay: (1,), s, of the torque signal.
+    common_gain: share, of all torques; the masses of the links, all larger by this, look nearly the same.
     """
 
     offset: FloatArray
@@ -144,6 +146,8 @@ class ArmErrors:
     gain_std: FloatArray
     tilt_std: FloatArray
     delay_std: FloatArray
+    common_gain: float = 0.0
+    common_gain_std: float = 0.0
 
 
 class ArmErrorRegression:
@@ -193,12 +197,15 @@ class ArmErrorRegression:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
-    def step(self, dt: float, q: FloatArray, dq: FloatArray, load: FloatArray, share: FloatArray) -> None:
+    def step(
+        self, dt: float, q: FloatArray, dq: FloatArray, arm: FloatArray, load: FloatArray, share: FloatArray
+    ) -> None:
         """Bring A to a sample `dt` s after the last one.
 
-        load: (n,), N m, filtered torque of all that is carried. share: (n,), what a residual map, which was learnt
-        unloaded, leaves of the errors. A gain cannot be learnt from loads alone: each new one would take a little of
-        its mass for gain, and always to the same side. Its error in the load's torque is in `gain_torque` only.
+        arm, load: (n,), N m, filtered torques of the arm's model and of all that is carried. share: (n,), what a
+        residual map, which was learnt unloaded, leaves of the errors. A gain cannot be learnt from loads alone: each
+        new one would take a little of its mass for gain, and always to the same side. Its error in the load's torque
+        is in `gain_torque` only.
         """
         momentum, bias = self._terms
         error_terms(
@@ -206,7 +213,7 @@ class ArmErrorRegression:
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(
-            self._filters[4], self._filters[5], load, self._pole, self._std, self._ratio, share,
+            self._filters[4], self._filters[5], arm, load, self._pole, self._std, self._ratio, share,
             self.A, self.gain_torque,
         )  # fmt: skip
         self._started = True
@@ -227,7 +234,7 @@ class ArmErrorRegression:
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""
-        found: dict[str, FloatArray] = {}
+        found: dict[str, Any] = {}
         shared = float(self._ratio.mean())
         for suffix, values in (("", mean), ("_std", np.sqrt(variance))):
             own = values[self.shared :].reshape(-1, OWN) * self._std * self._ratio[:, None]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.payload.familiarity import CommonGain
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     COM_STD,
     CONTACT_SIZES,
@@ -46,8 +47,6 @@ _CONTACT_DURATION, _LEAD_AFTER_CONTACT = 2.0, 10.0
 _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
 # s: a change this long ago has passed the filters completely.
 _LONG_AGO = 100.0
-# Standard deviations of its mass within which what is estimated before a pick may be no payload.
-_EMPTY = 2.0
 
 
 @compiled
@@ -136,6 +135,8 @@ class ChangeDetector:
         self._since_contact = self._elapsed = 0.0  # something may touch the arm at the start
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
+        self.gain = CommonGain()
+        """Of all torques, as known at present."""
         self.restart()
 
     def restart(self, after_gap: bool = False) -> None:
@@ -222,20 +223,13 @@ class ChangeDetector:
         return replace(detection, kind=kind)
 
     def _was_empty(self, detection: Detection) -> bool:
-        """Whether what was there before the change is better explained by no payload than by any (Savage and Dickey).
+        """Whether nothing was there before the change, although the filter found a payload there.
 
-        Before the first pick an arm that is heavier than its model looks as if it carried the difference; one that is
-        lighter, as if it carried less than nothing.
+        Before the first pick an arm that is heavier than its model, or whose torques are too large, looks as if it
+        carried something behind the flange; one that is lighter, as if it carried less than nothing.
         """
-        moments = slice(0, MOMENTS)
-        before, P = detection.before[moments], detection.before_covariance[moments, moments]
-        if before[0] < 0.0:
-            return True
-        if before[0] ** 2 > _EMPTY**2 * P[0, 0]:
-            return False
-        misfit = before @ np.linalg.solve(P, before)
-        widening = np.linalg.slogdet(self._prior_covariance[moments, moments])[1] - np.linalg.slogdet(P)[1]
-        return bool(misfit < widening)
+        before = detection.before
+        return before[0] < 0.0 or self.gain.explains(detection.state.common, before, detection.before_covariance)
 
     def _contact(self, slot: int, state: GaussianState) -> Detection:
         """Something touches the arm: the disturbance has jumped, the payload is what it was before."""

@@ -235,7 +235,7 @@ class PayloadEstimator:
         """Start again, but for the tare: a number in the samples was so large that the filter is no longer finite."""
         self.counts.restarts += 1
         self._filter.reset()
-        self._filters.regression.restart()
+        self._filters.reset()
         self._body = ConsistentBody()
         self._detector.restart()
         self._updated, self._detection_pending = -math.inf, False
@@ -247,7 +247,7 @@ class PayloadEstimator:
         motion_time = clock.motion_time(since)
         self._updated = self._stamp
         load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
-        self._filter.follow_arm(self._stamp, q, dq, load, unexplained)
+        self._filter.follow_arm(self._stamp, q, dq, self._filters.torque - y, load, unexplained)
         self._filter.predict(motion_time)
         self._detector.known = 1.0 - float(unexplained.mean()) if self._terms.has_map else 0.0
         if not self._filters.regression.settled:
@@ -260,7 +260,8 @@ class PayloadEstimator:
         if self._plausibility.update(self._filters.torque, y, y - Y @ carried, motion_time):
             mass_std = math.sqrt(self._filter.state.covariance[0, 0])
             is_first = math.isinf(self._announcement.last_change)
-            self._plausibility.evaluate(carried[0], mass_std, is_first, self._filter.arm_errors)
+            shape = self._filter.shape_problem(self._shape)
+            self._plausibility.evaluate(carried[0], mass_std, is_first, self._filter.arm_errors, shape)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
@@ -270,6 +271,7 @@ class PayloadEstimator:
         self._detection_pending = False
         self._detector.add_hypothesis(self._filters.regression)
         self._detector.follow_filter(self._filter.step, self._filters.regression)
+        self._detector.gain = self._filter.gain
         detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
         if detection is None:
             self._filter.forget()
@@ -279,7 +281,7 @@ class PayloadEstimator:
 
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and its regression."""
-        self._filter.adopt(detection.state)
+        self._filter.adopt(detection.state, detection.kind != "contact")
         self._jump = abs(float(detection.jump[0]))
         if detection.kind == "contact":
             self._filters.regression.complete_step(detection.jump, detection.age)
@@ -294,5 +296,5 @@ class PayloadEstimator:
         mean, covariance = self._filter.payload
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
-            problem=self._intake.problem or self._plausibility.problem, further=self._filter.further_errors,
+            problem=self._intake.problem or self._plausibility.problem, common=self._filter.unlearnt,
         )  # fmt: skip

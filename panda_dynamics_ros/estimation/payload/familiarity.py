@@ -9,13 +9,21 @@ measurement of it, of zero with variance D = s^2 / (1 - s^2). So one filter has 
 The scales follow by expectation maximisation, s^2 = (s_0^2 + E[phi]^2 + var phi) / 2, where s_0 is how far arms of one
 type differ (automatic relevance determination: MacKay 1994; Neal 1996). An arm like its model keeps small scales and
 narrow intervals. One that is unlike shows it, error by error, and those scales grow.
+
+A gain g that all torques have in common is no state of the filter, because links that are all heavier look nearly the
+same. What it makes of the state's mean is known, c for one sigma (`GaussianState`). Hence the learnt errors say how
+large it may be: phi = c g + what the arm's other errors are, N(0, s^2), with a wide prior of g itself (`CommonGain`).
 """
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
 from panda_dynamics_ros.kernels.scratch import zeros
 from panda_dynamics_ros.kernels.vectors import compiled
@@ -23,6 +31,12 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 WIDEST = 0.99
 """Largest scale: there the errors are as the filter has them."""
+WIDEST_GAIN = 2.5
+"""Standard deviation of the common gain's prior, in units of its one sigma of 1.5 %."""
+CERTAIN = 2.0
+"""Standard deviations from which on a mass is something."""
+UNLIKELY = 9.5
+"""Chi-square of four degrees of freedom that one of twenty exceeds."""
 
 
 @compiled
@@ -45,6 +59,31 @@ def payload_given(K, square, mean, covariance, theta, P):
             P[r, c] = P[c, r] = 0.5 * both - shared[r, c] - shared[c, r]
 
 
+class CommonGain(NamedTuple):
+    """Mean and variance of a gain that all torques have in common, in units of one sigma of it."""
+
+    mean: float = 0.0
+    variance: float = WIDEST_GAIN**2
+
+    @property
+    def size(self) -> float:
+        """How large it is, RMS."""
+        return math.sqrt(self.mean**2 + self.variance)
+
+    def explains(self, common: FloatArray, payload: FloatArray, covariance: FloatArray) -> bool:
+        """Whether nothing is carried where this `payload` (10,) of this `covariance` (10, 10) is estimated.
+
+        common: (10,), what one sigma of the gain makes of it. Links that are heavier than modelled, or torques that are
+        larger, look like a mass behind the flange: so mass and centre of mass are asked for, beside the mass alone.
+        """
+        moments = slice(0, MOMENTS)
+        c, P = common[moments], covariance[moments, moments]
+        if payload[0] > CERTAIN * math.sqrt(P[0, 0] + (self.size * c[0]) ** 2):
+            return False
+        left = payload[moments] - self.mean * c
+        return bool(left @ np.linalg.solve(P + self.variance * np.outer(c, c), left) < UNLIKELY)
+
+
 class Familiarity:
     """Scales of one arm's errors, and the payload's estimate given them.
 
@@ -55,6 +94,7 @@ class Familiarity:
     Attributes
     ----------
     scale: (m,), s. mean, variance: (m,), of the errors given the scales.
+    gain: that all torques have in common.
     """
 
     def __init__(self, usual: FloatArray) -> None:
@@ -67,6 +107,7 @@ class Familiarity:
         self.scale = np.minimum(self._usual, WIDEST)
         self.mean, self.variance = np.zeros(size), self.scale**2
         self._K, self._square = np.zeros((PARAMETERS, size)), np.zeros((PARAMETERS, PARAMETERS))
+        self.gain = CommonGain()
 
     def update(self, state: GaussianState, learns: bool = True) -> None:
         """Follow a state of the filter; with `learns` the scales follow, too."""
@@ -79,6 +120,9 @@ class Familiarity:
         # P_phi W = 1 - D W.
         self.mean = D * (W @ phi)
         self.variance = np.maximum(D - D**2 * W.diagonal(), 0.0)
+        c = D * (W @ state.common[-size:]) / self.scale
+        variance = 1.0 / (float(c @ c) + WIDEST_GAIN**-2)
+        self.gain = CommonGain(variance * float(c @ (self.mean / self.scale)), variance)
         if learns:
             self.scale = np.minimum(np.sqrt(0.5 * (self._usual**2 + self.mean**2 + self.variance)), WIDEST)
 

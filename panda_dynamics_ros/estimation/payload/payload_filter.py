@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors, LearntModel
-from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
-from panda_dynamics_ros.estimation.payload.familiarity import Familiarity
+from panda_dynamics_ros.estimation.payload.arm_errors import GAIN, OWN, ArmErrorRegression, ArmErrors, LearntModel
+from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, ArmMemory, PayloadMemory
+from panda_dynamics_ros.estimation.payload.familiarity import CommonGain, Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import (
     CONTACT,
@@ -25,7 +26,10 @@ from panda_dynamics_ros.estimation.payload.kalman_filter import (
 )
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
+from panda_dynamics_ros.estimation.payload.plausibility import WITH_HAND
+from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.end_effector import read_end_effector
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
@@ -62,6 +66,8 @@ class PayloadFilter:
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
         self._familiarity = Familiarity(self._arm.usual)
+        hand = read_end_effector("hand") if robot.name in WITH_HAND else None
+        self._undeclared = np.zeros(PARAMETERS) if hand is None else hand.body.vector / NORMAL_95
         self.reset()
 
     @property
@@ -74,6 +80,7 @@ class PayloadFilter:
         self._noise.restart()
         self._familiarity.restart()
         mean = np.zeros(PARAMETERS) if vector is None else vector
+        self._hand = self._undeclared if vector is None else np.zeros(PARAMETERS)
         P = self.prior_covariance if covariance is None else covariance
         self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
@@ -93,15 +100,21 @@ class PayloadFilter:
         self._since_forgetting += motion_time
 
     def follow_arm(
-        self, stamp: float, q: FloatArray, dq: FloatArray, load: FloatArray, unexplained: FloatArray
+        self,
+        stamp: float,
+        q: FloatArray,
+        dq: FloatArray,
+        arm: FloatArray,
+        load: FloatArray,
+        unexplained: FloatArray,
     ) -> None:
         """Follow the arm to a sample.
 
-        load: (n,), N m, filtered torque of all that it carries. unexplained: (n,), share of the residual's variance
-        that a residual map leaves open there.
+        arm, load: (n,), N m, filtered torques of its model and of all that it carries. unexplained: (n,), share of the
+        residual's variance that a residual map leaves open there.
         """
         self._noise.unexplained = unexplained
-        self._arm.step(stamp - self._stamp, q, dq, load, self._noise.share)
+        self._arm.step(stamp - self._stamp, q, dq, arm, load, self._noise.share)
         self._stamp = stamp
 
     def use_map(self, residual_map: ResidualMap, unexplained: FloatArray, change: FloatArray) -> None:
@@ -155,8 +168,8 @@ class PayloadFilter:
     def _widen(self, disturbance: FloatArray, motion_time: float) -> None:
         """Let the payload become less certain by the payload that the disturbance (n,) would be, if it looks like one.
 
-        What comes on slowly shows there first: its interval widens before the estimate lags far behind. The filter soon
-        makes the covariance narrow again; `further_errors` have what has not reached the estimate yet.
+        What comes on slowly shows there first: its interval widens before the estimate lags far behind. The filter
+        soon makes the covariance narrow again; `unlearnt` has what has not reached the estimate yet.
         """
         std = self._noise.std
         Y, d = self.step.Y[:, :MOMENTS] / std[:, None], disturbance / std
@@ -176,7 +189,9 @@ class PayloadFilter:
     @property
     def arm_errors(self) -> ArmErrors:
         """What the model of the arm has wrong, as learnt so far."""
-        return self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+        errors = self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+        mean, std = GAIN * self.gain.mean, GAIN * math.sqrt(self.gain.variance)
+        return replace(errors, common_gain=mean, common_gain_std=std)
 
     def learnt_model(self, payload: FloatArray) -> LearntModel:
         """The arm as learnt, given that it carries this `payload` (10,) beside what is tared."""
@@ -189,23 +204,39 @@ class PayloadFilter:
 
     @property
     def common(self) -> FloatArray:
-        """(10,), what a gain that all torques have in common, of one sigma, makes of the payload's mean."""
-        return self._familiarity.common(self.state)
+        """(10,), what a gain that all torques have in common makes of the payload's mean, one standard deviation."""
+        return self.gain.size * self._familiarity.common(self.state)
 
     @property
-    def further_errors(self) -> FloatArray:
-        """(2, 10), errors of the payload's mean beside its covariance: `common`, and what the disturbance still has."""
-        return np.stack((self.common, self._emerging))
+    def unlearnt(self) -> FloatArray:
+        """(k, 10), errors of the payload's mean, of one sigma each, that are not in its covariance."""
+        return np.stack((self.common, self._hand, self._emerging))
 
-    def adopt(self, state: GaussianState) -> None:
-        """Go on from a state that a change has led to."""
+    @property
+    def gain(self) -> CommonGain:
+        """That all torques have in common, in units of one sigma."""
+        return self._familiarity.gain
+
+    def shape_problem(self, shape: Shape | None) -> str:
+        """What contradicts that the payload has this shape; empty if nothing does."""
+        if shape is None:
+            return ""
+        known = slice(0, PARAMETERS)  # with the wide prior of the arm's errors: rotors look like a payload's inertia
+        covariance = self.state.covariance[known, known] + np.outer(self.common, self.common)
+        return shape_problem(shape, self.state.mean[known], covariance, self.prior_covariance)
+
+    def adopt(self, state: GaussianState, is_payload: bool = True) -> None:
+        """Go on from a state that a change has led to; `is_payload`: a change of the payload."""
         self.state = state
         self._emerging[:] = 0.0
         self._recent[:] = 0.0
+        if is_payload:
+            self._hand = np.zeros(PARAMETERS)
         self._familiarity.update(state, learns=False)
 
     def shift(self, payload: FloatArray) -> None:
-        """Take `payload` (10,) off the payload's mean."""
+        """Take `payload` (10,), which is known now, off the payload's mean."""
+        self._hand = np.zeros(PARAMETERS)
         self.state.mean[:PARAMETERS] -= payload
 
     @property
@@ -216,12 +247,12 @@ class PayloadFilter:
     def memory(self, tare: FloatArray) -> PayloadMemory:
         """What `checked` and `recall` need to go on from here."""
         known, state = self._payload_and_errors, self.state
-        joint, further = state.covariance[np.ix_(known, known)], self.further_errors
+        joint, beside = state.covariance[np.ix_(known, known)], np.stack((self.common, self._emerging))
         joint[:PARAMETERS, :PARAMETERS] += np.outer(self._emerging, self._emerging)
         noise, scale = self._noise.ratio, self._familiarity.scale
         arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), noise, scale, state.common[known])
         mean, covariance = self.payload
-        return PayloadMemory(mean, covariance + further.T @ further, tare, arm)
+        return PayloadMemory(mean, covariance + beside.T @ beside, tare, arm)
 
     def checked(self, arm: ArmMemory) -> ArmMemory:
         """The memory of an arm, if it is one of an arm like this.

@@ -36,14 +36,14 @@ def published_estimate(
     status: str,
     event: ChangeEvent | None = None,
     problem: str = "",
-    further: FloatArray | None = None,
+    common: FloatArray | None = None,
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    Rows of `further` (k, 10) are more errors of the mean, of one sigma each, that do not depend on each other. `body`
-    searches for the nearest physically consistent body; the same object for the same payload starts near it.
+    `common` (k, 10) are more errors of the mean, of one sigma each, that do not depend on the others. `body` searches
+    for the nearest physically consistent body; the same object for the same payload starts near it.
     """
-    wider = covariance if further is None else covariance + further.T @ further
+    wider = covariance if common is None else covariance + common.T @ common
     _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
     nearest = body.nearest(mean, _with_visible_error(mean, covariance))
