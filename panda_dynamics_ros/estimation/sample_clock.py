@@ -15,7 +15,7 @@ GAP, GAP_PERIODS = 0.1, 3.0
 across 0.2 s of brisk motion their error exceeds the torque of a small payload."""
 
 PAUSE = 0.025
-"""s, and steps like the one before: a longer step is bridged, but the filters show it for some of their time constants."""
+"""s, and steps like the one before: a longer step is bridged, but the filters show it for some time constants."""
 
 
 def is_gap(dt, before, max_gap):
