@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
-from panda_dynamics_ros.dynamics.robot_state import robot_state
+from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
 from panda_dynamics_ros.estimation.contact.detector import ContactDetector
@@ -119,6 +119,10 @@ class ArmMonitor:
     def _carry_vector(self, vector: FloatArray) -> None:
         self._observer.carry_vector(vector)
         self.contact_detector.carry_vector(vector)
+
+    def robot_state(self, q: FloatArray, dq: FloatArray) -> RobotState:
+        """What posture and velocity, q and dq (n,), say by themselves, in microseconds; the filters do not see them."""
+        return robot_state(self.robot, q, dq)
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
         """All outputs after one more sample.

@@ -78,16 +78,25 @@ class DynamicsNode(Node):
         self.create_timer(1.0, self._publish_diagnostics)
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        self.publish_model(header_stamp, q, dq)
         self.publish(header_stamp, q, self.monitor.update_dynamics(stamp, q, dq, tau))
 
+    def publish_model(self, header_stamp: Time, q: FloatArray, dq: FloatArray) -> None:
+        """Publish what posture and velocity, q and dq (n,), say by themselves: at once, for a controller waits for it.
+
+        The estimators of a sample take ten times as long, and a hundred times where the payload is due.
+        """
+        torques, poses, _ = self._encoded = self._encoded or EncodedOutputs.of(self.samples)
+        state = self.monitor.robot_state(q, dq)
+        self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
+        self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
+        self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(state.T_base_ee)))
+
     def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput) -> None:
-        """Publish the output of a sample with joint positions q (n,), rad."""
-        torques, poses, o_t_ee = self._encoded = self._encoded or EncodedOutputs.of(self.samples)
-        self._gravity.publish(torques.at(header_stamp, output.gravity_torques))
-        self._coriolis.publish(torques.at(header_stamp, output.coriolis_torques))
-        self._external.publish(torques.at(header_stamp, output.external_torques))
-        self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(output.T_base_ee)))
-        self._o_t_ee.publish(o_t_ee.at(header_stamp, output.T_base_ee.T))
+        """Publish what the estimators say of a sample with joint positions q (n,), rad, after `publish_model`."""
+        assert self._encoded is not None
+        self._external.publish(self._encoded.torques.at(header_stamp, output.external_torques))
+        self._o_t_ee.publish(self._encoded.o_t_ee.at(header_stamp, output.T_base_ee.T))
         self._contact.publish(header_stamp, q, output, self.monitor.contact_detector.ratio)
         if output.contact_changed:
             self._publish_diagnostics()

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -17,6 +21,9 @@ import panda_dynamics_ros as pdr
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM, SHUFFLED, Script, feed, greet, nanoseconds_of
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.nodes.dynamics import DynamicsNode
+from panda_dynamics_ros.nodes.suite import Suite
 
 # A tool turned by 45 degrees about the flange's z, 10 cm out: as F_T_EE of the Franka Hand, column-major.
 HALF = float(np.sqrt(0.5))
@@ -47,7 +54,7 @@ class Listener:
             messages.clear()
 
     def answered(self, sample: JointState) -> bool:
-        """Whether all that belongs to a sample has come; the node publishes the torques first, o_t_ee last."""
+        """Whether all that belongs to a sample has come; the node publishes gravity torques first."""
         torques = self.got["gravity_torques"]
         return bool(torques) and torques[-1].header.stamp == sample.header.stamp and self.complete()
 
@@ -171,3 +178,41 @@ def test_any_publisher_is_heard_and_any_prefix_found(
     np.testing.assert_allclose(last.effort, panda.gravity_torques(script.motion.q[99]), rtol=0.0, atol=EXACT)
     said = probe.diagnostic(f"{fresh.namespace[1:]}/panda_dynamics: input", lambda values: values["received"] != "0")
     assert said.hardware_id == f"{fresh.namespace[1:]}/left_fr3"  # each arm has one of its own
+
+
+@pytest.mark.parametrize("make", [Suite, lambda: SimpleNamespace(dynamics=DynamicsNode())], ids=["suite", "alone"])
+def test_gravity_and_pose_do_not_wait_for_the_estimators(
+    make: Callable[[], Any], probe: Probe, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A payload that is due takes longer than all that a controller asks for: here it takes for ever."""
+    made = make()
+    node: DynamicsNode = made.dynamics
+    model, later = (
+        {
+            topic: probe.listen(JointState if "torques" in topic else PoseStamped, f"panda_dynamics/{topic}")
+            for topic in topics
+        }
+        for topics in (("gravity_torques", "coriolis_torques", "current_pose"), ("external_torques",))
+    )
+    try:
+        probe.until(lambda: node.count_subscribers("panda_dynamics/external_torques"), "the listener")
+        for name in ("update", "update_dynamics"):
+            monkeypatch.setattr(node.monitor, name, never)
+        probe.until(lambda: answers(node, script) and all(model.values()), "the model's answers")
+        probe.spin(0.2)
+        assert not any(later.values())
+        assert node.samples.monitor.rejected
+    finally:
+        for each in vars(made).values():
+            if isinstance(each, Node):
+                each.destroy_node()
+
+
+def never(*sample: Any) -> None:
+    raise ArgumentError("sample: this one is not answered")
+
+
+def answers(node: DynamicsNode, script: Script) -> bool:
+    """Hand a sample to the node as its executor would."""
+    node.samples._on_message(serialize_message(script.message(0)))
+    return True
