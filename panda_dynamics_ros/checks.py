@@ -8,6 +8,7 @@ argument, what was expected and what came.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,17 @@ def sample(q: ArrayLike, dq: ArrayLike, tau: ArrayLike, n: int) -> tuple[FloatAr
     """One sample of n joints: q, dq, tau as finite float64 arrays (n,) that a kernel takes."""
     q, dq, tau = exactly(q, (n,), "q"), exactly(dq, (n,), "dq"), exactly(tau, (n,), "tau")
     return for_kernel(q), for_kernel(dq), for_kernel(tau)
+
+
+def not_an_input(output: Path, inputs: Iterable[str | Path], name: str) -> None:
+    """Refuse an output file or folder that would replace an input: that is one of them, or has one inside."""
+    for path in inputs:
+        try:
+            target, source = output.resolve(), Path(path).resolve()
+        except (OSError, RuntimeError, ValueError):  # a null character, or a loop of links: nothing can be there
+            continue
+        if target == source or target in source.parents:
+            raise ArgumentError(f"{name}: expected another place than that of the recording, got {str(output)!r}")
 
 
 def for_kernel(array: FloatArray) -> FloatArray:

@@ -44,7 +44,7 @@ def run(name: str, folder: Path, output: Path, task: Task, scheduler: str | None
     began, cpu = time.perf_counter(), _cpu()
     outcome = annotate_recordings(
         [folder], output, task, scheduler=scheduler, overwrite=True,
-        progress=lambda answer, _: recorded.append(answer.rows[0].get("end_s") or 0.0),
+        progress=lambda result, _: recorded.append(result.rows[0].get("end_s") or 0.0),
     )  # fmt: skip
     wall = time.perf_counter() - began
     cpu = math.nan if scheduler else _cpu() - cpu

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many workers at once: processes of this machine, or of a Dask cluster. Each recording is answered exactly once."""
+"""Many workers at once: processes of this machine, or of a Dask cluster. Each recording gets exactly one result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.task import Answer, Task, failure
-from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, listen
+from panda_dynamics_ros.annotation.task import RecordingResult, Task, failure
+from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, collect_results
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 
 Result = TypeVar("Result")
@@ -24,8 +24,8 @@ WAITING_PER_THREAD = 4
 PATIENCE_WITH_SCHEDULER = "20s"
 
 
-def on_this_machine(task: Task, sources: Sequence[Source], jobs: int) -> Iterator[Answer]:
-    """The answers as they come, from `jobs` processes.
+def on_this_machine(task: Task, sources: Sequence[Source], jobs: int) -> Iterator[RecordingResult]:
+    """The results as they come, from `jobs` processes.
 
     Raises
     ------
@@ -35,12 +35,12 @@ def on_this_machine(task: Task, sources: Sequence[Source], jobs: int) -> Iterato
     workers = [WorkerProcess(task) for _ in range(min(jobs, len(sources)))]
     try:
         for worker, source in zip(workers, waiting, strict=False):
-            worker.give(source)
+            worker.submit(source)
         while any(worker.source is not None for worker in workers):
-            yield from listen(workers, 1.0)
+            yield from collect_results(workers, 1.0)
             free = [worker for worker in workers if worker.source is None]
             for worker, source in zip(free, waiting, strict=False):
-                worker.give(source)
+                worker.submit(source)
     finally:
         for worker in workers:
             worker.close()
@@ -51,8 +51,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterator[Answer]:
-    """The answers as they come, from the workers of a Dask scheduler.
+def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterator[RecordingResult]:
+    """The results as they come, from the workers of a Dask scheduler.
 
     Recordings of a worker that is lost are given to others. One that loses three of them (`allowed-failures` of the
     scheduler) counts as failed.
@@ -65,22 +65,22 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterato
     """
     distributed = _distributed()
     with _client(scheduler) as client:
-        waiting, asked = iter(sources), dict[str, Source]()
+        waiting, submitted = iter(sources), dict[str, Source]()
 
-        def ask(count: int) -> list[Any]:
+        def submit(count: int) -> list[Any]:
             futures = []
             for source in islice(waiting, count):
                 # As text: Dask looks into tuples for results of other tasks.
                 future = client.submit(_on_worker, json.dumps([task, source]), pure=False)
-                asked[future.key] = source
+                submitted[future.key] = source
                 futures.append(future)
             return futures
 
         threads = max(1, sum(client.nthreads().values()))
-        answers = distributed.as_completed(ask(WAITING_PER_THREAD * threads), loop=client.loop, raise_errors=False)
-        for future in answers:
-            source = asked.pop(future.key)
-            answers.update(ask(1))
+        results = distributed.as_completed(submit(WAITING_PER_THREAD * threads), loop=client.loop, raise_errors=False)
+        for future in results:
+            source = submitted.pop(future.key)
+            results.update(submit(1))
             if future.status == "finished":
                 yield future.result()
             elif future.status == "error":
@@ -125,8 +125,8 @@ def _client(scheduler: str) -> Iterator[Any]:
         client.close()
 
 
-def _failed(task: Task, source: Source, error: BaseException) -> Answer:
-    """The row of a recording that workers could not answer for; a fault of all workers ends the run."""
+def _failed(task: Task, source: Source, error: BaseException) -> RecordingResult:
+    """The result of a recording on which workers failed; a fault of all workers ends the run."""
     if isinstance(error, WorkerError):
         raise error
     return failure(task, source, f"{type(error).__name__}: {error}")
@@ -135,17 +135,17 @@ def _failed(task: Task, source: Source, error: BaseException) -> Answer:
 _workers: dict[int, WorkerProcess] = {}  # of this process of the cluster, by thread
 
 
-def _on_worker(wish: str) -> Answer:
+def _on_worker(message: str) -> RecordingResult:
     """Annotate a recording, on a worker of the cluster: in a process of its own, which may crash or hang."""
-    asked, source = json.loads(wish)
-    task, thread = Task(*asked), threading.get_ident()
+    fields, source = json.loads(message)
+    task, thread = Task(*fields), threading.get_ident()
     worker = _workers.get(thread)
     if worker is None or worker.task != task:
         if worker is not None:
             worker.close()
         worker = _workers[thread] = WorkerProcess(task)
-    worker.give(Source(*source))
-    return worker.answer()
+    worker.submit(Source(*source))
+    return worker.wait()
 
 
 def _end_workers() -> None:

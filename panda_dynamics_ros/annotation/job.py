@@ -8,19 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.engines import cores, on_cluster, on_this_machine
 from panda_dynamics_ros.annotation.journal import Journal
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
 from panda_dynamics_ros.annotation.table import table_writer
-from panda_dynamics_ros.annotation.task import Answer, Task
+from panda_dynamics_ros.annotation.task import RecordingResult, Task
+from panda_dynamics_ros.errors import ArgumentError
 
 WORST = 6
 """Recordings that are kept to be shown."""
 
 
-def _residual(answer: Answer) -> float:
-    return float(answer.rows[0].get("residual_nm") or 0.0)
+def _residual(result: RecordingResult) -> float:
+    return float(result.rows[0].get("residual_nm") or 0.0)
 
 
 @dataclass
@@ -31,7 +33,7 @@ class Outcome:
     ----------
     table, journal: the files.
     sources: all recordings, in the table's order.
-    worst: the answers of this run with the largest residuals, the largest first.
+    worst: the results of this run with the largest residuals, the largest first.
     skipped: recordings that had been done before; `done`, those of this run; `failures`, the errors of this run's.
     worker_s, samples, bytes: seconds that workers needed, samples and bytes that they read.
     """
@@ -39,7 +41,7 @@ class Outcome:
     table: Path
     journal: Path
     sources: list[Source]
-    worst: list[Answer] = field(default_factory=list)
+    worst: list[RecordingResult] = field(default_factory=list)
     skipped: int = 0
     done: int = 0
     worker_s: float = 0.0
@@ -47,16 +49,16 @@ class Outcome:
     bytes: int = 0
     failures: dict[str, str] = field(default_factory=dict)
 
-    def add(self, answer: Answer) -> None:
-        """Count an answer."""
+    def add(self, result: RecordingResult) -> None:
+        """Count the result of one recording."""
         self.done += 1
-        self.worker_s += answer.seconds
-        self.bytes += answer.source.bytes
-        self.samples += int(answer.rows[0].get("samples") or 0)
-        if answer.error:
-            self.failures[answer.source.path] = answer.error
+        self.worker_s += result.seconds
+        self.bytes += result.source.bytes
+        self.samples += int(result.rows[0].get("samples") or 0)
+        if result.error:
+            self.failures[result.source.path] = result.error
         else:
-            self.worst = sorted([*self.worst, answer], key=_residual, reverse=True)[:WORST]
+            self.worst = sorted([*self.worst, result], key=_residual, reverse=True)[:WORST]
 
     @property
     def kinds_of_failure(self) -> Counter[str]:
@@ -74,7 +76,7 @@ def annotate_recordings(
     resume: bool = False,
     overwrite: bool = False,
     started: Callable[[Outcome, list[Source]], None] | None = None,
-    progress: Callable[[Answer, Outcome], None] | None = None,
+    progress: Callable[[RecordingResult, Outcome], None] | None = None,
 ) -> Outcome:
     """Annotate recordings and write the table; an interrupted run writes what is done.
 
@@ -93,13 +95,18 @@ def annotate_recordings(
     Raises
     ------
     ArgumentError: nothing is found at a path, there is an earlier run and neither `resume` nor `overwrite` is set, the
-        earlier run had other options, or there is no such scheduler.
+        earlier run had other options, or there is no such scheduler. `output` is one of the recordings, or another file
+        that is there and no table of an earlier run, and `overwrite` is not set.
     MissingDependencyError: pyarrow, fsspec or distributed is needed and not installed.
     WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is done.
     """
     table = Path(output)
     write, journal_path = table_writer(table), table.with_name(f"{table.name}.journal")
-    sources = find_recordings(paths, leave_out=(table, journal_path))
+    sources = find_recordings(paths, leave_out=(table, journal_path) if journal_path.exists() else ())
+    if table.exists() and not journal_path.exists():
+        checks.not_an_input(table, (source.path for source in sources), "output")
+        if not overwrite:
+            raise ArgumentError(f"output: expected no file there yet, or --overwrite, got {str(table)!r}")
     table.parent.mkdir(parents=True, exist_ok=True)
     if overwrite:
         journal_path.unlink(missing_ok=True)
@@ -109,20 +116,20 @@ def annotate_recordings(
         if started is not None:
             started(outcome, waiting)
         try:
-            for answer in answers(task, waiting, jobs, scheduler):
-                journal.add(answer)
-                outcome.add(answer)
+            for result in results_of(task, waiting, jobs, scheduler):
+                journal.add(result)
+                outcome.add(result)
                 if progress is not None:
-                    progress(answer, outcome)
+                    progress(result, outcome)
         finally:
             write(journal.rows(sources))
     return outcome
 
 
-def answers(
+def results_of(
     task: Task, sources: Sequence[Source], jobs: int | None = None, scheduler: str | None = None
-) -> Iterator[Answer]:
-    """The answers of this machine's processes, or of a cluster, as they come."""
+) -> Iterator[RecordingResult]:
+    """The results of this machine's processes, or of a cluster, as they come."""
     if not sources:
         return iter(())
     if scheduler is not None:

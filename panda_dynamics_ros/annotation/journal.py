@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.task import Answer, Task
+from panda_dynamics_ros.annotation.task import RecordingResult, Task
 from panda_dynamics_ros.errors import ArgumentError, DataError
 
 
@@ -56,12 +56,12 @@ class Journal:
         _, version, failed = self._places.get(source.path, (0, "", True))
         return version == source.version and not failed
 
-    def add(self, answer: Answer) -> None:
+    def add(self, result: RecordingResult) -> None:
         """Note that a recording is done."""
         place = self._file.seek(0, 2)
-        source = answer.source
-        self._write({"path": source.path, "version": source.version, "failed": bool(answer.error), "rows": answer.rows})
-        self._places[source.path] = (place, source.version, bool(answer.error))
+        source = result.source
+        self._write({"path": source.path, "version": source.version, "failed": bool(result.error), "rows": result.rows})
+        self._places[source.path] = (place, source.version, bool(result.error))
 
     def rows(self, sources: Iterable[Source]) -> Iterator[Row]:
         """The rows of these recordings, in their order; nothing for those that are not done."""

@@ -48,7 +48,7 @@ def find_recordings(paths: Iterable[str | Path], leave_out: Sequence[Path] = ())
     paths: files; folders, which are searched to the bottom; globs; and URLs of each of these. A folder with a
         metadata.yaml, or with the parts `name_0.mcap`, `name_1.mcap` .. of a folder called `name`, is one recording.
         Any other file that ends like a recording is one of its own.
-    leave_out: files that are none.
+    leave_out: files that are no recordings, such as the table itself.
 
     Raises
     ------

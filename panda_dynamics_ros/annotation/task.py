@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker is asked, and what it answers."""
+"""The task of annotating recordings, and the result of one of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from panda_dynamics_ros.robot.yaml_writer import write_robot
 
 
 class Task(NamedTuple):
-    """What is to be done with each recording.
+    """How to annotate each recording.
 
     Attributes
     ----------
     robot: the arm's YAML file as text, so that other machines need no file; `robot_sha256` is of it.
     options: keyword arguments of `annotate`.
     arm: pattern that finds the arm in a recording's path, its first group if it has one; empty: the folder's name.
-    patience_s: a recording over which a worker is silent for longer is given up.
+    patience_s: a recording is given up if its worker reports nothing for longer.
     memory_gib: that a worker may take.
     """
 
@@ -61,7 +61,7 @@ class Task(NamedTuple):
         return {"robot": self.robot_sha256, "options": self.options, "arm": self.arm, "version": __version__}
 
 
-class Answer(NamedTuple):
+class RecordingResult(NamedTuple):
     """The rows of a recording, the time it took in s, and its curve (`annotator.Curve`)."""
 
     source: Source
@@ -71,17 +71,17 @@ class Answer(NamedTuple):
 
     @property
     def error(self) -> str:
-        """Why there is nothing else; empty where there is."""
+        """Why the recording could not be annotated; empty where it was."""
         return str(self.rows[0].get("error") or "")
 
 
-def failure(task: Task, source: Source, error: str) -> Answer:
+def failure(task: Task, source: Source, error: str) -> RecordingResult:
     """The one row of a recording that cannot be annotated."""
-    return Answer(source, [provenance(task, source) | {"error": " ".join(error.split())}])
+    return RecordingResult(source, [provenance(task, source) | {"error": " ".join(error.split())}])
 
 
 def provenance(task: Task, source: Source) -> Row:
-    """What a recording's row has in any case."""
+    """The columns that every recording's row has, also that of a failure."""
     return {
         "kind": RECORDING,
         "path": source.path,

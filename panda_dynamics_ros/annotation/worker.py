@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program of a worker: `python -m panda_dynamics_ros.annotation.worker`, started by `WorkerProcess`.
 
-It reads JSON lines from standard input and answers with JSON lines: the first line in is a `Task`, each other one
-asks for a recording. Its answers are {"ready": true}, {"samples": done so far} and {"rows": .., "seconds": ..}.
+It reads JSON lines from standard input: first a `Task`, then a `Source` for each recording to annotate. It writes JSON
+lines to standard output: {"ready": true}, {"samples": done so far} and {"rows": .., "seconds": ..}.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import Any
 from panda_dynamics_ros.annotation.annotator import Curve, annotate
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.sources import Source, contents_sha256, local_copy
-from panda_dynamics_ros.annotation.task import Answer, Task, failure, provenance
+from panda_dynamics_ros.annotation.task import RecordingResult, Task, failure, provenance
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.warm_up import warm_up
 
 GIBIBYTE = 1 << 30
-SIGN_OF_LIFE = 1.0  # s, between two lines that say how far it is
+PROGRESS_PERIOD = 1.0  # s
 
 
 class _Output:
@@ -39,31 +39,31 @@ class _Output:
     def __init__(self) -> None:
         self._stream = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
-        self._said = 0.0
+        self._last_write = 0.0
 
-    def say(self, **message: Any) -> None:
-        """One line."""
+    def write(self, **message: Any) -> None:
+        """Write one message as a line."""
         self._stream.write(json.dumps(message).encode() + b"\n")
         self._stream.flush()
 
-    def is_alive(self, samples: int = 0) -> None:
-        """A line now and then."""
-        if time.monotonic() - self._said > SIGN_OF_LIFE:
-            self._said = time.monotonic()
-            self.say(samples=samples)
+    def report_progress(self, samples: int = 0) -> None:
+        """Write how many samples are done, at most once in `PROGRESS_PERIOD`; it shows that the worker is alive."""
+        if time.monotonic() - self._last_write > PROGRESS_PERIOD:
+            self._last_write = time.monotonic()
+            self.write(samples=samples)
 
 
 def annotate_source(
-    task: Task, robot: RobotModel, source: Source, curve: Curve, is_alive: Callable[[int], None]
+    task: Task, robot: RobotModel, source: Source, curve: Curve, report_progress: Callable[[int], None]
 ) -> list[Row]:
     """The complete rows of one recording; what is wrong with it is one row, too."""
     copy = source.path
     try:
-        with local_copy(source, lambda: is_alive(0)) as path, warnings.catch_warnings():
+        with local_copy(source, lambda: report_progress(0)) as path, warnings.catch_warnings():
             copy = str(path)
             warnings.simplefilter("ignore")  # a recording's are in `notes`
-            sha256 = contents_sha256(path, lambda: is_alive(0))
-            rows = annotate(path, robot, progress=is_alive, curve=curve, **task.options)
+            sha256 = contents_sha256(path, lambda: report_progress(0))
+            rows = annotate(path, robot, progress=report_progress, curve=curve, **task.options)
     except MemoryError:
         return failure(task, source, f"out of memory: more than {task.memory_gib:g} GiB are needed").rows
     except (PandaDynamicsError, OSError) as error:
@@ -76,14 +76,14 @@ def annotate_source(
 
 
 def _finite(row: Row) -> Row:
-    """Numbers that are none are left empty, as JSON and databases want it."""
+    """The row with null in place of nan and infinity, which JSON does not have."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
     }
 
 
-def _end_with(parent: int) -> None:
-    """A worker must not outlive a parent that was killed."""
+def _exit_with(parent: int) -> None:
+    """End this process once its parent has ended, also if that was killed."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
@@ -92,7 +92,7 @@ def _end_with(parent: int) -> None:
 def main() -> None:
     """Annotate until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(os.getppid(),), daemon=True).start()
     output = _Output()
     task = Task(**json.loads(sys.stdin.readline()))
     with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
@@ -102,12 +102,12 @@ def main() -> None:
     # Of the data alone: maps of files and of code are not counted.
     most = int(task.memory_gib * GIBIBYTE)
     resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-    output.say(ready=True)
+    output.write(ready=True)
     for line in sys.stdin:
         source, curve, began = Source(*json.loads(line)), Curve(), time.perf_counter()
-        rows = annotate_source(task, robot, source, curve, output.is_alive)
-        answer = Answer(source, rows, time.perf_counter() - began, curve.as_dict())
-        output.say(**(answer._asdict() | {"source": None}))
+        rows = annotate_source(task, robot, source, curve, output.report_progress)
+        result = RecordingResult(source, rows, time.perf_counter() - began, curve.as_dict())
+        output.write(**(result._asdict() | {"source": None}))
 
 
 if __name__ == "__main__":

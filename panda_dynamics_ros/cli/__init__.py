@@ -22,20 +22,20 @@ from panda_dynamics_ros.errors import PandaDynamicsError
 
 PROGRAM = "panda-dynamics"
 COMMANDS = {
-    "demo": "a simulated Panda picks a payload up, and the nodes find it",
-    "replay": "torques, poses, contacts and payload of a recording, offline",
-    "live": "a robot by its IP address: torques, pose and payload while it moves",
-    "weigh": "a payload to the gram, from runs of one motion with and without it",
-    "batch": "thousands of recordings as one table of payloads, contacts and quality",
-    "identify": "a model of your own arm, fitted to recordings",
-    "excite": "an exciting trajectory for identification, within the arm's limits",
-    "simulate": "a recording of a simulated Panda on an exciting motion",
-    "convert": "a log of another program as a rosbag2",
-    "base-parameters": "the minimum inertial parameters, with their closed forms",
-    "inertia": "the table of inertial parameters, also mapped to another frame",
-    "export": "stand-alone C or Python source of an arm's dynamics",
-    "pose": "convert between pose formats; the arm's pose at a joint position",
-    "warm-up": "compile what the nodes need, at installation",
+    "demo": "simulate a Panda that picks up a payload, and let the nodes find it",
+    "replay": "compute torques, poses, contacts and payload of a recording",
+    "live": "show torques, pose and payload of a robot by its IP address",
+    "weigh": "weigh a payload to the gram, from runs of one motion with and without it",
+    "batch": "annotate many recordings: one table of payloads, contacts and quality",
+    "identify": "fit a model of your own arm to recordings",
+    "excite": "find an exciting trajectory for identification, within the arm's limits",
+    "simulate": "record a simulated Panda on an exciting motion",
+    "convert": "convert a log of another program to a rosbag2",
+    "base-parameters": "print the minimum inertial parameters, with their closed forms",
+    "inertia": "print the inertial parameters of every link, also in the base frame",
+    "export": "write stand-alone C or Python source of an arm's dynamics",
+    "pose": "convert between pose formats, or print the arm's pose",
+    "warm-up": "compile what the nodes need, so that they start quickly",
 }
 # One or several numbers that begin with a minus: argparse takes -1e-3 and -1,2 for options.
 NEGATIVE = re.compile(r"-(\.?\d|inf|nan)[\d.eE,;+\s\-infa]*")

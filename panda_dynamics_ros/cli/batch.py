@@ -14,10 +14,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.engines import cores
-from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, answers, finished_rows
+from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, finished_rows, results_of
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.table import default_name
-from panda_dynamics_ros.annotation.task import Answer, Task
+from panda_dynamics_ros.annotation.task import RecordingResult, Task
 from panda_dynamics_ros.cli.options import (
     add_payload_options,
     add_recording_options,
@@ -26,7 +26,7 @@ from panda_dynamics_ros.cli.options import (
     payload_options,
     recording_options,
 )
-from panda_dynamics_ros.reporting.console import answer as print_answer
+from panda_dynamics_ros.reporting.console import print_results
 
 FAILURES_SHOWN = 10
 DESCRIPTION = """\
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         tables.append(
             ("failures", [(f"{n}", error[:300]) for error, n in outcome.kinds_of_failure.most_common(FAILURES_SHOWN)])
         )
-    print_answer(args.json, summary, tables, [outcome.table, outcome.journal, page])
+    print_results(args.json, summary, tables, [outcome.table, outcome.journal, page])
     return 0
 
 
@@ -98,10 +98,10 @@ def _write_page(args: argparse.Namespace, task: Task, outcome: Outcome) -> Path:
     from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
 
     overview = Overview.of(finished_rows(outcome, task))
-    known = {answer.source.path for answer in outcome.worst}
+    known = {result.source.path for result in outcome.worst}
     earlier = {path for _, path in overview.worst} - known  # those of an earlier run have no curves yet
     sources = [source for source in outcome.sources if source.path in earlier]
-    curves = answers(task, sources, args.jobs, args.scheduler)
+    curves = results_of(task, sources, args.jobs, args.scheduler)
     return write_overview(overview, [*outcome.worst, *curves], outcome.table.with_name(f"{outcome.table.name}.html"))
 
 
@@ -156,10 +156,10 @@ class _Progress:
         if self._bar is not None:
             self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
 
-    def advance(self, answer: Answer, outcome: Outcome) -> None:
+    def advance(self, result: RecordingResult, outcome: Outcome) -> None:
         """One recording is done."""
         if self._bar is not None:
-            self._bar.update(self._task, advance=answer.source.bytes, description=self._words(outcome))
+            self._bar.update(self._task, advance=result.source.bytes, description=self._words(outcome))
         elif not self._quiet and outcome.done * 10 // self._count > self._lines:
             self._lines = outcome.done * 10 // self._count
             print(self._words(outcome), file=sys.stderr, flush=True)

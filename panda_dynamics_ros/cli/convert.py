@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import add_columns_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 
@@ -42,10 +43,11 @@ def run(args: argparse.Namespace) -> int:
     """Read the log, write the recording."""
     from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.recordings.dataset import load_dataset
-    from panda_dynamics_ros.reporting.console import answer
+    from panda_dynamics_ros.reporting.console import print_results
 
     if args.output.exists() and not args.overwrite:
         raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
+    checks.not_an_input(args.output, [args.log], "DIR")
     robot = load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns)
     # A table has no names of joints; the joints of a bag have theirs.
@@ -59,5 +61,5 @@ def run(args: argparse.Namespace) -> int:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     summary = {"samples": len(data.stamp), "dropped": data.rejected, "rate_hz": data.rate_hz, "files": [str(file)]}
     rows = [("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"), ("dropped", dropped)]
-    answer(args.json, summary, [(f"{Path(args.log).name} as a recording", rows)], [file])
+    print_results(args.json, summary, [(f"{Path(args.log).name} as a recording", rows)], [file])
     return 0

@@ -12,7 +12,7 @@ from panda_dynamics_ros.demo.report import ROBOT
 from panda_dynamics_ros.demo.session import Scenario, run_demo
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.reporting.console import answer
+from panda_dynamics_ros.reporting.console import print_results
 
 DESCRIPTION = """\
 Starts a simulated Panda, the dynamics node and the payload estimator as ROS 2
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     scenario = Scenario(args.payload_mass, tuple(args.payload_com), args.duration, args.seed)
     with opened_view(args, load_robot(ROBOT), f"panda-dynamics demo: {args.payload_mass:g} kg") as view:
         outcome = run_demo(scenario, args.output, monitoring, args.json, view)
-        answer(args.json, outcome.summary, [("What the nodes found", outcome.rows)], outcome.files)
+        print_results(args.json, outcome.summary, [("What the nodes found", outcome.rows)], outcome.files)
         if view is not None:
             show_until_interrupted(view)
     return 0

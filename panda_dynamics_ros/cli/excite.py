@@ -22,7 +22,7 @@ from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.motion.motion_file import write_motion, write_trajectory
 from panda_dynamics_ros.motion.search import FoundMotion, periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import answer
+from panda_dynamics_ros.reporting.console import print_results
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 DESCRIPTION = """\
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     files.append(write_trajectory(robot.joint_names, coarse, found.motion(coarse), path))
     files.append(plot_motion(times, states, robot.limits, args.output.with_suffix(".png")))
     summary = _summary(robot, found, states, recorded, files)
-    answer(args.json, summary, [(f"exciting motion for {robot.name}", _rows(summary, found))], files)
+    print_results(args.json, summary, [(f"exciting motion for {robot.name}", _rows(summary, found))], files)
     return 0
 
 

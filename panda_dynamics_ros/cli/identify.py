@@ -21,7 +21,7 @@ from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingW
 from panda_dynamics_ros.identification.procedure import PreparedRecordings
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, answer
+from panda_dynamics_ros.reporting.console import Table, print_results
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf_file import urdf_inertials
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
@@ -29,8 +29,8 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
 Fits inertial parameters, friction and the tilt of the base to recordings of
-the unloaded arm (rosbag2, or CSV with t, q1.., dq1.., tau1..), and writes a
-robot file that every --robot option takes.
+the unloaded arm (rosbag2, or a table with t, q1.., dq1.., tau1..), and writes
+a robot file that every --robot option takes.
 """
 EXAMPLES = """\
 examples:
@@ -44,7 +44,12 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="rosbag2 files or folders, or CSV files")
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)",
+    )
     add_robot_option(parser)
     add_recording_options(parser)
     parser.add_argument(
@@ -110,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     for _, validation in validations:
         rows = [(name, _per_joint(validation.torque_rms(name))) for name in validation.predicted]
         tables.append((f"torque RMS in N m on {validation.source}, which was not fitted", rows))
-    answer(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
+    print_results(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
     return 0
 
 

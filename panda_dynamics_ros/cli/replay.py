@@ -42,7 +42,7 @@ from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
-(.db3, .mcap or its folder), or a CSV with the columns t, q1.., dq1.., tau1..
+(.db3, .mcap or its folder), or a table with columns t, q1.., dq1.., tau1..
 It writes into DIR
   summary.json  samples, losses, residual torques, payload and its changes
                 (with --smooth also segments: each payload from all its samples;
@@ -65,7 +65,9 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a CSV file")
+    parser.add_argument(
+        "bag", nargs="?", metavar="BAG", help="a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
+    )
     parser.add_argument(
         "--example", action="store_true",
         help="replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at "
@@ -109,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     options = payload_options(args)
     args.bag = _recording(args)
+    checks.not_an_input(args.output / "results", [args.bag, *args.unloaded_run], "--output, with results in it")
     robot = load_arm(args)
     data = load_dataset(args.bag, robot, **recording_options(args))
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:

@@ -17,7 +17,7 @@ from panda_dynamics_ros.cli.options import add_payload_com_option, add_robot_opt
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.motion.motion_file import read_motion
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
-from panda_dynamics_ros.reporting.console import answer
+from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED
 
@@ -105,5 +105,5 @@ def run(args: argparse.Namespace) -> int:
         ("samples", f"{count} at {1.0 / plant.timestep:g} Hz"),
         ("payload", f"{args.payload_mass:g} kg"),
     ]
-    answer(args.json, summary, [("simulated Panda", rows)], [file])
+    print_results(args.json, summary, [("simulated Panda", rows)], [file])
     return 0

@@ -25,7 +25,7 @@ from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.motion.motion_file import write_trajectory
 from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import answer
+from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.reporting.summary import write_summary
 from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp
 from panda_dynamics_ros.robot import InertialParameters
@@ -157,7 +157,7 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
         ("velocity", "  ".join(f"{100 * each:.0f} %" for each in summary["velocity_share"]) + " of the limits"),
         ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
     ]
-    answer(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
+    print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
     return 0
 
 
@@ -217,7 +217,7 @@ def _report(
         rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {com} mm"))
     if is_found(result.estimate):
         rows.append(("libfranka", set_load_cpp(result.estimate)))
-    answer(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
+    print_results(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
     return 0
 
 

@@ -58,7 +58,7 @@ def is_one_motion(robot: RobotDescription, q: Any, dq: Any, ddq: Any) -> bool:
 
 @compiled
 def finite(x):
-    """Whether all numbers of x (n,) are: inf - inf and nan - nan are nan."""
+    """Whether all entries of x (n,) are finite. For inf and nan, x - x is nan; else it is 0."""
     total = 0.0
     for xi in x:
         total += xi - xi
@@ -132,7 +132,7 @@ _pool = cache(ThreadPoolExecutor)
 
 @contextlib.contextmanager
 def threads(count: int | None = None) -> Iterator[None]:
-    """Within, functions of many states are computed by `count` threads, bit for bit as by one.
+    """A context in which functions of many states use `count` threads; the results are the same to the last bit.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def threads(count: int | None = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Within, rows are computed one after the other: for set-up work that is not worth seconds of compilation."""
+    """A context in which rows are computed one by one: for set-up work that is not worth seconds of compilation."""
     before, RowsKernel.one_at_a_time = RowsKernel.one_at_a_time, True
     try:
         yield

@@ -24,7 +24,7 @@ from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.gravity_input import GravityInput
 from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, now, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, doubt_about, link_name, resolve_joint_names
+from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
@@ -166,7 +166,7 @@ class JointStateInput:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
         self.joint_names = resolve_joint_names(available, wanted, self._arm_prefix)
         self._mapping = JointMapping(self.joint_names)
-        self._doubt = doubt_about(self.robot, self.joint_names)
+        self._doubt = name_conflict(self.robot, self.joint_names)
         self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}; base is {self.base_frame}")
         return self._mapping
 

@@ -21,7 +21,7 @@ from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import doubt_about
+from panda_dynamics_ros.samples.joint_mapping import name_conflict
 from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
 AT_ONCE = 2048
@@ -164,18 +164,22 @@ def replay(
 
 
 def recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: int, robot: RobotDescription) -> str:
-    """What contradicts the robot in a recording's names and left-out samples, in words; else empty.
+    """A sentence if a recording's joint names or left-out samples contradict the robot; else empty.
 
     Parameters
     ----------
     names: of the joints.
     rejected, used: how many samples were left out, by reason, and how many were not.
     """
-    if doubt := doubt_about(robot, names):
-        return doubt
+    if conflict := name_conflict(robot, names):
+        return conflict
     for reasons, what, remedy in (
         (IMPLAUSIBLE, "are implausible", "the units, the order of the joints, and that the recording is of one robot"),
-        (MISPLACED_STAMPS, "do not follow the one before in time", "that their stamps are sorted, and of one run"),
+        (
+            MISPLACED_STAMPS,
+            "do not follow the one before in time",
+            "that their stamps are sorted, not rounded, and of one run",
+        ),
     ):
         refused = {reason: rejected[reason] for reason in reasons if rejected.get(reason)}
         total = used + sum(refused.values())

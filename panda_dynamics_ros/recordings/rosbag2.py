@@ -75,6 +75,6 @@ def zstd() -> ModuleType:
 
 @cache
 def decoding_errors() -> tuple[type[Exception], ...]:
-    """What the decoder of a message raises over bytes that are none."""
+    """What the decoder raises for bytes that are not a message."""
     errors = (AssertionError, LookupError, TypeError, ValueError, struct.error)
     return (*errors, module("rosbags.serde").SerdeError, zstd().ZstdError)

@@ -39,7 +39,10 @@ class SqliteFile:
         self.topics = self._topics()
 
     def _whole_pages(self) -> Path:
-        """The file to read. SQLite fills half a page with zeros, which would pass for measured values: cut it off."""
+        """The file to read: the recording, or a copy without its last, incomplete page.
+
+        SQLite would fill that page with zeros, which would pass for measured values.
+        """
         with self.path.open("rb") as stream:
             header = stream.read(100)  # https://sqlite.org/fileformat.html, section 1.3
         size = self.path.stat().st_size

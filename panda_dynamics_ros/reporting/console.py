@@ -102,7 +102,7 @@ def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
     _output().print(table)
 
 
-def answer(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:
+def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:
     """End a command: for a program print the summary as JSON only, for a person the tables and the files written."""
     if as_json:
         print(json.dumps(summary), flush=True)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from panda_dynamics_ros.annotation.job import WORST
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
-from panda_dynamics_ros.annotation.task import Answer
+from panda_dynamics_ros.annotation.task import RecordingResult
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.reporting.page import embedded, write_html
 from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
@@ -72,12 +72,12 @@ class Overview:
             self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:WORST]
 
 
-def write_overview(overview: Overview, curves: Sequence[Answer], path: Path) -> Path:
+def write_overview(overview: Overview, curves: Sequence[RecordingResult], path: Path) -> Path:
     """The page, with its pictures inside.
 
     Parameters
     ----------
-    curves: answers with curves for the recordings of `overview.worst`, in any order.
+    curves: results with curves for the recordings of `overview.worst`, in any order.
     """
     failed = sum(overview.errors.values())
     parts = [
@@ -91,13 +91,13 @@ def write_overview(overview: Overview, curves: Sequence[Answer], path: Path) -> 
     if overview.residuals:
         parts += ["<h2>Residual by arm</h2>", _arms(overview.residuals), embedded(_residuals(overview), "residuals")]
     parts += _counts("Problems", "recordings", overview.problems) + _counts("Failures", "recordings", overview.errors)
-    by_path = {answer.source.path: answer for answer in curves if answer.curve}
+    by_path = {result.source.path: result for result in curves if result.curve}
     shown = [(residual, by_path[name]) for residual, name in overview.worst if name in by_path]
     if shown:
         parts.append("<h2>Largest residuals</h2>")
-    for residual, answer in shown:
-        parts.append(f"<h3>{html.escape(plain_text(answer.source.path))}: {residual:.2f} N m</h3>")
-        parts.append(embedded(_curve(answer), answer.source.path))
+    for residual, result in shown:
+        parts.append(f"<h3>{html.escape(plain_text(result.source.path))}: {residual:.2f} N m</h3>")
+        parts.append(embedded(_curve(result), result.source.path))
     return write_html(path, "Recordings", "".join(parts))
 
 
@@ -140,9 +140,9 @@ def _residuals(overview: Overview) -> Figure:
     return figure
 
 
-def _curve(answer: Answer) -> Figure:
+def _curve(result: RecordingResult) -> Figure:
     """Mass, residual and contacts of one recording over time."""
-    curve = {name: np.array(values, dtype=float) for name, values in (answer.curve or {}).items()}
+    curve = {name: np.array(values, dtype=float) for name, values in (result.curve or {}).items()}
     figure = Figure(figsize=(10.0, 3.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     band = NORMAL_95 * curve["mass_std"]
@@ -154,7 +154,7 @@ def _curve(answer: Answer) -> Figure:
     below.plot(curve["time"], curve["residual"], color=RED, linewidth=1.0)
     below.set_ylabel("residual (N m)")
     below.set_xlabel("time (s); grey: contacts")
-    for row in answer.rows:
+    for row in result.rows:
         if row["kind"] == CONTACT:
             end = row["end_s"] if row["end_s"] is not None else float(curve["time"][-1])
             for axes in (above, below):

@@ -26,7 +26,7 @@ _LOGGER.addFilter(lambda record: record.msg != "opening handshake failed")
 
 
 def serve(port: int) -> Any:
-    """A `viser.ViserServer` on the loopback interface, which prints nothing and refuses strangers.
+    """A `viser.ViserServer` on the loopback interface, which prints nothing and rejects requests of other origins.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def serve(port: int) -> Any:
     Raises
     ------
     ArgumentError: `port` is not one that a user may open.
-    MissingDependencyError: viser is not installed, or a version that cannot be closed to strangers.
+    MissingDependencyError: viser is not installed, or its requests cannot be checked.
     """
     if not 1024 <= port <= 65535:
         raise ArgumentError(f"port: expected 1024..65535, got {port}")
@@ -46,7 +46,7 @@ def serve(port: int) -> Any:
 
     class Server(viser.ViserServer):
         def request_share_url(self, verbose: bool = True) -> str | None:
-            """Nothing is published, whoever asks for it: a client can send this request, too."""
+            """None: the page is never published. Clients can send this request, too."""
             return None
 
     with contextlib.redirect_stdout(io.StringIO()), _guarded_start() as guarded:
@@ -77,7 +77,7 @@ def is_own(host: str | None, origin: str | None) -> bool:
 
 @contextlib.contextmanager
 def _guarded_start() -> Iterator[list[bool]]:
-    """Servers that viser starts meanwhile check their requests; the list is empty if there were none.
+    """A context in which servers that viser starts check their requests; its list is empty if none was started.
 
     viser has no option for it: its call of `websockets.asyncio.server.serve` is given another `process_request`.
     """

@@ -89,7 +89,7 @@ class Tree:
     def deepest_tip(self, base: str) -> str:
         """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
 
-        Of several that are as deep, the one with a flange's name is taken.
+        Of several that are as deep on the last body, the one with a flange's name is taken.
 
         Where several ends are as deep, and further joints part their ways than each has from there on, they are
         fingers: the tip is then the last link before the hand (`_flange`).
@@ -104,13 +104,13 @@ class Tree:
                 path = self.path(base, link)
                 depths[link] = (sum(joint.kind != "fixed" for joint in path), len(path))
         deepest = [link for link, depth in depths.items() if depth == max(depths.values())]
-        flanges = [link for link in deepest if link.endswith(FLANGES)]
-        if len(flanges) == 1:
-            return flanges[0]
         if len(deepest) > 1:
             ways = [[base, *(joint.child for joint in self.path(base, link))] for link in deepest]
             shared = [links[0] for links in zip(*ways, strict=False) if len(set(links)) == 1]
             before = sum(joint.kind != "fixed" for joint in self.path(base, shared[-1]))
+            flanges = [link for link in deepest if link.endswith(FLANGES)]
+            if before == depths[deepest[0]][0] and len(flanges) == 1:
+                return flanges[0]
             if before > depths[deepest[0]][0] - before:
                 return self._flange(base, shared[-1])
             tips = ", ".join(f"{link} ({joints} joints)" for link, (joints, _) in sorted(depths.items()))

@@ -72,8 +72,8 @@ def resolve_joint_names(
     raise SampleError(f"names: expected {wanted}{beginning}, got {_listed(available_names)}", MISSING_JOINTS)
 
 
-def doubt_about(robot: RobotDescription, joint_names: Sequence[str]) -> str:
-    """In words, that these joints are called as another arm's of the library; else empty."""
+def name_conflict(robot: RobotDescription, joint_names: Sequence[str]) -> str:
+    """A sentence if the joints have the names of another arm of the library than `robot`; else empty."""
     stem, own = (names[0].removesuffix("joint1") for names in (joint_names, robot.joint_names))
     arm = next((name for name in library_names() if stem.endswith(f"{name}_")), "")
     if not arm or arm == robot.name or stem.endswith(own):

@@ -142,7 +142,7 @@ class SampleGate:
         name, unit, reason = (("dq", "rad/s", TOO_FAST), ("tau", "N m", TOO_STRONG))[int(field)]
         return SampleError(
             f"{name}: expected at most {self._largest[field, joint]:.4g} {unit} for joint {joint + 1} of "
-            f"{self._robot.name}, got {size[field, joint]:.4g}",
+            f"{self._robot.name}, got {size[field, joint]:.4g}: is it in {unit}?",
             reason,
         )
 

@@ -77,7 +77,7 @@ class PairedNoise:
 
     @classmethod
     def typical(cls, residual: float) -> PairedNoise:
-        """Before there is data, of a joint whose model leaves `residual` N m."""
+        """The prior for a joint whose model leaves a residual of `residual` N m."""
         sigma, tau, rho = TYPICAL
         return cls(sigma * residual, tau, rho * residual, sigma * residual)
 
@@ -85,7 +85,7 @@ class PairedNoise:
     def most_probable(
         cls, columns: FloatArray, motion: FloatArray, slowness: FloatArray, residual: float
     ) -> PairedNoise:
-        """What explains a series best, with prior values as between two passes of a real arm.
+        """The maximum a posteriori estimate from a series; the prior is that of two passes of a real arm.
 
         Parameters
         ----------

@@ -98,8 +98,8 @@ class _Series:
     motion: FloatArray
     slowness: FloatArray
 
-    def left(self, x: FloatArray, P: FloatArray, carried: FloatArray, joint: int) -> FloatArray:
-        """What the fit x leaves (K, 1), beside the largest parts of its uncertainty from the covariance P."""
+    def residual(self, x: FloatArray, P: FloatArray, carried: FloatArray, joint: int) -> FloatArray:
+        """y - H x, and the `UNSURE` largest directions of its uncertainty from the covariance P of x, side by side."""
         H = self.columns[:, :-1]
         changes = H.shape[1] - len(carried)
         first = PARAMETERS + changes * joint
@@ -129,7 +129,7 @@ def fit_runs(runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArr
     together = [[0 if each else -1 for each in loaded]] * BLOCKS
     for turn in range(ROUNDS + 1):
         prior = np.concatenate([CHANGE * each * _spread(count, ratio) for each in residual])
-        fit = _informed(series, block, noise, prior, runs[0], count)
+        fit = _normal_equations(series, block, noise, prior, runs[0], count)
         if turn == ROUNDS:
             return fit
         x, P = fit._posterior(together, prior_std)
@@ -138,7 +138,7 @@ def fit_runs(runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArr
         carried = np.vstack([np.eye(PARAMETERS) * each for each in loaded])
         noise = [
             PairedNoise.most_probable(
-                each.left(x, P, carried, joint), each.motion, each.slowness, float(residual[joint])
+                each.residual(x, P, carried, joint), each.motion, each.slowness, float(residual[joint])
             )
             for joint, each in enumerate(series)
         ]
@@ -151,14 +151,14 @@ def _spread(count: int, ratio: FloatArray) -> FloatArray:
 
 
 def _ratio(mean: FloatArray, variance: FloatArray, residual: FloatArray, count: int) -> FloatArray:
-    """How large the changes are in units of the usual, of each kind: expectation maximisation with a prior of 1."""
+    """Size of each kind of change relative to `CHANGE`: one step of expectation maximisation, with a prior of 1."""
     square = (mean**2 + variance) / (CHANGE * residual[:, None]) ** 2
     kinds = (square[:, :count], square[:, count : 2 * count], square[:, -2] / 4.0, square[:, -1] / 4.0)
     return np.sqrt([(len(residual) + np.sum(kind)) / (len(residual) + kind.size) for kind in kinds])
 
 
 def _times(runs: Sequence[RunRows]) -> FloatArray:
-    """When the runs were made, from -1 to 1 (R,); zero where they overlap, so that nobody can know."""
+    """Times of the runs (R,), scaled to -1 .. 1; zero if stamps overlap, because their order is then unknown."""
     by_start = sorted(runs, key=lambda run: run.stamp[0])
     if any(later.stamp[0] < earlier.stamp[-1] for earlier, later in pairwise(by_start)):
         return np.zeros(len(runs))
@@ -182,7 +182,7 @@ def _series(runs: Sequence[RunRows], joint: int) -> _Series:
     return _Series(np.vstack(parts), np.tile(motion, count - 1), np.tile(slowness, count - 1))
 
 
-def _informed(
+def _normal_equations(
     series: Sequence[_Series],
     block: NDArray[np.intp],
     noise: Sequence[PairedNoise],

@@ -16,7 +16,7 @@ import pytest
 from synthetic import TASK, write
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
-from panda_dynamics_ros.annotation.task import Answer
+from panda_dynamics_ros.annotation.task import RecordingResult
 from panda_dynamics_ros.annotation.worker_process import WorkerError
 from panda_dynamics_ros.errors import ArgumentError
 
@@ -83,7 +83,7 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None
     victim = cluster.processes[1]
     killed: list[int] = []
 
-    def kill_one(answer: Answer, outcome: Outcome) -> None:
+    def kill_one(result: RecordingResult, outcome: Outcome) -> None:
         if outcome.done == 8:
             killed.extend(children(victim.pid))
             os.kill(victim.pid, signal.SIGKILL)
@@ -109,7 +109,7 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: 
     cluster.add_workers(1)
     cluster.wait(1)
 
-    def kill_scheduler(answer: Answer, outcome: Outcome) -> None:
+    def kill_scheduler(result: RecordingResult, outcome: Outcome) -> None:
         if outcome.done == 3:
             os.kill(cluster.processes[0].pid, signal.SIGKILL)
 

@@ -23,8 +23,8 @@ from panda_dynamics_ros.annotation.engines import on_this_machine
 from panda_dynamics_ros.annotation.job import annotate_recordings
 from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.annotation.sources import find_recordings
-from panda_dynamics_ros.annotation.task import Answer, Task
-from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, listen
+from panda_dynamics_ros.annotation.task import RecordingResult, Task
+from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, collect_results
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 
@@ -64,12 +64,12 @@ def test_every_recording_has_its_row(tmp_path: Path) -> None:
         assert [float(cell) for cell in text["com_m"].split()] == row.get("com_m", [])
 
 
-def first(worker: WorkerProcess) -> Answer:
+def first(worker: WorkerProcess) -> RecordingResult:
     end = time.monotonic() + 300.0
     while time.monotonic() < end:
-        if found := listen([worker], 0.2):
+        if found := collect_results([worker], 0.2):
             return found[0]
-    raise TimeoutError("no answer")
+    raise TimeoutError("no result")
 
 
 def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path) -> None:
@@ -80,15 +80,15 @@ def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path) ->
     worker = WorkerProcess(TASK._replace(patience_s=5.0))
     try:
         for ending, said in ((signal.SIGKILL, "killed by SIGKILL"), (signal.SIGSTOP, "silent for 5 s")):
-            worker.give(fast_source)
+            worker.submit(fast_source)
             assert first(worker).error == ""
-            worker.give(slow_source)
+            worker.submit(slow_source)
             os.kill(worker._process.pid, ending)
-            answer = first(worker)
-            assert said in answer.error
-            assert answer.source == slow_source
-            assert len(answer.rows) == 1
-        worker.give(fast_source)
+            result = first(worker)
+            assert said in result.error
+            assert result.source == slow_source
+            assert len(result.rows) == 1
+        worker.submit(fast_source)
         assert first(worker).error == ""
     finally:
         worker.close()
@@ -101,15 +101,34 @@ def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
     np.savez(large, t=1e-3 * np.arange(rows), **columns)
     write(tmp_path, 1)
     sources = find_recordings([tmp_path])
-    answers = {Path(a.source.path).name: a for a in on_this_machine(TASK._replace(memory_gib=0.75), sources, 1)}
-    assert "out of memory: more than 0.75 GiB" in answers["large.npz"].error
-    assert answers["episode_0000.csv"].error == ""
+    results = {Path(a.source.path).name: a for a in on_this_machine(TASK._replace(memory_gib=0.75), sources, 1)}
+    assert "out of memory: more than 0.75 GiB" in results["large.npz"].error
+    assert results["episode_0000.csv"].error == ""
 
 
 def test_workers_that_cannot_start_end_the_run(tmp_path: Path) -> None:
     write(tmp_path / "data", 1)
     with pytest.raises(WorkerError, match="could not start"):
         annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK._replace(robot="no robot"))
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_recording_is_not_replaced_by_the_table(overwrite: bool, tmp_path: Path) -> None:
+    """Not where it is named, nor where it lies in a folder; another file only where the user says so."""
+    (log,) = write(tmp_path / "data", 1)
+    before = log.read_bytes()
+    for path in (log, tmp_path / "data"):
+        with pytest.raises(ArgumentError, match="output: expected another place than that of the recording"):
+            annotate_recordings([path], log, TASK, jobs=1, overwrite=overwrite)
+    assert log.read_bytes() == before
+    other = tmp_path / "notes.csv"
+    other.write_text("a,b\n")
+    if overwrite:
+        annotate_recordings([log], other, TASK, jobs=1, overwrite=True)
+        return
+    with pytest.raises(ArgumentError, match="--overwrite"):
+        annotate_recordings([log], other, TASK, jobs=1, resume=True)
+    assert other.read_text() == "a,b\n"
 
 
 def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
@@ -128,7 +147,7 @@ def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
         done: list[str] = []
         annotate_recordings(
             [tmp_path / "data"], output, TASK, jobs=1, resume=True,
-            progress=lambda answer, _: done.append(Path(answer.source.path).name),
+            progress=lambda result, _: done.append(Path(result.source.path).name),
         )  # fmt: skip
         return done
 

@@ -113,3 +113,25 @@ def test_one_of_two_arms_is_chosen(panda: pdr.RobotModel, tmp_path: Path, capsys
         assert asked in capsys.readouterr().err
         assert main([*words, *choice]) == 0
         np.testing.assert_array_equal(pdr.load_dataset(tmp_path / "out" / "results").q, data.q)
+
+
+def test_a_recording_is_not_replaced_by_what_is_made_of_it(
+    panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, bag = write_log(tmp_path / "log.csv", panda), tmp_path / "session" / "results"
+    assert main(["convert", str(log), str(bag)]) == 0
+    (storage,) = bag.glob("*.mcap")
+    before = storage.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(bag.parent)
+    for words in (
+        ["replay", str(bag), "--output", str(bag.parent)],
+        ["replay", str(storage), "--output", str(link)],
+        ["replay", str(log), "--unloaded-run", str(bag), "--output", str(bag.parent)],
+        ["convert", str(bag), str(bag), "--overwrite"],
+        ["convert", str(storage), str(link / "results"), "--overwrite"],
+    ):
+        capsys.readouterr()
+        assert main(words) == 2
+        assert "expected another place than that of the recording" in capsys.readouterr().err
+    assert storage.read_bytes() == before

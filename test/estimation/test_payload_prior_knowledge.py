@@ -73,7 +73,9 @@ def test_shapes_are_the_textbook_ones():
         "cylinder 0.1 0.4": np.array([0.2 * x, 0.2 * y, 0.4 * z])[:, x**2 + y**2 < 0.25],
         "sphere 0.2": 0.4 * np.array([x, y, z])[:, x**2 + y**2 + z**2 < 0.25],
     }
-    for words, grains in bodies.items():
+    volumes = 0.1 * 0.2 * 0.3, 0.2 * 0.2 * 0.4, 0.4**3  # that the grains were strewn in
+    for (words, grains), volume in zip(bodies.items(), volumes, strict=True):
+        assert Shape.parse(words).volume == pytest.approx(volume * grains.shape[1] / x.size, rel=3e-3)
         spread = grains @ grains.T / grains.shape[1]
         # Means over half a million grains are good to a few parts in a thousand.
         np.testing.assert_allclose(

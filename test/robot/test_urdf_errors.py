@@ -173,6 +173,12 @@ def test_several_tips_are_listed(tmp_path: Path) -> None:
     )
 
 
+def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path: Path) -> None:
+    frames = [element for name in ("camera", "arm_flange") for element in (link(name), joint("fixed", "b", name))]
+    (tmp_path / "arm.urdf").write_text(robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"), *frames))
+    assert pdr.load_robot(tmp_path / "arm.urdf").flange_link == "arm_flange"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -12,7 +12,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.errors import ArgumentError, SampleError
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, doubt_about, resolve_joint_names
+from panda_dynamics_ros.samples.joint_mapping import JointMapping, name_conflict, resolve_joint_names
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
@@ -175,7 +175,7 @@ def test_a_mapping_needs_distinct_names(names: tuple[str, ...]) -> None:
 
 def test_a_doubt_names_another_arm_of_the_library(panda: pdr.RobotModel) -> None:
     renamed = replace(panda, joint_names=tuple(f"A{i + 1}_servo" for i in range(7)))  # of a URDF, say
-    assert "those of fr3, the parameters those of panda: set robot to fr3" in doubt_about(panda, named("left_fr3_"))
-    assert doubt_about(panda, named("left_panda_")) == doubt_about(panda, named("fer_")) == ""
-    assert doubt_about(renamed, ARM) == "", "a panda is told to be set to panda"
-    assert "set robot to panda" in doubt_about(replace(renamed, name="iiwa"), ARM)
+    assert "those of fr3, the parameters those of panda: set robot to fr3" in name_conflict(panda, named("left_fr3_"))
+    assert name_conflict(panda, named("left_panda_")) == name_conflict(panda, named("fer_")) == ""
+    assert name_conflict(renamed, ARM) == "", "a panda is told to be set to panda"
+    assert "set robot to panda" in name_conflict(replace(renamed, name="iiwa"), ARM)

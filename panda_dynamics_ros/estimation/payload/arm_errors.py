@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,6 +129,7 @@ class ArmErrors:
     offset: (n,), N m. friction: (n,), share of the published friction, or N m where none is published.
     viscous: (n,), N m s/rad. rotor_inertia: (n,), kg m^2. gain: (n,), share. tilt: (2,), rad, about x and y.
     delay: (1,), s, of the torque signal.
+    common_gain: share, of all torques; the masses of the links, all larger by this, look nearly the same.
     """
 
     offset: FloatArray
@@ -145,6 +146,8 @@ class ArmErrors:
     gain_std: FloatArray
     tilt_std: FloatArray
     delay_std: FloatArray
+    common_gain: float = 0.0
+    common_gain_std: float = 0.0
 
 
 class ArmErrorRegression:
@@ -231,7 +234,7 @@ class ArmErrorRegression:
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""
-        found: dict[str, FloatArray] = {}
+        found: dict[str, Any] = {}
         shared = float(self._ratio.mean())
         for suffix, values in (("", mean), ("_std", np.sqrt(variance))):
             own = values[self.shared :].reshape(-1, OWN) * self._std * self._ratio[:, None]

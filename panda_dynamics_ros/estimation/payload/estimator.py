@@ -260,7 +260,8 @@ class PayloadEstimator:
         if self._plausibility.update(self._filters.torque, y, y - Y @ carried, motion_time):
             mass_std = math.sqrt(self._filter.state.covariance[0, 0])
             is_first = math.isinf(self._announcement.last_change)
-            self._plausibility.evaluate(carried[0], mass_std, is_first, self._filter.arm_errors)
+            shape = self._filter.shape_problem(self._shape)
+            self._plausibility.evaluate(carried[0], mass_std, is_first, self._filter.arm_errors, shape)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
     def _detect_changes(self) -> ChangeEvent | None:
@@ -280,7 +281,7 @@ class PayloadEstimator:
 
     def _adopt(self, detection: Detection) -> None:
         """Continue with the changed disturbance, or with the changed payload and its regression."""
-        self._filter.adopt(detection.state)
+        self._filter.adopt(detection.state, detection.kind != "contact")
         self._jump = abs(float(detection.jump[0]))
         if detection.kind == "contact":
             self._filters.regression.complete_step(detection.jump, detection.age)
@@ -295,5 +296,5 @@ class PayloadEstimator:
         mean, covariance = self._filter.payload
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
-            problem=self._intake.problem or self._plausibility.problem, common=self._filter.common,
+            problem=self._intake.problem or self._plausibility.problem, common=self._filter.unlearnt,
         )  # fmt: skip

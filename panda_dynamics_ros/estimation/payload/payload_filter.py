@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.arm_errors import OWN, ArmErrorRegression, ArmErrors, LearntModel
-from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadMemory
+from panda_dynamics_ros.estimation.payload.arm_errors import GAIN, OWN, ArmErrorRegression, ArmErrors, LearntModel
+from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload.familiarity import CommonGain, Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import (
@@ -24,7 +25,10 @@ from panda_dynamics_ros.estimation.payload.kalman_filter import (
 )
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.payload.noise_level import NoiseLevel
+from panda_dynamics_ros.estimation.payload.plausibility import WITH_HAND
+from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.end_effector import read_end_effector
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
@@ -59,6 +63,8 @@ class PayloadFilter:
         self.step = FilterStep.zeros(robot.n, self._arm.shared, OWN)
         self._disturbance = slice(PARAMETERS, PARAMETERS + robot.n)
         self._familiarity = Familiarity(self._arm.usual)
+        hand = read_end_effector("hand") if robot.name in WITH_HAND else None
+        self._undeclared = np.zeros(PARAMETERS) if hand is None else hand.body.vector / NORMAL_95
         self.reset()
 
     @property
@@ -71,6 +77,7 @@ class PayloadFilter:
         self._noise.restart()
         self._familiarity.restart()
         mean = np.zeros(PARAMETERS) if vector is None else vector
+        self._hand = self._undeclared if vector is None else np.zeros(PARAMETERS)
         P = self.prior_covariance if covariance is None else covariance
         self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
@@ -170,7 +177,9 @@ class PayloadFilter:
     @property
     def arm_errors(self) -> ArmErrors:
         """What the model of the arm has wrong, as learnt so far."""
-        return self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+        errors = self._arm.errors(self._familiarity.mean, self._familiarity.variance)
+        mean, std = GAIN * self.gain.mean, GAIN * math.sqrt(self.gain.variance)
+        return replace(errors, common_gain=mean, common_gain_std=std)
 
     def learnt_model(self, payload: FloatArray) -> LearntModel:
         """The arm as learnt, given that it carries this `payload` (10,) beside what is tared."""
@@ -187,17 +196,33 @@ class PayloadFilter:
         return self.gain.size * self._familiarity.common(self.state)
 
     @property
+    def unlearnt(self) -> FloatArray:
+        """(k, 10), errors of the payload's mean, of one sigma each, that are not in its covariance."""
+        return np.stack((self.common, self._hand))
+
+    @property
     def gain(self) -> CommonGain:
         """That all torques have in common, in units of one sigma."""
         return self._familiarity.gain
 
-    def adopt(self, state: GaussianState) -> None:
-        """Go on from a state that a change has led to."""
+    def shape_problem(self, shape: Shape | None) -> str:
+        """What contradicts that the payload has this shape; empty if nothing does."""
+        if shape is None:
+            return ""
+        known = slice(0, PARAMETERS)  # with the wide prior of the arm's errors: rotors look like a payload's inertia
+        covariance = self.state.covariance[known, known] + np.outer(self.common, self.common)
+        return shape_problem(shape, self.state.mean[known], covariance, self.prior_covariance)
+
+    def adopt(self, state: GaussianState, is_payload: bool = True) -> None:
+        """Go on from a state that a change has led to; `is_payload`: a change of the payload."""
         self.state = state
+        if is_payload:
+            self._hand = np.zeros(PARAMETERS)
         self._familiarity.update(state, learns=False)
 
     def shift(self, payload: FloatArray) -> None:
-        """Take `payload` (10,) off the payload's mean."""
+        """Take `payload` (10,), which is known now, off the payload's mean."""
+        self._hand = np.zeros(PARAMETERS)
         self.state.mean[:PARAMETERS] -= payload
 
     @property

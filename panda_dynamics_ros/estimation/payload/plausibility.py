@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recognises torques that are not those of this arm and a payload, and states the probable cause and its remedy.
 
-A filter fits a payload to any torques. Here the measured torque t and the torque h of the arm's model, both through the
-low-pass filters of the regression, are compared over the last seconds of motion by their moments
-
-    mean(t_i h_j),    mean(t_i^2),    mean(h_j^2),    mean(t_i),
-
-from which follow the residuals of other hypotheses: torques that are constant, of opposite sign, of another unit,
-without gravity, or with their columns in another order. A hypothesis is reported only where the torques contradict the
-arm and its payload, and it explains them far better. Further checks concern the mass itself (below zero, above the
-heaviest payload, or contrary to what the user declared), and single joints whose residual is an offset or a share of
-their torque.
+A filter fits a payload to any torques. Here the measured torque and that of the arm's model, both through the low-pass
+filters of the regression, are compared over the last seconds of motion. A hypothesis on the signal
+(`torque_hypotheses`) is reported only where the torques contradict the arm and its payload, and it explains them far
+better. Further checks concern the mass itself (below zero, above the heaviest payload, or contrary to what the user
+declared), the declared shape, single joints whose residual is an offset or a share of their torque, and a gain of all.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
-from panda_dynamics_ros.kernels.vectors import compiled
-from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
+from panda_dynamics_ros.estimation.payload.torque_hypotheses import signal_problem, stuck_joint, update_moments
+from panda_dynamics_ros.robot.effort import MEASURED
 
 MEMORY = 4.0  # s of motion, exponential
 ENOUGH = 1.0
@@ -41,32 +35,14 @@ JOINT_FAULT = 7.0
 OFFSET_FAULT, GAIN_FAULT, CERTAIN = 6.5, 0.04, 3.0
 """Mean residual of a joint over the arm's own, and learnt gain, that a healthy sensor does not have; offset or gain
 must be significant at so many standard deviations. Offsets of real arms reach 5.8 times their residual."""
-FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave
-SMALL = 0.3  # of the model's mean square: torques as small as these do not hold the arm
-CONSTANT = 1e-4  # of their mean square: variance of torques that count as constant
+COMMON_FAULT = 0.08
+"""The same of a gain of all torques. Links whose masses are all 6 % off, at random, look like gains of up to 5.4 %."""
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
-STUCK = 1e-3  # of the variance that the model expects of a joint's torque: one that does not change
-TWICE = (1.6, 2.4)  # gain of torques to which gravity was added although they had it
-UNIT_REMEDY = {
-    MEASURED: "check the unit of effort and the driver's scaling; of motor currents, set effort to current",
-    CURRENT: "check motor_constants",
-}
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
 WITH_HAND = ("panda_ledezma",)
 """Parameter sets of the library whose last link includes the hand. Nothing in the torques of an arm that carries
-something from the start tells whether it is mounted."""
-
-
-@compiled
-def update_moments(t, h, e, keep, cross, moments):
-    """Exponential means, in place: cross (n, n) of t_i h_j; moments (7, n) of t, h, e, t^2, h^2, e^2, e h."""
-    new = 1.0 - keep
-    for i in range(t.shape[0]):
-        for j in range(t.shape[0]):
-            cross[i, j] = keep * cross[i, j] + new * t[i] * h[j]
-        values = (t[i], h[i], e[i], t[i] * t[i], h[i] * h[i], e[i] * e[i], e[i] * h[i])
-        for k in range(7):
-            moments[k, i] = keep * moments[k, i] + new * values[k]
+something from the start tells whether it is mounted: until a payload is picked up, put down or tared, the interval of
+the mass allows for both."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +107,7 @@ class PlausibilityCheck:
         update_moments(torque, torque - y, residual, keep, self._cross, self._moments)
         return self._motion_s >= ENOUGH and self._since_evaluation >= PERIOD
 
-    def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors) -> None:
+    def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors, of_shape: str = "") -> None:
         """Renew `problem`.
 
         Parameters
@@ -139,9 +115,11 @@ class PlausibilityCheck:
         mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
         from_start: whether no change of the payload was detected so far.
         errors: of the arm, as learnt so far.
+        of_shape: what contradicts the declared shape (`prior_knowledge.shape_problem`); empty if nothing does.
         """
         self._since_evaluation = 0.0
-        self._report(*self._most_probable(mass, mass_std, from_start, errors))
+        found = self._most_probable(mass, mass_std, from_start, errors)
+        self._report(*found if found[0] or not of_shape else ("shape", of_shape))
 
     def _report(self, kind: str, sentence: str) -> None:
         """Show a sentence; one of the same kind keeps its figures for `HOLD`, and none is dropped before."""
@@ -159,9 +137,9 @@ class PlausibilityCheck:
         impossible = not -tolerance < mass < heaviest
         found = ("", "")
         if overall > CONTRADICTION or ratios.max() > JOINT_FAULT or impossible:
-            found = self._signal_problem()
+            found = signal_problem(self._cross, self._moments, self._sigma, self._declared.effort)
         if not found[0]:
-            found = self._stuck_joint()
+            found = stuck_joint(self._moments, self._sigma)
         if not found[0]:
             found = self._mass_problem(mass, mass_std, tolerance, heaviest)
         if not found[0]:
@@ -171,73 +149,6 @@ class PlausibilityCheck:
         if not found[0] and from_start:
             found = self._hand_problem(mass, mass_std)
         return found
-
-    def _signal_problem(self) -> tuple[str, str]:
-        """The hypothesis on the signal that explains the torques far better than arm and payload do, if one does."""
-        mean_t, _, _, tt, hh, _, _ = self._moments
-        w = self._sigma**-2.0
-        T, H, C = float(w @ tt), float(w @ hh), float(w @ np.diag(self._cross))
-        correlation, gain = C / math.sqrt(max(T * H, 1e-300)), C / max(H, 1e-300)
-        if T == 0.0:
-            return "zero", (
-                "all torques are zero: expected measured joint torques; check that torque sensing is on and that the "
-                "topic carries effort"
-            )
-        if float(w @ (tt - mean_t**2)) < CONSTANT * T:
-            return "constant", (
-                "the torques stay constant while the arm moves: expected measured joint torques; check whether the "
-                "driver repeats its first sample"
-            )
-        if correlation > 0.9 and not 0.2 < gain < 5.0:
-            remedy = UNIT_REMEDY.get(self._declared.effort, UNIT_REMEDY[MEASURED])
-            return "unit", f"the torques are {gain:.2g} times those of the arm: expected N m on the link side; {remedy}"
-        if self._declared.effort == WITHOUT_GRAVITY and correlation > 0.9 and TWICE[0] < gain < TWICE[1]:
-            return "gravity twice", (
-                f"with gravity added, the torques are {gain:.2g} times those of the arm: expected efforts without "
-                "gravity; if the driver leaves gravity in them, set effort to measured"
-            )
-        if T < SMALL * H:
-            return "gravity", (
-                "the torques are too small to hold the arm against gravity: expected measured torques with gravity; "
-                "torques without gravity, or external torques, do not show a payload, unless effort is without_gravity"
-            )
-        order, of_order = self._best_order()
-        of_sign = T + 2.0 * C + H
-        if correlation < -0.5 and of_sign < of_order:
-            return "sign", (
-                "the torques have the opposite sign of the arm's: expected the torques of the joints on the links; "
-                "check the sign convention, and that the base is not mounted upside down"
-            )
-        if of_order < FAR_BETTER * (T - 2.0 * C + H):
-            return "order", (
-                f"the torque columns fit the arm in the order {', '.join(map(str, order))}: expected joint 1 to "
-                f"{len(order)} from base to flange; check which effort belongs to which joint name"
-            )
-        return "", ""
-
-    def _stuck_joint(self) -> tuple[str, str]:
-        """The joint whose torque does not change although the model's does."""
-        mean_t, mean_h, _, tt, hh, _, _ = self._moments
-        variance, expected = tt - mean_t**2, hh - mean_h**2
-        stuck = np.flatnonzero((variance < STUCK * expected) & (expected > self._sigma**2))
-        if not len(stuck):
-            return "", ""
-        return "stuck", (
-            f"the torque of joint {stuck[0] + 1} stays at {mean_t[stuck[0]]:.2g} N m while the arm moves: expected its "
-            "measured torque; check its sensor, and which effort belongs to which joint name"
-        )
-
-    def _best_order(self) -> tuple[list[int], float]:
-        """Which measured column (1-based) fits joint 1, 2, .. best, and the sum of mean((t - h)^2) / sigma^2 then."""
-        tt, hh = self._moments[3], self._moments[4]
-        cost = (tt[:, None] - 2.0 * self._cross + hh[None, :]) / self._sigma[None, :] ** 2
-        kept = np.where(np.eye(len(tt)) > 0.0, FAR_BETTER, 1.0)  # a column is exchanged where others fit far better
-        columns = joints = np.arange(len(tt))
-        if not np.array_equal((cost * kept).argmin(axis=1), joints):  # else no order fits better
-            from scipy.optimize import linear_sum_assignment  # takes a third of a node's start to import
-
-            columns, joints = linear_sum_assignment(cost * kept)
-        return [int(column) for column in columns[np.argsort(joints)] + 1], float(cost[columns, joints].sum())
 
     def _mass_problem(self, mass: float, mass_std: float, tolerance: float, heaviest: float) -> tuple[str, str]:
         declared = self._declared
@@ -260,7 +171,12 @@ class PlausibilityCheck:
         return "", ""
 
     def _joint_problem(self, errors: ArmErrors) -> tuple[str, str]:
-        """The joint whose torque has an offset, or a gain, that is far from those of healthy sensors."""
+        """All torques, or the joint's, whose gain or offset is far from those of healthy sensors."""
+        if abs(errors.common_gain) > max(COMMON_FAULT, CERTAIN * errors.common_gain_std):
+            return "gain", (
+                f"the torques of all joints are {100.0 * errors.common_gain:+.0f} % off those of this arm: check robot "
+                "and the calibration of the sensors, or identify the arm (panda-dynamics identify)"
+            )
         mean_e = self._moments[2]
         is_offset = np.abs(errors.offset) > CERTAIN * errors.offset_std
         is_gain = np.abs(errors.gain) > CERTAIN * errors.gain_std

@@ -40,10 +40,10 @@ def published_estimate(
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    `common` (10,) is one more error of the mean, of one sigma, that does not depend on the others. `body` searches for
-    the nearest physically consistent body; the same object for the same payload starts near it.
+    `common` (k, 10) are more errors of the mean, of one sigma each, that do not depend on the others. `body` searches
+    for the nearest physically consistent body; the same object for the same payload starts near it.
     """
-    wider = covariance if common is None else covariance + np.outer(common, common)
+    wider = covariance if common is None else covariance + common.T @ common
     _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
     nearest = body.nearest(mean, _with_visible_error(mean, covariance))

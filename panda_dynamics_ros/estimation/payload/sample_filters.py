@@ -13,7 +13,7 @@ from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-_WEIGHTLESS = np.zeros(ARM + 1)
+_NO_WEIGHTS = np.zeros(ARM + 1)
 
 
 class SampleFilters:
@@ -68,7 +68,7 @@ class SampleFilters:
     def steps(self, steps: FloatArray, rows: SampleRows, k: int) -> None:
         """`step` with samples from k on, as many as there are steps (N,), s, above 0."""
         part, terms = slice(k, k + len(steps)), rows.terms
-        self.regression.steps(steps, terms.momentum[part], terms.bias[part], _WEIGHTLESS)
+        self.regression.steps(steps, terms.momentum[part], terms.bias[part], _NO_WEIGHTS)
         self.torque = self._low_pass.steps(steps, rows.tau[part])
         self.unexplained = terms.unexplained[part.stop - 1]
         if terms.has_map:
