@@ -51,7 +51,9 @@ IMPERFECT = {
     "stamps with jitter": jittered,
     "stamps in steps of 1 ms": lambda s: (np.round(s[0], 3), *s[1:]),
     "stamps in steps of 10 ms": lambda s: (np.round(s[0], 2), *s[1:]),
-    "each tenth sample twice": lambda s: chosen(s, np.sort(np.append(np.arange(len(s[0])), np.arange(0, len(s[0]), 10)))),
+    "each tenth sample twice": lambda s: chosen(
+        s, np.sort(np.append(np.arange(len(s[0])), np.arange(0, len(s[0]), 10)))
+    ),
     "velocities by differences": filtered_difference,
     "velocities 10 ms late": lambda s: (*s[:2], late(s[2], 10), s[3]),
     "torques in steps of 0.05 N m": lambda s: (*s[:3], 0.05 * np.round(s[3] / 0.05)),
