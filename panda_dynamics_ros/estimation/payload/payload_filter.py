@@ -38,6 +38,8 @@ USUAL = 2.0
 with the coloured residual alone nine of ten values are below two."""
 RECENT = 3.0
 """s of motion, over which the disturbance is looked at as well: a payload that hides in it for a moment lasts."""
+REACH = 1.7
+"""Standard deviations of a mass that may be nothing: below 1.96 also after the nearest possible body is published."""
 FIRST = 3.0
 """Standard deviation of the disturbance at the start, over the residual's: a person may guide the arm already."""
 
@@ -85,6 +87,7 @@ class PayloadFilter:
         self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
         self._emerging, self._recent = np.zeros(PARAMETERS), np.zeros((MOMENTS, MOMENTS + 1))
+        self._gain_size = self.gain.size
         self.restart()
 
     def restart(self) -> None:
@@ -162,7 +165,7 @@ class PayloadFilter:
         arm = self._familiarity
         forget(state, self.payload[1], keep, self.prior_covariance, arm.scale**2 - arm.variance, keep_errors)
         self._widen(d, motion_time)
-        arm.update(state)
+        self._follow_arm_errors()
         self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
 
     def _widen(self, disturbance: FloatArray, motion_time: float) -> None:
@@ -205,7 +208,7 @@ class PayloadFilter:
     @property
     def common(self) -> FloatArray:
         """(10,), what a gain that all torques have in common makes of the payload's mean, one standard deviation."""
-        return self.gain.size * self._familiarity.common(self.state)
+        return self._gain_size * self._familiarity.common(self.state)
 
     @property
     def unlearnt(self) -> FloatArray:
@@ -216,6 +219,17 @@ class PayloadFilter:
     def gain(self) -> CommonGain:
         """That all torques have in common, in units of one sigma."""
         return self._familiarity.gain
+
+    def _follow_arm_errors(self, learns: bool = True) -> None:
+        """Follow scales and common gain. Where what is estimated may be nothing, the interval reaches to nothing."""
+        state, arm = self.state, self._familiarity
+        arm.update(state, learns)
+        self._gain_size = self.gain.size
+        if self.gain.explains(state.common, state.mean, state.covariance):
+            mean, covariance = arm.payload(state)
+            lacking, of_gain = (mean[0] / REACH) ** 2 - covariance[0, 0], float(arm.common(state)[0])
+            if lacking > (self._gain_size * of_gain) ** 2 > 0.0:
+                self._gain_size = math.sqrt(lacking) / abs(of_gain)
 
     def shape_problem(self, shape: Shape | None) -> str:
         """What contradicts that the payload has this shape; empty if nothing does."""
@@ -232,7 +246,7 @@ class PayloadFilter:
         self._recent[:] = 0.0
         if is_payload:
             self._hand = np.zeros(PARAMETERS)
-        self._familiarity.update(state, learns=False)
+        self._follow_arm_errors(learns=False)
 
     def shift(self, payload: FloatArray) -> None:
         """Take `payload` (10,), which is known now, off the payload's mean."""
@@ -275,7 +289,7 @@ class PayloadFilter:
         self._noise.ratio, self._familiarity.scale = arm.noise_ratio.copy(), arm.scale.copy()
         self.state.mean[known], self.state.common[known] = arm.mean, arm.common
         self.state.covariance[np.ix_(known, known)] = arm.covariance
-        self._familiarity.update(self.state, learns=False)
+        self._follow_arm_errors(learns=False)
 
     @property
     def _payload_and_errors(self) -> np.ndarray:
