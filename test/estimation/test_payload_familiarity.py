@@ -69,8 +69,9 @@ def test_a_gain_explains_a_mass_behind_the_flange_and_no_tool() -> None:
     common, covariance = np.zeros(PARAMETERS), np.diag(np.array([0.1, *[0.01] * 3, *[0.01] * 6]) ** 2)
     common[[0, 3]] = 0.1, -0.01
     tool = np.zeros(PARAMETERS)
-    tool[[0, 3]] = 0.3, 0.03
+    tool[[0, 3]] = 0.6, 0.0
     gain = CommonGain(1.0, 2.0)
     assert gain.explains(common, 3.0 * common, covariance)
+    assert gain.explains(common, 4.5 * common, covariance)  # a mass that is certain, but where nothing can be carried
     assert not gain.explains(common, tool, covariance)
-    assert not gain.explains(common, 6.0 * common, covariance)  # more than it can be
+    assert not gain.explains(common, 8.0 * common, covariance)  # more than it can be

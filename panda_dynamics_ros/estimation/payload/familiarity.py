@@ -34,7 +34,7 @@ WIDEST = 0.99
 WIDEST_GAIN = 2.5
 """Standard deviation of the common gain's prior, in units of its one sigma of 1.5 %."""
 CERTAIN = 2.0
-"""Standard deviations from which on a mass is something."""
+"""Standard deviations from which on a mass is something, and a centre of mass is behind the flange."""
 UNLIKELY = 9.5
 """Chi-square of four degrees of freedom that one of twenty exceeds."""
 
@@ -74,11 +74,13 @@ class CommonGain(NamedTuple):
         """Whether nothing is carried where this `payload` (10,) of this `covariance` (10, 10) is estimated.
 
         common: (10,), what one sigma of the gain makes of it. Links that are heavier than modelled, or torques that are
-        larger, look like a mass behind the flange: so mass and centre of mass are asked for, beside the mass alone.
+        larger, look like a mass behind the flange. So mass and centre of mass are asked for, and a mass that is certain
+        is something, unless it is certainly behind the flange.
         """
-        moments = slice(0, MOMENTS)
+        moments, z = slice(0, MOMENTS), MOMENTS - 1
         c, P = common[moments], covariance[moments, moments]
-        if payload[0] > CERTAIN * math.sqrt(P[0, 0] + (self.size * c[0]) ** 2):
+        is_certain = payload[0] > CERTAIN * math.sqrt(P[0, 0] + (self.size * c[0]) ** 2)
+        if is_certain and payload[z] > -CERTAIN * math.sqrt(P[z, z]):
             return False
         left = payload[moments] - self.mean * c
         return bool(left @ np.linalg.solve(P + self.variance * np.outer(c, c), left) < UNLIKELY)
