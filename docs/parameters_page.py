@@ -72,8 +72,6 @@ def unit(name: str) -> str:
 def type_of(value: Any) -> str:
     """ROS's name of the type of a default."""
     names: dict[type, str] = {bool: "bool", int: "integer", float: "double", str: "string"}
-    if value is None:
-        return "double array"  # the only type that may be left unset
     if type(value) in names:
         return names[type(value)]
     return f"{names[type(next(iter(value)))]} array"
@@ -81,8 +79,6 @@ def type_of(value: Any) -> str:
 
 def default_of(value: Any) -> str:
     """A default as one would type it."""
-    if value is None:
-        return "not set"
     if isinstance(value, str):
         return f"`{value}`" if value else "empty"
     if isinstance(value, (bool, int, float)):

@@ -16,9 +16,12 @@ from benchmarks.payload.learnt import dataset
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import Contact, ContactDetector
+from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows
 
 MODELS = ("identified", "published")
 BARE, MAPPED = "published, repeated motion", "with its residual map"
+ROWS = 5000  # samples at a time: 6 MB of terms
 AFTER_PUSH = 1.0  # s from a push's start, in which its end may be reported, too
 
 
@@ -51,12 +54,15 @@ class Watched(NamedTuple):
 
 def contacts(robot: RobotModel, data: Samples, payload: InertialParameters) -> list[Contact]:
     """All contacts that the detector reports, as they were when they ended (or the samples did)."""
-    detector, found = ContactDetector(robot), dict[float, Contact]()
+    detector, terms, found = ContactDetector(robot), MomentumTerms(robot), dict[float, Contact]()
     detector.carry(payload)
-    for stamp, q, dq, tau in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
-        detector.update(float(stamp), q, dq, tau)
-        if detector.contact is not None:
-            found[detector.contact.start] = detector.contact
+    for first in range(0, len(data.stamp), ROWS):
+        stamp, q, dq, tau = (
+            np.ascontiguousarray(values[first : first + ROWS]) for values in (data.stamp, data.q, data.dq, data.tau)
+        )
+        rows = SampleRows(stamp, q, dq, tau, terms.rows(q, dq, tau))
+        for _, contact in detector.update_rows(rows, squared_inertias(robot.table, q), 0, len(stamp)):
+            found[contact.start] = contact
     return list(found.values())
 
 

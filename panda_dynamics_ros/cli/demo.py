@@ -13,6 +13,7 @@ from panda_dynamics_ros.demo.session import Scenario, run_demo
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.reporting.console import print_results
+from panda_dynamics_ros.reporting.summary import check_replaceable
 
 DESCRIPTION = """\
 Starts a simulated Panda, the dynamics node and the payload estimator as ROS 2
@@ -55,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
         ) from error
+    check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     scenario = Scenario(args.payload_mass, tuple(args.payload_com), args.duration, args.seed)
     with opened_view(args, load_robot(ROBOT), f"panda-dynamics demo: {args.payload_mass:g} kg") as view:

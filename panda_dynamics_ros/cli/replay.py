@@ -37,7 +37,7 @@ from panda_dynamics_ros.recordings.franka_load import FrankaLoad, franka_loads, 
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
-from panda_dynamics_ros.reporting.summary import build_summary, write_summary
+from panda_dynamics_ros.reporting.summary import build_summary, check_replaceable, write_summary
 from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 DESCRIPTION = """\
@@ -112,6 +112,8 @@ def run(args: argparse.Namespace) -> int:
     options = payload_options(args)
     args.bag = _recording(args)
     checks.not_an_input(args.output / "results", [args.bag, *args.unloaded_run], "--output, with results in it")
+    if args.bag_format != "none":
+        check_replaceable(args.output, "results")
     robot = load_arm(args)
     data = load_dataset(args.bag, robot, **recording_options(args))
     with opened_view(args, robot, f"panda-dynamics replay: {_name(args)}") as view:

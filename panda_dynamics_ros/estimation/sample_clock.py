@@ -14,6 +14,9 @@ GAP, GAP_PERIODS = 0.1, 3.0
 """s, and steps like the one before: a longer step is a gap. The filters take their inputs as linear between samples;
 across 0.2 s of brisk motion their error exceeds the torque of a small payload."""
 
+PAUSE = 0.025
+"""s, and steps like the one before: a longer step is bridged, but the filters show it for some time constants."""
+
 
 def is_gap(dt, before, max_gap):
     """Whether a step of `dt` s, after one of `before` s, does not continue the stream."""
@@ -45,12 +48,13 @@ class SampleClock:
     Attributes
     ----------
     stamp: s, of the last sample that was not ignored; -inf before the first. last_step: s, before it.
+    paused: whether that step was a pause, or a gap.
     """
 
     def __init__(self, max_gap_s: float) -> None:
         self._max_gap = max_gap_s
         self.stamp = -math.inf
-        self.last_step = math.nan
+        self.last_step, self.paused = math.nan, False
 
     def step(self, stamp: float) -> float | None:
         """Seconds since the last sample; 0 where the filters have to restart; None for a sample to be ignored.
@@ -63,6 +67,7 @@ class SampleClock:
             return None
         self.stamp = stamp
         before, self.last_step = self.last_step, abs(dt)
+        self.paused = self.last_step > PAUSE and self.last_step > GAP_PERIODS * before
         return 0.0 if is_gap(dt, before, self._max_gap) else dt
 
     def regular(self, stamp: FloatArray) -> FloatArray:
@@ -70,6 +75,11 @@ class SampleClock:
         steps = np.empty(len(stamp))
         return steps[: regular_steps(stamp, self.stamp, self.last_step, self._max_gap, steps)]
 
+    def before_pause(self, steps: FloatArray) -> FloatArray:
+        """As many of `steps`, which are s from now on, as come before a pause."""
+        pauses = np.flatnonzero((steps > PAUSE) & (steps > GAP_PERIODS * np.append(self.last_step, steps)[:-1]))
+        return steps[: pauses[0]] if pauses.size else steps
+
     def follow(self, stamp: float, step: float) -> None:
-        """Go on from the last of several samples, and the step before it."""
-        self.stamp, self.last_step = stamp, step
+        """Go on from the last of several samples, and the step before it, which is no pause."""
+        self.stamp, self.last_step, self.paused = stamp, step, False

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import time
 
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from panda_dynamics_ros import RobotModel, load_robot
@@ -25,13 +23,15 @@ TEXTS = {
     "tip": ("", "Link of such a file where the chain ends; empty: the flange or the last link."),
     "friction": ("published", "Joint friction: published, or none, of simulators without any."),
 }
+# A default with a value: `ros2 param dump` shows nothing of a node that has a parameter without one.
+UNSET = [0.0]
 NUMBERS = {
-    "mounting": "Roll, pitch and yaw of the base, rad, under gravity or on an IMU; not set: upright.",
-    "gravity": "Gravity in the frame of mounting, m/s^2; not set: the description's.",
+    "mounting": "Roll, pitch and yaw of the base, rad, under gravity or on an IMU; [0.0]: upright.",
+    "gravity": "Gravity in the frame of mounting, m/s^2; [0.0]: the description's.",
 }
 OF_EFFORT = {
-    "motor_constants": "Of effort current: N m/A, for each joint.",
-    "rotor_inertia": "At each joint, kg m^2, which efforts other than measured contain; not set: the description's.",
+    "motor_constants": "Of effort current: N m/A, for each joint; [0.0]: the description's.",
+    "rotor_inertia": "At each joint, kg m^2, which efforts other than measured contain; [0.0]: the description's.",
 }
 
 
@@ -53,20 +53,14 @@ def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:
     what = "URDF of the arm, for robot:=robot_description; empty: that of the topic robot_description."
     text = fixed(node, ROBOT_DESCRIPTION, "", what)
     given = {name: fixed(node, name, default, what) for name, (default, what) in TEXTS.items()}
-    given |= {name: _numbers(node, name, what) for name, what in NUMBERS.items()}
+    given |= {name: list(fixed(node, name, UNSET, what)) for name, what in NUMBERS.items()}
     if with_effort:
         what = f"What the joint states have as effort: {', '.join(KINDS)}; empty: the description's, or {MEASURED}."
         given["effort"] = fixed(node, "effort", "", what)
-        given |= {name: _numbers(node, name, what) for name, what in OF_EFFORT.items()}
+        given |= {name: list(fixed(node, name, UNSET, what)) for name, what in OF_EFFORT.items()}
     if source == ROBOT_DESCRIPTION:
         source = text or _description_of_topic(node)
-    return load_robot(source, **{name: value for name, value in given.items() if value not in ("", [])})
-
-
-def _numbers(node: Node, name: str, description: str) -> list[float]:
-    """A list of numbers, empty where the parameter is not set."""
-    descriptor = ParameterDescriptor(description=description, read_only=True)
-    return list(node.declare_parameter(name, Parameter.Type.DOUBLE_ARRAY, descriptor).value or [])
+    return load_robot(source, **{name: value for name, value in given.items() if value not in ("", UNSET)})
 
 
 def _description_of_topic(node: Node) -> str:

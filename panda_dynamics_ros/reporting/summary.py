@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -74,6 +75,20 @@ def build_summary(
     if franka_load:
         summary["franka_load"] = franka_load
     return summary
+
+
+def check_replaceable(output: Path, name: str) -> None:
+    """Refuse an output folder in which `name` is not of an earlier run: that has summary.json beside it.
+
+    Raises
+    ------
+    ArgumentError: there is such a folder or file, which the run would replace.
+    """
+    if (output / name).exists() and not (output / "summary.json").exists():
+        raise ArgumentError(
+            f"--output: expected a folder without {name}, or that of an earlier run, got {str(output)!r}, where {name} "
+            "holds something else"
+        )
 
 
 def write_summary(summary: dict[str, Any], output: Path) -> Path:

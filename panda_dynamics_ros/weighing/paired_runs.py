@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -111,11 +112,13 @@ def weigh_paired_runs(
     Raises
     ------
     ArgumentError: a run of either kind is missing, an option is unknown, or the shape is malformed.
-    DataError: runs are too short, do not show one motion, were swapped, or the payload changed in between.
+    DataError: runs are too short, do not show one motion, were swapped, two have the same samples, or the payload
+        changed in between.
     """
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")
     settings, body_shape = EstimatorOptions.of(options), Shape.of(shape)
+    _refuse_repeated([*loaded, *unloaded])
     carries = [True] * len(loaded) + [False] * len(unloaded)
     runs = _aligned_runs([rows_of(robot, data) for data in (*loaded, *unloaded)])
     fit = fit_runs(runs, carries, robot.residual.std, settings.prior_std)
@@ -133,6 +136,15 @@ def weigh_paired_runs(
         status=PAIRED,
     )
     return _result(estimate, fit, runs, len(loaded))
+
+
+def _refuse_repeated(runs: Sequence[JointDataset]) -> None:
+    """Refuse one recording that is given as two runs, which would seem to have no noise."""
+    for first, second in combinations(runs, 2):
+        if np.array_equal(first.tau, second.tau) and np.array_equal(first.q, second.q):
+            raise DataError(
+                f"expected another recording for each run, got the same samples in {first.source} and {second.source}"
+            )
 
 
 def _aligned_runs(runs: Sequence[RunRows]) -> list[RunRows]:

@@ -192,6 +192,7 @@ def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys) -> Non
             "A1",
             r"expected loaded runs that weigh more than the unloaded .*, got -[01]\.\d+ kg; the runs look swapped",
         ),
+        ("A1", "B1 B1", r"expected another recording for each run, got the same samples in .*B1\S* and .*B1"),
         ("A1", "B1 heavier", r"expected one payload in all loaded runs, got \d\.\d+ kg and, from about"),
     ],
 )

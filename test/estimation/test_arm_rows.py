@@ -32,6 +32,7 @@ def recording(robot):
     stamp[8500:] -= 6.0  # a recording in a loop
     kept = np.ones(len(stamp), dtype=bool)
     kept[6000:6700] = False  # a gap
+    kept[4960:5020] = False  # a pause, which hides the begin of a push
     kept[6000:] &= np.arange(len(stamp) - 6000) % 10 == 0  # and another rate
     kept[8300:] = True
     return stamp[kept], q[kept], dq[kept], tau[kept]

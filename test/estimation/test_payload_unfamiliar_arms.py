@@ -73,10 +73,10 @@ def test_a_gain_of_the_torques_is_in_the_interval_or_named(
     assert estimate.std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
 
 
-@pytest.mark.parametrize("gain", [-0.06, 0.06])
+@pytest.mark.parametrize("gain", [-0.03, 0.03])
 def test_a_gain_from_the_start_is_in_the_interval(panda: RobotModel, gain: float) -> None:
-    """6 % of 30 N m look like 0.3 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more
-    hold the truth in 99 of 100 cases; with a gain of 1.5 % alone none does."""
+    """3 % of 30 N m look like 0.15 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more
+    hold the truth in 99 of 100 cases."""
     motion, held = sinusoids(8.0, rate=250.0), []
     loaded = (1.0 + gain) * torques(panda, motion, PAYLOAD)
     for seed in range(6):
@@ -101,22 +101,34 @@ def test_a_tool_from_the_start_is_not_taken_for_an_error_of_the_arm(panda: Robot
     assert estimate.mass > 1.3
 
 
-def test_a_payload_that_comes_on_slowly_is_followed_and_the_interval_widens(panda: RobotModel) -> None:
-    """1 kg over five seconds: off by twelve sigma at its end with a constant payload as model."""
-    motion = sinusoids(16.0, rate=200.0)
-    share = np.clip((motion.stamp - 6.0) / 5.0, 0.0, 1.0)[:, None]
+@pytest.mark.parametrize(("lasts", "outside"), [(5.0, 0.12), (10.0, 0.08)])
+@pytest.mark.parametrize("goes", [False, True])
+def test_a_payload_that_comes_on_or_goes_slowly_widens_the_interval(
+    panda: RobotModel, lasts: float, outside: float, goes: bool
+) -> None:
+    """1 kg over five or ten seconds: off by twelve sigma at its end with a constant payload as model.
+
+    A third of the time of a slow release was outside the interval when that followed from one moment's torques alone.
+    """
+    motion = sinusoids(12.0 + lasts, rate=200.0)
+    share = np.clip((motion.stamp - 8.0) / lasts, 0.0, 1.0)
+    if goes:
+        share, outside = np.where(motion.stamp < 2.0, 0.0, 1.0 - share), 2.0 * outside
     unloaded, loaded = torques(panda, motion), torques(panda, motion, PAYLOAD)
-    tau = unloaded + share * (loaded - unloaded)
-    tau += coloured(panda, motion.stamp, np.random.default_rng(5))
-    estimator, found = PayloadEstimator(panda), []
-    for k, stamp in enumerate(motion.stamp):
-        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
-        found.append((estimate.mass, estimate.std[0]))
-    mass, std = np.array(found).T
-    normalised = (mass - share[:, 0] * PAYLOAD.mass)[motion.stamp > 6.0] / std[motion.stamp > 6.0]
-    # Five sigma while it comes on, two at the end.
-    assert np.abs(normalised).max() < 5.0
-    assert abs(mass[-1] - PAYLOAD.mass) < 2.0 * std[-1]
+    found, during = [], motion.stamp > 8.0
+    for seed in range(3):
+        tau = unloaded + share[:, None] * (loaded - unloaded)
+        tau += coloured(panda, motion.stamp, np.random.default_rng(seed))
+        estimator, estimates = PayloadEstimator(panda), []
+        for k, stamp in enumerate(motion.stamp):
+            estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
+            estimates.append((estimate.mass, estimate.mass_margin))
+        found.append(estimates)
+    mass, margin = np.moveaxis(np.array(found)[:, during], 2, 0)
+    missed = np.abs(mass - PAYLOAD.mass * share[during])
+    assert np.mean(missed > margin) < outside
+    assert (missed < 2.0 * margin).all()  # four sigma
+    assert (missed < margin)[:, -1].all()
 
 
 def test_a_number_that_overflows_restarts_the_filter(panda: RobotModel) -> None:

@@ -49,3 +49,34 @@ def test_no_gap_makes_a_contact(panda, gap):
             if not start <= stamp < start + gap:
                 detector.update(stamp, q, dq, t)
         assert detector.contact is None
+
+
+@pytest.mark.parametrize("pause", [0.03, 0.09])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_what_the_filters_show_of_a_pause_is_no_contact(panda, pause, lasting):
+    """Torques that are 20 sigmas off for 50 ms are a contact, but not behind a pause; one that lasts goes on."""
+    from motion import sinusoids, torques
+
+    motion, off = sinusoids(3.0), 20.0 * panda.residual.std
+    tau = torques(panda, motion)
+    tau[(2400 if lasting else 2550 - round(1e3 * pause)) : 2600] -= off
+    for missing in (0.0, pause):
+        detector = ContactDetector(panda)
+        for stamp, q, dq, t in zip(motion.stamp[:2700], motion.q, motion.dq, tau, strict=False):
+            if not 2.55 - missing <= stamp < 2.55:
+                detector.update(stamp, q, dq, t)
+        assert (detector.contact is None) == (missing > 0.0 and not lasting)
+
+
+def test_steps_before_a_pause():
+    clock = SampleClock(0.5)
+    clock.follow(1.0, 0.001)
+    assert clock.before_pause(np.array([0.001, 0.001, 0.05, 0.001])).size == 2
+    assert clock.before_pause(np.array([0.03])).size == 0
+    clock.follow(1.0, 0.03)
+    assert clock.before_pause(np.full(4, 0.033)).size == 4
+    assert clock.step(1.03)
+    assert not clock.paused
+    clock.follow(1.03, 0.01)
+    assert clock.step(1.08)
+    assert clock.paused

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bag_files import samples
 from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
-from rcl_interfaces.srv import ListParameters, SetParameters
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.qos import ReliabilityPolicy
 
 from nodes.payload_stream import PayloadStream
@@ -56,7 +56,9 @@ def set_parameter(probe: Probe, node: str, name: str, **value: Any) -> Any:
 
 
 @pytest.mark.parametrize("module", ["payload_estimator", "dynamics", "simulated_panda"])
-def test_every_parameter_describes_itself(module: str, stream: PayloadStream, probe: Probe, nodes: Nodes) -> None:
+def test_every_parameter_describes_itself_and_has_a_value(
+    module: str, stream: PayloadStream, probe: Probe, nodes: Nodes
+) -> None:
     if module not in nodes.running():
         nodes.start(module, "-r", "joint_states:=elsewhere/joint_states")
     node = f"{nodes.namespace}/{'panda_dynamics' if module == 'dynamics' else module}"
@@ -64,6 +66,10 @@ def test_every_parameter_describes_itself(module: str, stream: PayloadStream, pr
     assert len(descriptors) > 5
     assert_explained(descriptors)
     assert module == "simulated_panda" or set(descriptors) >= READ_ONLY
+    # As `ros2 param dump` asks for them, all at once: where one has none, rclpy answers with none at all.
+    names = probe.call(ListParameters, f"{node}/list_parameters", ListParameters.Request()).result.names
+    values = probe.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names)).values
+    assert len(values) == len(names)
 
 
 @pytest.mark.parametrize("name", ["robot", "arm_prefix", "base_frame"])

@@ -19,14 +19,12 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.contact.link import LinkEvidence
 from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
-from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector, loudness, torque_step_update
+from panda_dynamics_ros.estimation.contact.torque_step import TorqueStepDetector, quiet_samples
 from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertia
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows, SampleTerms
 from panda_dynamics_ros.estimation.options import PositiveOptions
-from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression, filter_step, weighted_columns
+from panda_dynamics_ros.estimation.regression import MeanChange, MomentumRegression
 from panda_dynamics_ros.estimation.sample_clock import SampleClock
-from panda_dynamics_ros.kernels.scratch import scratch
-from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
@@ -36,6 +34,9 @@ SETTLING = 9.0
 """Time constants after which the transient of the filters' start, 10 N m of an arm in motion, is below 0.02 N m."""
 FIRST_SETTLING = 0.5
 """s: the first samples after the start teach the arm's noise only; some drivers begin with wrong ones."""
+BRIDGED = 0.15
+"""s after a pause, across which the filters take the torques as linear, until no contact can begin: nine time constants
+of the filters, as above."""
 RISEN = 1.05
 """Factor by which the test statistic must grow for the link to be named again: larger steps determine it better."""
 
@@ -95,26 +96,6 @@ class Contact:
         return self.end is None
 
 
-@compiled
-def quiet_samples(
-    stamp, steps, momentum, bias, dq, inertia, unexplained, w, weights, threshold,
-    derivative, direct, first, old_direct, second, old_middle, sigma, tau, drift, line, clock, memory, noise, jump, std,
-):  # fmt: skip
-    """Follow N samples up to the first one whose test statistic is above `threshold`; how many, and the statistic."""
-    external, ratio = scratch(dq.shape[1]), 0.0
-    for k in range(steps.shape[0]):
-        filter_step(momentum[k], bias[k], w, steps[k], derivative, direct, first, old_direct, second, old_middle)
-        weighted_columns(second, weights, external)
-        statistic = torque_step_update(
-            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], unexplained[k], w, sigma, tau, drift,
-            line, clock, memory, noise, jump, std,
-        )  # fmt: skip
-        ratio = statistic / loudness(clock)
-        if ratio > threshold:
-            return k + 1, ratio
-    return steps.shape[0], ratio
-
-
 class ContactDetector:
     """Detects contacts of one arm, sample by sample.
 
@@ -141,7 +122,7 @@ class ContactDetector:
         self._regressor, self._inertia, self._torques = np.zeros((robot.n, 10)), np.zeros(robot.n), np.zeros(robot.n)
         self._table = robot.table
         self._clock = SampleClock(self.options.max_gap_s)
-        self._last_loud, self._named_at = -math.inf, 0.0
+        self._last_loud, self._named_at, self._paused_at = -math.inf, 0.0, -math.inf
         self._settled = self._started = False
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
@@ -197,6 +178,8 @@ class ContactDetector:
         if dt == 0.0:
             self._regression.restart()
             self._settled = False
+        if self._clock.paused:
+            self._paused_at = stamp
         self._regressor, _ = self._regression.step(dt, terms)
         external = self._regression.weighted(self._weights)
         if not self._settled:
@@ -208,7 +191,7 @@ class ContactDetector:
         if self._lasting is not None:
             self._load.add(dt, self._regressor, self._torque_step.jump)
             self._follow(stamp, q)
-        elif self.ratio > self.options.threshold:
+        elif self.ratio > self.options.threshold and not self._bridges(stamp):
             self._begin(stamp, q)
         return self._lasting
 
@@ -220,7 +203,8 @@ class ContactDetector:
         changes, k = [], first
         while k < end:
             before = self.contact
-            count = 0 if not self._settled or self._lasting is not None else self._follow_quiet(rows, inertia, k, end)
+            alone = not self._settled or self._lasting is not None or self._bridges(float(rows.stamp[k]))
+            count = 0 if alone else self._follow_quiet(rows, inertia, k, end)
             if count == 0:
                 self.update_terms(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.terms.at(k))
             k += max(count, 1)
@@ -229,8 +213,8 @@ class ContactDetector:
         return changes
 
     def _follow_quiet(self, rows: SampleRows, inertia: FloatArray, first: int, end: int) -> int:
-        """Follow samples from `first` on up to a gap or the begin of a contact; how many."""
-        part, steps = slice(first, end), self._clock.regular(rows.stamp[first:end])
+        """Follow samples from `first` on up to a pause or the begin of a contact; how many."""
+        part, steps = slice(first, end), self._clock.before_pause(self._clock.regular(rows.stamp[first:end]))
         if not steps.size:
             return 0
         count, self.ratio = quiet_samples(
@@ -244,6 +228,10 @@ class ContactDetector:
         if self.ratio > self.options.threshold:
             self._begin(stamp, rows.q[first + count - 1])
         return int(count)
+
+    def _bridges(self, stamp: float) -> bool:
+        """Whether the filters still show a pause."""
+        return abs(stamp - self._paused_at) < BRIDGED
 
     @property
     def _lasting(self) -> Contact | None:

@@ -45,6 +45,8 @@ from panda_dynamics_ros.estimation.contact.velocity_noise import (
     update_noise,
     velocity_noise_gain,
 )
+from panda_dynamics_ros.estimation.regression import filter_step, weighted_columns
+from panda_dynamics_ros.kernels.scratch import scratch
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import ResidualModel
 from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME
@@ -152,6 +154,26 @@ def torque_step_update(
 def loudness(clock):
     """See `TorqueStepDetector.loudness`."""
     return max(1.0, math.sqrt(math.sqrt(clock[_USED])) / QUIET**2)
+
+
+@compiled
+def quiet_samples(
+    stamp, steps, momentum, bias, dq, inertia, unexplained, w, weights, threshold,
+    derivative, direct, first, old_direct, second, old_middle, sigma, tau, drift, line, clock, memory, noise, jump, std,
+):  # fmt: skip
+    """Follow N samples up to the first one whose test statistic is above `threshold`; how many, and the statistic."""
+    external, ratio = scratch(dq.shape[1]), 0.0
+    for k in range(steps.shape[0]):
+        filter_step(momentum[k], bias[k], w, steps[k], derivative, direct, first, old_direct, second, old_middle)
+        weighted_columns(second, weights, external)
+        statistic = torque_step_update(
+            stamp[k], steps[k], -1.0, external, dq[k], inertia[k], unexplained[k], w, sigma, tau, drift,
+            line, clock, memory, noise, jump, std,
+        )  # fmt: skip
+        ratio = statistic / loudness(clock)
+        if ratio > threshold:
+            return k + 1, ratio
+    return steps.shape[0], ratio
 
 
 class TorqueStepDetector:

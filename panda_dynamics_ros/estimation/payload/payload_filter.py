@@ -16,6 +16,7 @@ from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, ArmMemory,
 from panda_dynamics_ros.estimation.payload.familiarity import CommonGain, Familiarity
 from panda_dynamics_ros.estimation.payload.glr_signatures import MOMENTS
 from panda_dynamics_ros.estimation.payload.kalman_filter import (
+    CONTACT,
     FilterStep,
     GaussianState,
     correct,
@@ -35,6 +36,8 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 USUAL = 2.0
 """Chi-square by which a payload may fit the disturbance by chance. The filter has fitted the payload before, so that
 with the coloured residual alone nine of ten values are below two."""
+RECENT = 3.0
+"""s of motion, over which the disturbance is looked at as well: a payload that hides in it for a moment lasts."""
 REACH = 1.7
 """Standard deviations of a mass that may be nothing: below 1.96 also after the nearest possible body is published."""
 FIRST = 3.0
@@ -83,6 +86,7 @@ class PayloadFilter:
         P = self.prior_covariance if covariance is None else covariance
         self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
+        self._emerging, self._recent = np.zeros(PARAMETERS), np.zeros((MOMENTS, MOMENTS + 1))
         self._gain_size = self.gain.size
         self.restart()
 
@@ -160,22 +164,30 @@ class PayloadFilter:
         keep, keep_errors = (math.exp(-motion_time / memory) for memory in (o.memory_s, o.arm_memory_s))
         arm = self._familiarity
         forget(state, self.payload[1], keep, self.prior_covariance, arm.scale**2 - arm.variance, keep_errors)
-        self._widen(d)
+        self._widen(d, motion_time)
         self._follow_arm_errors()
         self._noise.update(motion_time, d, np.diagonal(state.covariance)[self._disturbance])
 
-    def _widen(self, disturbance: FloatArray) -> None:
+    def _widen(self, disturbance: FloatArray, motion_time: float) -> None:
         """Let the payload become less certain by the payload that the disturbance (n,) would be, if it looks like one.
 
-        What comes on slowly shows there first: its interval widens before the estimate lags far behind.
+        What comes on slowly shows there first: its interval widens before the estimate lags far behind. The filter
+        soon makes the covariance narrow again; `unlearnt` has what has not reached the estimate yet.
         """
         std = self._noise.std
         Y, d = self.step.Y[:, :MOMENTS] / std[:, None], disturbance / std
-        moment = Y.T @ d
-        payload = np.linalg.solve(Y.T @ Y + np.diag(1.0 / np.diagonal(self.prior_covariance)[:MOMENTS]), moment)
-        excess = 1.0 - USUAL / max(float(moment @ payload), USUAL)
+        now = Y.T @ np.column_stack((Y, d))
+        if np.abs(d).max() < CONTACT:  # else somebody pushes, which the next seconds need not remember
+            self._recent += (1.0 - math.exp(-motion_time / RECENT)) * (now - self._recent)
+        prior, found = np.diag(1.0 / np.diagonal(self.prior_covariance)[:MOMENTS]), []
+        for sums, values in ((now, 1.0), (self._recent, RECENT / float(self._noise.correlation_time.mean()))):
+            payload = np.linalg.solve(sums[:, :MOMENTS] + prior / values, sums[:, MOMENTS])
+            found.append((values * float(sums[:, MOMENTS] @ payload), payload))
+        fit, payload = max(found, key=lambda each: each[0])
+        excess = 1.0 - USUAL / max(fit, USUAL)
         self.state.covariance[:MOMENTS, :MOMENTS] += excess * np.outer(payload, payload)
         self._changes = excess > 0.0
+        self._emerging[:MOMENTS] = math.sqrt(excess) * payload
 
     @property
     def arm_errors(self) -> ArmErrors:
@@ -201,12 +213,17 @@ class PayloadFilter:
     @property
     def unlearnt(self) -> FloatArray:
         """(k, 10), errors of the payload's mean, of one sigma each, that are not in its covariance."""
-        return np.stack((self.common, self._hand))
+        return np.stack((self.common, self._hand, self._emerging))
 
     @property
     def gain(self) -> CommonGain:
         """That all torques have in common, in units of one sigma."""
         return self._familiarity.gain
+
+    @property
+    def possible_gain(self) -> CommonGain:
+        """The same, where it is asked whether so large a gain may explain something."""
+        return self._familiarity.possible_gain
 
     def _follow_arm_errors(self, learns: bool = True) -> None:
         """Follow scales and common gain. Where what is estimated may be nothing, the interval reaches to nothing."""
@@ -230,6 +247,8 @@ class PayloadFilter:
     def adopt(self, state: GaussianState, is_payload: bool = True) -> None:
         """Go on from a state that a change has led to; `is_payload`: a change of the payload."""
         self.state = state
+        self._emerging[:] = 0.0
+        self._recent[:] = 0.0
         if is_payload:
             self._hand = np.zeros(PARAMETERS)
         self._follow_arm_errors(learns=False)
@@ -247,11 +266,12 @@ class PayloadFilter:
     def memory(self, tare: FloatArray) -> PayloadMemory:
         """What `checked` and `recall` need to go on from here."""
         known, state = self._payload_and_errors, self.state
-        joint = state.covariance[np.ix_(known, known)]
+        joint, beside = state.covariance[np.ix_(known, known)], np.stack((self.common, self._emerging))
+        joint[:PARAMETERS, :PARAMETERS] += np.outer(self._emerging, self._emerging)
         noise, scale = self._noise.ratio, self._familiarity.scale
         arm = ArmMemory(state.mean[known], 0.5 * (joint + joint.T), noise, scale, state.common[known])
         mean, covariance = self.payload
-        return PayloadMemory(mean, covariance + np.outer(self.common, self.common), tare, arm)
+        return PayloadMemory(mean, covariance + beside.T @ beside, tare, arm)
 
     def checked(self, arm: ArmMemory) -> ArmMemory:
         """The memory of an arm, if it is one of an arm like this.
