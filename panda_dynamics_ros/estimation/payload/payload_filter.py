@@ -238,11 +238,9 @@ class PayloadFilter:
 
     def shape_problem(self, shape: Shape | None) -> str:
         """What contradicts that the payload has this shape; empty if nothing does."""
-        if shape is None:
-            return ""
         known = slice(0, PARAMETERS)  # with the wide prior of the arm's errors: rotors look like a payload's inertia
-        covariance = self.state.covariance[known, known] + np.outer(self.common, self.common)
-        return shape_problem(shape, self.state.mean[known], covariance, self.prior_covariance)
+        P = self.state.covariance[known, known] + np.outer(self.common, self.common)
+        return shape_problem(shape, self.state.mean[known], P, self.prior_covariance) if shape else ""
 
     def adopt(self, state: GaussianState, is_payload: bool = True) -> None:
         """Go on from a state that a change has led to; `is_payload`: a change of the payload."""
