@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = [f" {word}" if NEGATIVE.fullmatch(word) else word for word in (sys.argv[1:] if argv is None else argv)]
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        # A file's name in the title of a picture: the boxes there are enough.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         try:
             args = _parser(arguments).parse_args(arguments)
             code = int(args.run(args))

@@ -128,7 +128,9 @@ class FrankaLoadClient:
         try:
             from franka_msgs.srv import SetLoad
         except ImportError:
-            return False, f"franka_msgs is not installed here: install franka_ros2, or set the load by hand with {load}"
+            by_hand = {name: np.round(value, 6).tolist() for name, value in load.items()}
+            missing = "franka_msgs is not installed here: install franka_ros2, or set the load by hand with"
+            return False, f"{missing} {by_hand}"
         with self._helper() as (helper, wait):
             client = helper.create_client(SetLoad, self._node.resolve_service_name(self._service))
             if not client.wait_for_service(DISCOVERY_PATIENCE):

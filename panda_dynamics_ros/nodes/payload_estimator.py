@@ -268,7 +268,9 @@ class PayloadEstimatorNode(Node):
 
 
 def _words(estimate: PayloadEstimate) -> str:
-    """The status with the mass and its 95 % interval."""
+    """The status with the mass and its 95 % interval, as reports have them."""
+    if not estimate.is_carried:
+        return f"{estimate.status}, none found (below {max(estimate.mass, 0.0) + estimate.mass_margin:.3f} kg)"
     return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg"
 
 

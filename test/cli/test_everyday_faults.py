@@ -32,7 +32,9 @@ def write_log(path: Path, robot: pdr.RobotModel) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["cost $x$ $", "[/b] [red]", "~", "line\nbreak", os.fsdecode(b"not \xff text")])
+@pytest.mark.parametrize(
+    "name", ["cost $x$ $", "[/b] [red]", "~", "line\nbreak", "测试", os.fsdecode(b"not \xff text")]
+)
 def test_a_recording_of_any_name_is_replayed(
     name: str, panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -42,6 +44,7 @@ def test_a_recording_of_any_name_is_replayed(
     assert main(["replay", str(log), "--output", str(folder / "out")]) == 0
     printed = capsys.readouterr()
     assert "payload mass" in printed.out
+    assert "Glyph" not in printed.err
     assert (folder / "out" / "payload.png").stat().st_size > 10_000
     assert len(pdr.load_dataset(folder / "out" / "results").stamp) == 200
 

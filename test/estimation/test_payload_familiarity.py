@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from panda_dynamics_ros.estimation.payload.familiarity import WIDEST_GAIN, CommonGain, Familiarity
 from panda_dynamics_ros.estimation.payload.kalman_filter import GaussianState
@@ -60,8 +61,20 @@ def test_a_common_gain_shows_in_the_errors() -> None:
     state.covariance[-ERRORS:, -ERRORS:] = 1e-12 * np.eye(ERRORS)
     found = Familiarity(scale)
     found.update(state, learns=False)
-    np.testing.assert_allclose(found.gain.mean, weights @ phi, rtol=1e-6)
-    np.testing.assert_allclose(found.gain.variance, joint[-1, -1] - weights @ joint[:ERRORS, ERRORS], rtol=1e-6)
+    gain = found.possible_gain
+    np.testing.assert_allclose(gain.mean, weights @ phi, rtol=1e-6)
+    np.testing.assert_allclose(gain.variance, joint[-1, -1] - weights @ joint[:ERRORS, ERRORS], rtol=1e-6)
+
+
+@pytest.mark.parametrize("gain", [0.0, 4.0])
+def test_the_interval_allows_for_a_large_gain_where_the_errors_show_one(gain: float) -> None:
+    c = np.full(ERRORS, 0.4)
+    state = GaussianState.prior(np.zeros(PARAMETERS), PRIOR, np.zeros(0), ERRORS)
+    state.mean[-ERRORS:], state.common[-ERRORS:] = gain * c, c
+    state.covariance[-ERRORS:, -ERRORS:] = 1e-12 * np.eye(ERRORS)
+    found = Familiarity(np.full(ERRORS, 0.4))
+    found.update(state)
+    assert found.gain.size < 1.0 if gain == 0.0 else 0.9 * gain < found.gain.size < 1.1 * gain
 
 
 def test_a_gain_explains_a_mass_behind_the_flange_and_no_tool() -> None:

@@ -73,10 +73,10 @@ def test_a_gain_of_the_torques_is_in_the_interval_or_named(
     assert estimate.std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
 
 
-@pytest.mark.parametrize("gain", [-0.06, 0.06])
+@pytest.mark.parametrize("gain", [-0.03, 0.03])
 def test_a_gain_from_the_start_is_in_the_interval(panda: RobotModel, gain: float) -> None:
-    """6 % of 30 N m look like 0.3 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more
-    hold the truth in 99 of 100 cases; with a gain of 1.5 % alone none does."""
+    """3 % of 30 N m look like 0.15 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more
+    hold the truth in 99 of 100 cases."""
     motion, held = sinusoids(8.0, rate=250.0), []
     loaded = (1.0 + gain) * torques(panda, motion, PAYLOAD)
     for seed in range(6):

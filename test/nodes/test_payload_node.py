@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from geometry_msgs.msg import InertiaStamped
@@ -18,6 +20,7 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import SHUFFLED, Script, nanoseconds_of
 from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.nodes.payload_estimator import _words
 
 SAMPLES, MORE = 4000, 200
 
@@ -115,3 +118,11 @@ def test_covariance_and_diagnostics(stream: PayloadStream, script: Script, probe
     assert values["identifiable"][:4] == "1111"
     assert values["physically_consistent"] == "True"
     assert (values["changes"], values["last_change"]) == ("0", "")
+
+
+def test_diagnostics_say_of_an_empty_arm_that_nothing_is_found(panda: pdr.RobotModel, script: Script) -> None:
+    estimator = PayloadEstimator(panda)
+    assert _words(estimator.estimate).endswith(", none found (below 2.940 kg)")  # 1.96 times the expected 1.5 kg
+    for k in range(SAMPLES):
+        estimator.update(0.001 * k, script.motion.q[k], script.motion.dq[k], script.tau[k])
+    assert re.search(r", \d\.\d{3} \+/- 0\.\d{3} kg$", _words(estimator.estimate))

@@ -271,7 +271,7 @@ class PayloadEstimator:
         self._detection_pending = False
         self._detector.add_hypothesis(self._filters.regression)
         self._detector.follow_filter(self._filter.step, self._filters.regression)
-        self._detector.gain = self._filter.gain
+        self._detector.gain = self._filter.possible_gain
         detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
         if detection is None:
             self._filter.forget()

@@ -31,8 +31,8 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 WIDEST = 0.99
 """Largest scale: there the errors are as the filter has them."""
-WIDEST_GAIN = 2.5
-"""Standard deviation of the common gain's prior, in units of its one sigma of 1.5 %."""
+USUAL_GAIN, WIDEST_GAIN = 1.2, 4.0
+"""Scales of the common gain, in units of its one sigma of 1.5 %: of an arm like others, and the largest."""
 CERTAIN = 2.0
 """Standard deviations from which on a mass is something, and a centre of mass is behind the flange."""
 UNLIKELY = 9.5
@@ -64,6 +64,12 @@ class CommonGain(NamedTuple):
 
     mean: float = 0.0
     variance: float = WIDEST_GAIN**2
+
+    @classmethod
+    def given(cls, moment: float, information: float, scale: float) -> CommonGain:
+        """From a measurement, as its information and that times its value, and the scale of the prior."""
+        variance = 1.0 / (information + scale**-2)
+        return cls(variance * moment, variance)
 
     @property
     def size(self) -> float:
@@ -109,7 +115,8 @@ class Familiarity:
         self.scale = np.minimum(self._usual, WIDEST)
         self.mean, self.variance = np.zeros(size), self.scale**2
         self._K, self._square = np.zeros((PARAMETERS, size)), np.zeros((PARAMETERS, PARAMETERS))
-        self.gain = CommonGain()
+        self._gain_scale = USUAL_GAIN
+        self.gain, self.possible_gain = CommonGain(0.0, USUAL_GAIN**2), CommonGain()
 
     def update(self, state: GaussianState, learns: bool = True) -> None:
         """Follow a state of the filter; with `learns` the scales follow, too."""
@@ -123,9 +130,12 @@ class Familiarity:
         self.mean = D * (W @ phi)
         self.variance = np.maximum(D - D**2 * W.diagonal(), 0.0)
         c = D * (W @ state.common[-size:]) / self.scale
-        variance = 1.0 / (float(c @ c) + WIDEST_GAIN**-2)
-        self.gain = CommonGain(variance * float(c @ (self.mean / self.scale)), variance)
+        seen = float(c @ (self.mean / self.scale)), float(c @ c)
+        self.possible_gain, self.gain = CommonGain.given(*seen, WIDEST_GAIN), CommonGain.given(*seen, self._gain_scale)
         if learns:
+            for _ in range(10):  # it takes more steps than the other scales where little is seen
+                self.gain = CommonGain.given(*seen, self._gain_scale)
+                self._gain_scale = min(math.sqrt(0.5 * (USUAL_GAIN**2 + self.gain.size**2)), WIDEST_GAIN)
             self.scale = np.minimum(np.sqrt(0.5 * (self._usual**2 + self.mean**2 + self.variance)), WIDEST)
 
     def payload(self, state: GaussianState) -> tuple[FloatArray, FloatArray]:

@@ -220,6 +220,11 @@ class PayloadFilter:
         """That all torques have in common, in units of one sigma."""
         return self._familiarity.gain
 
+    @property
+    def possible_gain(self) -> CommonGain:
+        """The same, where it is asked whether so large a gain may explain something."""
+        return self._familiarity.possible_gain
+
     def _follow_arm_errors(self, learns: bool = True) -> None:
         """Follow scales and common gain. Where what is estimated may be nothing, the interval reaches to nothing."""
         state, arm = self.state, self._familiarity
