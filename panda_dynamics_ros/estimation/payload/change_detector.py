@@ -41,8 +41,8 @@ _SMALLEST_KNOWN, _KNOWN_LEAD = 0.04, 4.0
 # and 1.5 from a tenth of a second on. A contact is the wider explanation and fits nearly as well.
 _FIRST_LEAD, _LAST_LEAD, _LEAD_PERIOD = 4.0, 1.5, 0.1
 # A contact changes while it lasts, and ends, and a person who guides the arm touches it again: for so many s a payload
-# needs more evidence; so it does after the start, when somebody may guide the arm already.
-_CONTACT_DURATION, _LEAD_AFTER_CONTACT = 2.0, 10.0
+# needs more evidence; and for `_START` s after the start, when somebody may guide the arm already.
+_CONTACT_DURATION, _START, _LEAD_AFTER_CONTACT = 2.0, 1.3, 10.0
 # A contact must exceed a payload by this, and needs this much by itself: no output waits for it.
 _CONTACT_LEAD, _CONTACT_THRESHOLD = 3.0, 12.0
 # s: a change this long ago has passed the filters completely.
@@ -132,7 +132,7 @@ class ChangeDetector:
         self._onset_regressors, self._signatures = OnsetRegressors(n, slots), GlrSignatures(n, slots, errors)
         self._age, self._slots = np.full(slots, np.inf), np.zeros(slots, dtype=np.int64)
         self._past, self._step_response, self._payload_evidence, self._contact_evidence = np.zeros((4, slots))
-        self._since_contact = self._elapsed = 0.0  # something may touch the arm at the start
+        self._since_contact, self._elapsed = _CONTACT_DURATION - _START, 0.0
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
         self.gain = CommonGain()

@@ -171,8 +171,7 @@ class PayloadFilter:
     def _widen(self, disturbance: FloatArray, motion_time: float) -> None:
         """Let the payload become less certain by the payload that the disturbance (n,) would be, if it looks like one.
 
-        What comes on slowly shows there first: its interval widens before the estimate lags far behind. The filter
-        soon makes the covariance narrow again; `unlearnt` has what has not reached the estimate yet.
+        What comes on slowly shows there first. `unlearnt` has what has not reached the estimate yet.
         """
         std = self._noise.std
         Y, d = self.step.Y[:, :MOMENTS] / std[:, None], disturbance / std
@@ -245,8 +244,7 @@ class PayloadFilter:
     def adopt(self, state: GaussianState, is_payload: bool = True) -> None:
         """Go on from a state that a change has led to; `is_payload`: a change of the payload."""
         self.state = state
-        self._emerging[:] = 0.0
-        self._recent[:] = 0.0
+        self._emerging[:], self._recent[:] = 0.0, 0.0
         if is_payload:
             self._hand = np.zeros(PARAMETERS)
         self._follow_arm_errors(learns=False)
