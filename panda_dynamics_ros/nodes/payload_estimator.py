@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool, Trigger
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
-from panda_dynamics_ros.estimation.payload.estimate import com_covariance
+from panda_dynamics_ros.estimation.payload.estimate import ESTIMATING, STANDSTILL, com_covariance
 from panda_dynamics_ros.estimation.payload.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
@@ -268,10 +268,10 @@ class PayloadEstimatorNode(Node):
 
 
 def _words(estimate: PayloadEstimate) -> str:
-    """The status with the mass and its 95 % interval, as reports have them."""
-    if not estimate.is_carried:
-        return f"{estimate.status}, none found (below {max(estimate.mass, 0.0) + estimate.mass_margin:.3f} kg)"
-    return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg"
+    """The status with the mass and its 95 % interval, and whether that is a payload."""
+    is_known = estimate.status in (ESTIMATING, STANDSTILL) and not estimate.problem
+    found = ", none found" if is_known and not estimate.is_carried else ""
+    return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg{found}"
 
 
 def main(args: list[str] | None = None) -> int:
