@@ -98,8 +98,8 @@ def open_page(url: str, width: int = 1400, height: int = 860) -> Iterator[Page]:
                 page.call("Page.navigate", url=url)
                 yield page
         finally:
-            browser.terminate()
-            browser.wait(10.0)
+            browser.kill()  # its profile is thrown away; asked to end, it was seen to take longer than ten seconds
+            browser.wait()
 
 
 def _debugger(profile: Path) -> str:

@@ -82,7 +82,7 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterato
             source = submitted.pop(future.key)
             results.update(submit(1))
             if future.status == "finished":
-                yield future.result()
+                yield _fetched(future, scheduler)
             elif future.status == "error":
                 yield _failed(task, source, future.exception())
             else:
@@ -105,11 +105,19 @@ def results_of_cluster(
         futures = deque(client.submit(function, item, *arguments, pure=False) for item in islice(items_left, most))
         while futures:
             future = futures.popleft()
-            result: Result = future.result()
+            result: Result = _fetched(future, scheduler)
             if future.status != "finished":
                 raise WorkerError(f"scheduler {scheduler}: the connection was lost")
             futures.extend(client.submit(function, item, *arguments, pure=False) for item in islice(items_left, 1))
             yield result
+
+
+def _fetched(future: Any, scheduler: str) -> Any:
+    """The result of a future, which comes by the scheduler, or what its function raised."""
+    try:
+        return future.result()
+    except _distributed().comm.CommClosedError as error:
+        raise WorkerError(f"scheduler {scheduler}: the connection was lost") from error
 
 
 @contextlib.contextmanager

@@ -50,10 +50,10 @@ def test_a_recording_does_not_change_while_messages_arrive() -> None:
     recorder, stop = Recorder(), threading.Event()
 
     def fill() -> None:
-        k = 0
-        while not stop.is_set():
+        for k in range(20_000):  # else it may grow faster than it is read
+            if stop.is_set():
+                return
             recorder.set_status(f"status {k}", "", {"since": str(k), "link": "5"})
-            k += 1
 
     thread = threading.Thread(target=fill)
     thread.start()
