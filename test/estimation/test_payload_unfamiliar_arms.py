@@ -113,7 +113,7 @@ def test_a_payload_that_comes_on_or_goes_slowly_widens_the_interval(
     motion = sinusoids(12.0 + lasts, rate=200.0)
     share = np.clip((motion.stamp - 8.0) / lasts, 0.0, 1.0)
     if goes:
-        share, outside = np.where(motion.stamp < 2.0, 0.0, 1.0 - share), 2.0 * outside
+        share, outside = np.where(motion.stamp < 2.0, 0.0, 1.0 - share), 0.24
     unloaded, loaded = torques(panda, motion), torques(panda, motion, PAYLOAD)
     found, during = [], motion.stamp > 8.0
     for seed in range(3):

@@ -40,8 +40,6 @@ RECENT = 3.0
 """s of motion, over which the disturbance is looked at as well: a payload that hides in it for a moment lasts."""
 REACH = 1.7
 """Standard deviations of a mass that may be nothing: below 1.96 also after the nearest possible body is published."""
-FIRST = 3.0
-"""Standard deviation of the disturbance at the start, over the residual's: a person may guide the arm already."""
 
 
 class PayloadFilter:
@@ -84,7 +82,7 @@ class PayloadFilter:
         mean = np.zeros(PARAMETERS) if vector is None else vector
         self._hand = self._undeclared if vector is None else np.zeros(PARAMETERS)
         P = self.prior_covariance if covariance is None else covariance
-        self.state = GaussianState.prior(mean, P, FIRST * self._noise.std, self.errors)
+        self.state = GaussianState.prior(mean, P, self._noise.std, self.errors)
         self._since_forgetting, self._changes = 0.0, False
         self._emerging, self._recent = np.zeros(PARAMETERS), np.zeros((MOMENTS, MOMENTS + 1))
         self._gain_size = self.gain.size
