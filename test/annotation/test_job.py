@@ -167,22 +167,24 @@ def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
-    write(tmp_path / "data", 24, seconds=6.0)
+    for log in write(tmp_path / "data", 24, seconds=6.0):
+        for k in range(3):  # so many that it does not end before it is interrupted
+            os.link(log, log.with_name(f"{k}_{log.name}"))
     output = tmp_path / "table.csv"
     command = [sys.executable, "-m", "panda_dynamics_ros.cli", "batch", str(tmp_path / "data"), "--output", str(output)]
     process = subprocess.Popen([*command, "--jobs", "2"], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True)
     journal = output.with_name("table.csv.journal")
     while not journal.exists() or len(journal.read_bytes().splitlines()) < 4:
-        time.sleep(0.05)
+        time.sleep(0.01)
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
     _, complaint = process.communicate(timeout=60.0)
     assert process.returncode == 130
     assert b"interrupted" in complaint
     done = {row["path"] for row in csv.DictReader(output.open(newline=""))}
-    assert 3 <= len(done) < 24
+    assert 3 <= len(done) < 96
     result = subprocess.run([*command, "--resume", "--json"], cwd=ROOT, capture_output=True, check=True)
     summary = json.loads(result.stdout)
-    assert (summary["recordings"], summary["skipped"], summary["done"]) == (24, len(done), 24 - len(done))
+    assert (summary["recordings"], summary["skipped"], summary["done"]) == (96, len(done), 96 - len(done))
     rows = [row["path"] for row in csv.DictReader(output.open(newline="")) if row["kind"] == "recording"]
-    assert len(rows) == len(set(rows)) == 24
+    assert len(rows) == len(set(rows)) == 96
