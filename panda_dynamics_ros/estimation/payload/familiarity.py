@@ -71,6 +71,14 @@ class CommonGain(NamedTuple):
         variance = 1.0 / (information + scale**-2)
         return cls(variance * moment, variance)
 
+    @classmethod
+    def probable(cls, moment: float, information: float) -> CommonGain:
+        """The same with the scale that expectation maximisation finds, by s^2 = (s_0^2 + E[g]^2 + var g) / 2."""
+        gain = cls.given(moment, information, USUAL_GAIN)
+        for _ in range(20):
+            gain = cls.given(moment, information, min(math.sqrt(0.5 * (USUAL_GAIN**2 + gain.size**2)), WIDEST_GAIN))
+        return gain
+
     @property
     def size(self) -> float:
         """How large it is, RMS."""
@@ -102,7 +110,7 @@ class Familiarity:
     Attributes
     ----------
     scale: (m,), s. mean, variance: (m,), of the errors given the scales.
-    gain: that all torques have in common.
+    gain: that all torques have in common; possible_gain: the same with a wide prior, to ask what it may explain.
     """
 
     def __init__(self, usual: FloatArray) -> None:
@@ -115,7 +123,6 @@ class Familiarity:
         self.scale = np.minimum(self._usual, WIDEST)
         self.mean, self.variance = np.zeros(size), self.scale**2
         self._K, self._square = np.zeros((PARAMETERS, size)), np.zeros((PARAMETERS, PARAMETERS))
-        self._gain_scale = USUAL_GAIN
         self.gain, self.possible_gain = CommonGain(0.0, USUAL_GAIN**2), CommonGain()
 
     def update(self, state: GaussianState, learns: bool = True) -> None:
@@ -131,11 +138,8 @@ class Familiarity:
         self.variance = np.maximum(D - D**2 * W.diagonal(), 0.0)
         c = D * (W @ state.common[-size:]) / self.scale
         seen = float(c @ (self.mean / self.scale)), float(c @ c)
-        self.possible_gain, self.gain = CommonGain.given(*seen, WIDEST_GAIN), CommonGain.given(*seen, self._gain_scale)
+        self.gain, self.possible_gain = CommonGain.probable(*seen), CommonGain.given(*seen, WIDEST_GAIN)
         if learns:
-            for _ in range(10):  # it takes more steps than the other scales where little is seen
-                self.gain = CommonGain.given(*seen, self._gain_scale)
-                self._gain_scale = min(math.sqrt(0.5 * (USUAL_GAIN**2 + self.gain.size**2)), WIDEST_GAIN)
             self.scale = np.minimum(np.sqrt(0.5 * (self._usual**2 + self.mean**2 + self.variance)), WIDEST)
 
     def payload(self, state: GaussianState) -> tuple[FloatArray, FloatArray]:
