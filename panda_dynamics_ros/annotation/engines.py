@@ -10,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -82,7 +83,7 @@ def on_cluster(task: Task, sources: Sequence[Source], scheduler: str) -> Iterato
             source = submitted.pop(future.key)
             results.update(submit(1))
             if future.status == "finished":
-                yield _fetched(future, scheduler)
+                yield future.result()
             elif future.status == "error":
                 yield _failed(task, source, future.exception())
             else:
@@ -105,19 +106,11 @@ def results_of_cluster(
         futures = deque(client.submit(function, item, *arguments, pure=False) for item in islice(items_left, most))
         while futures:
             future = futures.popleft()
-            result: Result = _fetched(future, scheduler)
+            result: Result = future.result()
             if future.status != "finished":
                 raise WorkerError(f"scheduler {scheduler}: the connection was lost")
             futures.extend(client.submit(function, item, *arguments, pure=False) for item in islice(items_left, 1))
             yield result
-
-
-def _fetched(future: Any, scheduler: str) -> Any:
-    """The result of a future, which comes by the scheduler, or what its function raised."""
-    try:
-        return future.result()
-    except _distributed().comm.CommClosedError as error:
-        raise WorkerError(f"scheduler {scheduler}: the connection was lost") from error
 
 
 @contextlib.contextmanager
@@ -129,6 +122,8 @@ def _client(scheduler: str) -> Iterator[Any]:
         raise ArgumentError(f"scheduler: expected the address of a Dask scheduler, got {scheduler}: {error}") from error
     try:
         yield client
+    except (distributed.comm.CommClosedError, CancelledError) as error:
+        raise WorkerError(f"scheduler {scheduler}: the connection was lost") from error
     finally:
         client.close()
 
