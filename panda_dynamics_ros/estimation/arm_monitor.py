@@ -120,11 +120,9 @@ class ArmMonitor:
         self._observer.carry_vector(vector)
         self.contact_detector.carry_vector(vector)
 
-    def robot_state(self, q: FloatArray, dq: FloatArray) -> RobotState:
-        """What posture and velocity, q and dq (n,), say by themselves, in microseconds; the filters do not see them."""
-        return robot_state(self.robot, q, dq)
-
-    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
+    def update(
+        self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, state: RobotState | None = None
+    ) -> ArmOutput:
         """All outputs after one more sample.
 
         Parameters
@@ -132,6 +130,7 @@ class ArmMonitor:
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
             A sample that the arm cannot have measured (`SampleGate`) is ignored by the filters, too.
+        state: `robot_state` of this q and dq, from a caller that needed it before; left out, it is computed.
 
         Raises
         ------
@@ -146,7 +145,7 @@ class ArmMonitor:
             self._learnt.update(self.payload_estimator, terms, q, dq, tau)
         self._learnt.apply(terms, q, dq, tau)
         is_refused = self.payload_estimator.counts.last_is_refused
-        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused), *payload)
+        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused, state), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -159,13 +158,15 @@ class ArmMonitor:
         """
         return self.update(*sample_of(state))
 
-    def update_dynamics(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> DynamicsOutput:
+    def update_dynamics(
+        self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, state: RobotState | None = None
+    ) -> DynamicsOutput:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
         stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         is_refused, terms = not self._gate.accepts(stamp, q, dq, tau), self._terms.at(q, dq, tau)
         self._learnt.apply(terms, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, terms, is_refused)
+        return self._dynamics_output(stamp, q, dq, terms, is_refused, state)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
@@ -243,9 +244,11 @@ class ArmMonitor:
         self._residual.update_rows(published, k, end, estimate.vector, found.residual[first + k : first + end])
 
     def _dynamics_output(
-        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool
-    ) -> DynamicsOutput:
-        state, unexplained = robot_state(self.robot, q, dq), terms.unexplained if terms.has_map else None
+        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool,
+        state: RobotState | None,
+    ) -> DynamicsOutput:  # fmt: skip
+        state = robot_state(self.robot, q, dq) if state is None else state
+        unexplained = terms.unexplained if terms.has_map else None
         before = self.contact_detector.contact
         if not is_refused:  # one sample of 1e308 N m would spoil the observer's filters for good
             self._external = self._observer.update_terms(stamp, terms)

@@ -53,7 +53,7 @@ class UnloadedState:
         self._busy_until = -math.inf
 
     def update(self, stamp: float, estimate: PayloadEstimate, raw_mass: float, unexplained: float) -> bool:
-        """Whether it does at `stamp`, s.
+        """Whether that is so at `stamp`, s.
 
         raw_mass: kg, of the filter, with its sign. unexplained: share of the residual's variance that the map leaves.
         """

@@ -18,6 +18,11 @@ PAUSE = 0.025
 """s, and steps like the one before: a longer step is bridged, but the filters show it for some time constants."""
 
 
+def is_pause(dt, before):
+    """Whether a step of `dt` s, after one of `before` s, is a pause; elementwise for arrays."""
+    return (dt > PAUSE) & (dt > GAP_PERIODS * before)
+
+
 def is_gap(dt, before, max_gap):
     """Whether a step of `dt` s, after one of `before` s, does not continue the stream."""
     return not 0.0 < dt <= max_gap or (dt > GAP and dt > GAP_PERIODS * before)
@@ -67,7 +72,7 @@ class SampleClock:
             return None
         self.stamp = stamp
         before, self.last_step = self.last_step, abs(dt)
-        self.paused = self.last_step > PAUSE and self.last_step > GAP_PERIODS * before
+        self.paused = bool(is_pause(self.last_step, before))
         return 0.0 if is_gap(dt, before, self._max_gap) else dt
 
     def regular(self, stamp: FloatArray) -> FloatArray:
@@ -77,7 +82,7 @@ class SampleClock:
 
     def before_pause(self, steps: FloatArray) -> FloatArray:
         """As many of `steps`, which are s from now on, as come before a pause."""
-        pauses = np.flatnonzero((steps > PAUSE) & (steps > GAP_PERIODS * np.append(self.last_step, steps)[:-1]))
+        pauses = np.flatnonzero(is_pause(steps, np.append(self.last_step, steps)[:-1]))
         return steps[: pauses[0]] if pauses.size else steps
 
     def follow(self, stamp: float, step: float) -> None:

@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
 from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
@@ -78,22 +79,23 @@ class DynamicsNode(Node):
         self.create_timer(1.0, self._publish_diagnostics)
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        self.publish_model(header_stamp, q, dq)
-        self.publish(header_stamp, q, self.monitor.update_dynamics(stamp, q, dq, tau))
+        state = self.publish_model(header_stamp, q, dq)
+        self.publish(header_stamp, q, self.monitor.update_dynamics(stamp, q, dq, tau, state))
 
-    def publish_model(self, header_stamp: Time, q: FloatArray, dq: FloatArray) -> None:
-        """Publish what posture and velocity, q and dq (n,), say by themselves: at once, for a controller waits for it.
+    def publish_model(self, header_stamp: Time, q: FloatArray, dq: FloatArray) -> RobotState:
+        """Publish gravity torques, Coriolis torques and pose at q and dq (n,), before the estimators compute.
 
-        The estimators of a sample take ten times as long, and a hundred times where the payload is due.
+        Controllers wait for them, and the estimators of a sample take ten times as long.
         """
         torques, poses, _ = self._encoded = self._encoded or EncodedOutputs.of(self.samples)
-        state = self.monitor.robot_state(q, dq)
+        state = robot_state(self.monitor.robot, q, dq)
         self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
         self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
         self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(state.T_base_ee)))
+        return state
 
     def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput) -> None:
-        """Publish what the estimators say of a sample with joint positions q (n,), rad, after `publish_model`."""
+        """Publish the estimators' results for a sample with joint positions q (n,), rad, after `publish_model`."""
         assert self._encoded is not None
         self._external.publish(self._encoded.torques.at(header_stamp, output.external_torques))
         self._o_t_ee.publish(self._encoded.o_t_ee.at(header_stamp, output.T_base_ee.T))

@@ -26,13 +26,13 @@ class Suite:
         self.dynamics.samples.handle = self._on_sample
 
     def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        self.dynamics.publish_model(header_stamp, q, dq)
+        state = self.dynamics.publish_model(header_stamp, q, dq)
         if self.estimator.enabled:
-            output = self._monitor.update(stamp, q, dq, tau)
+            output = self._monitor.update(stamp, q, dq, tau, state)
             self.estimator.publish(header_stamp, output)
             self.dynamics.publish(header_stamp, q, output)
         else:
-            self.dynamics.publish(header_stamp, q, self._monitor.update_dynamics(stamp, q, dq, tau))
+            self.dynamics.publish(header_stamp, q, self._monitor.update_dynamics(stamp, q, dq, tau, state))
         self.estimator.move_markers(header_stamp, q)
 
 

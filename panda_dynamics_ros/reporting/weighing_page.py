@@ -76,7 +76,7 @@ Numbers after “±” are half the width of a 95&nbsp;% interval.</p>
 <p class="{verdict}">{escape(rest_text(rest)[:1].upper() + rest_text(rest)[1:])}.</p>
 {_rest_table(rest)}</section>
 <section><h2>Tell the robot</h2>
-{_calls(estimate) if is_found(estimate) else "<p>No payload was found, so there is nothing to tell.</p>"}</section>
+{_calls(estimate) if is_found(estimate) else "<p>No payload was found, so there is nothing to enter.</p>"}</section>
 <section><h2>What the runs show</h2>
 <p>Torque of the loaded runs less that of the unloaded ones at the same postures, and what the payload makes of it.</p>
 {_picture(result)}</section>

@@ -296,5 +296,5 @@ class PayloadEstimator:
         mean, covariance = self._filter.payload
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
-            problem=self._intake.problem or self._plausibility.problem, common=self._filter.unlearnt,
+            problem=self._intake.problem or self._plausibility.problem, unlearnt=self._filter.unlearnt,
         )  # fmt: skip

@@ -34,7 +34,7 @@ WIDEST = 0.99
 USUAL_GAIN, WIDEST_GAIN = 1.2, 4.0
 """Scales of the common gain, in units of its one sigma of 1.5 %: of an arm like others, and the largest."""
 CERTAIN = 2.0
-"""Standard deviations from which on a mass is something, and a centre of mass is behind the flange."""
+"""Standard deviations at which a mass counts as above zero, and a centre of mass as behind the flange."""
 UNLIKELY = 9.5
 """Chi-square of four degrees of freedom that one of twenty exceeds."""
 
@@ -88,8 +88,8 @@ class CommonGain(NamedTuple):
         """Whether nothing is carried where this `payload` (10,) of this `covariance` (10, 10) is estimated.
 
         common: (10,), what one sigma of the gain makes of it. Links that are heavier than modelled, or torques that are
-        larger, look like a mass behind the flange. So mass and centre of mass are asked for, and a mass that is certain
-        is something, unless it is certainly behind the flange.
+        larger, look like a mass behind the flange. Therefore mass and centre of mass decide together; a mass that is
+        certainly above zero is a payload, unless it is certainly behind the flange.
         """
         moments, z = slice(0, MOMENTS), MOMENTS - 1
         c, P = common[moments], covariance[moments, moments]

@@ -223,7 +223,7 @@ class PayloadFilter:
         return self._familiarity.possible_gain
 
     def _follow_arm_errors(self, learns: bool = True) -> None:
-        """Follow scales and common gain. Where what is estimated may be nothing, the interval reaches to nothing."""
+        """Follow scales and common gain; where the gain explains the estimate, widen its interval to zero mass."""
         state, arm = self.state, self._familiarity
         arm.update(state, learns)
         self._gain_size = self.gain.size

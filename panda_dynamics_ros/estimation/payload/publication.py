@@ -36,14 +36,14 @@ def published_estimate(
     status: str,
     event: ChangeEvent | None = None,
     problem: str = "",
-    common: FloatArray | None = None,
+    unlearnt: FloatArray | None = None,
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    `common` (k, 10) are more errors of the mean, of one sigma each, that do not depend on the others. `body` searches
+    `unlearnt` (k, 10) are more errors of the mean, of one sigma each, that do not depend on the others. `body` searches
     for the nearest physically consistent body; the same object for the same payload starts near it.
     """
-    wider = covariance if common is None else covariance + common.T @ common
+    wider = covariance if unlearnt is None else covariance + unlearnt.T @ unlearnt
     _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
     nearest = body.nearest(mean, _with_visible_error(mean, covariance))
