@@ -69,7 +69,7 @@ ARROWS["__init__"] = {
     ),
 }
 ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
+    BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
 ) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
