@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_sample
+from panda_dynamics_ros.dynamics.friction import friction_of_joint
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.estimation.contact.detector import ContactDetector
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
@@ -28,24 +28,23 @@ RENEWAL = 0.5
 
 
 @compiled
-def arm_terms(table, friction, rotors, gain, q, dq, tau, momentum, bias):
+def arm_terms(table, friction, rotors, gain, q, dq, tau, s, momentum, bias):
     """The arm's column of `regression.momentum_terms`, in place."""
     n = q.shape[0]
     frames, work = scratch((n, 12)), scratch((n, 18))
-    p, arm_bias, friction_torque = scratch(n), scratch(n), scratch(n)
+    p, arm_bias = scratch(n), scratch(n)
     place_joints(table, q, frames)
     momentum_sample(table, frames, dq, work, p, arm_bias)
-    friction_sample(friction, dq, friction_torque)
     for i in range(n):
         momentum[i, ARM] = -p[i] - rotors[i] * dq[i]
-        bias[i, ARM] = (1.0 - gain[i]) * tau[i] - friction_torque[i] - arm_bias[i]
+        bias[i, ARM] = (1.0 - gain[i]) * tau[i] - friction_of_joint(friction[i], dq[i], s[i]) - arm_bias[i]
 
 
 @compiled
-def arm_rows(table, friction, rotors, gain, q, dq, tau, momentum, bias):
+def arm_rows(table, friction, rotors, gain, q, dq, tau, s, momentum, bias):
     """`arm_terms` of N samples."""
     for k in range(q.shape[0]):
-        arm_terms(table, friction, rotors, gain, q[k], dq[k], tau[k], momentum[k], bias[k])
+        arm_terms(table, friction, rotors, gain, q[k], dq[k], tau[k], s[k], momentum[k], bias[k])
 
 
 class LearntArm:
@@ -89,7 +88,7 @@ class LearntArm:
         for k, each in enumerate((self._model, model)):
             momentum[k], bias[k] = terms.momentum, terms.bias
             if each is not None:
-                arm_terms(*each, *sample, momentum[k], bias[k])
+                arm_terms(*each, *sample, terms.s, momentum[k], bias[k])
         self._model = model
         change = momentum[1, :, ARM] - momentum[0, :, ARM], bias[1, :, ARM] - bias[0, :, ARM]
         self._observer.change_arm(*change)
@@ -98,7 +97,7 @@ class LearntArm:
     def apply(self, terms: MomentumTerms, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Change the terms of a sample in place; without a learnt model they stay."""
         if self._model is not None and not terms.has_map:
-            arm_terms(*self._model, q, dq, tau, terms.momentum, terms.bias)
+            arm_terms(*self._model, q, dq, tau, terms.s, terms.momentum, terms.bias)
 
     def rows(self, rows: SampleRows, first: int) -> SampleRows:
         """The samples from `first` on with the terms of the learnt model."""
@@ -106,5 +105,5 @@ class LearntArm:
             return rows
         momentum, bias = rows.terms.momentum.copy(), rows.terms.bias.copy()
         samples = (rows.q[first:], rows.dq[first:], rows.tau[first:])
-        arm_rows(*self._model, *samples, momentum[first:], bias[first:])
+        arm_rows(*self._model, *samples, rows.terms.s[first:], momentum[first:], bias[first:])
         return rows._replace(terms=rows.terms._replace(momentum=momentum, bias=bias))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_kernel, friction_sample
+from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, friction_of_joint, presliding_step
 from panda_dynamics_ros.dynamics.momentum import (
     momentum_kernel,
     momentum_sample,
@@ -26,22 +26,39 @@ ARM = PARAMETERS
 """Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
 
 
+def dry_friction(friction):
+    """`Friction.table` (n, 9) of an arm whose sigmoids are dry friction with a memory, too."""
+    table, lower = friction.table.copy(), 1.0 / (1.0 + np.exp(-friction.slope * friction.shift))
+    table[:, 1] += 0.5 * friction.amplitude
+    table[:, 2] += friction.amplitude * (0.5 - lower)
+    table[:, 4] = 0.0
+    return table
+
+
 @compiled
-def momentum_terms(table, friction, rotors, frame, q, dq, tau, momentum, bias):
+def presliding_path(q, before, bounds, s):
+    """s (N, n)."""
+    for k in range(q.shape[0]):
+        presliding_step(bounds, q[k - 1] if k else before, q[k])
+        for i in range(q.shape[1]):
+            s[k, i] = 0.5 * (bounds[0, i] + bounds[1, i])
+
+
+@compiled
+def momentum_terms(table, friction, rotors, frame, q, dq, tau, s, momentum, bias):
     """`momentum` = [Y_p | -p] and `bias` = [Y_b | tau - friction - bias of the arm], each (n, 11), in place.
 
     p contains the momentum of the rotors, rotors dq (n,).
     """
     n = q.shape[0]
     frames, work, S = scratch((n, 12)), scratch((n, 18)), scratch((n, 6))
-    p, arm_bias, friction_torque = scratch(n), scratch(n), scratch(n)
+    p, arm_bias = scratch(n), scratch(n)
     place_joints(table, q, frames)
     momentum_sample(table, frames, dq, work, p, arm_bias)
     payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)
-    friction_sample(friction, dq, friction_torque)
     for i in range(n):
         momentum[i, ARM] = -p[i] - rotors[i] * dq[i]
-        bias[i, ARM] = tau[i] - friction_torque[i] - arm_bias[i]
+        bias[i, ARM] = tau[i] - friction_of_joint(friction[i], dq[i], s[i]) - arm_bias[i]
 
 
 class MomentumTerms:
@@ -60,9 +77,11 @@ class MomentumTerms:
     """
 
     def __init__(self, robot: RobotDescription) -> None:
-        self._table, self._friction, self._frame = robot.table, robot.friction.table, robot.frame_index("flange")
+        self._table, self._friction, self._frame = robot.table, dry_friction(robot.friction), robot.frame_index("flange")
         self._rotors = robot.felt_rotor_inertia
         self.momentum, self.bias = np.zeros((2, robot.n, ARM + 1))
+        self.s, self._q, self._bounds = np.zeros(robot.n), np.full(robot.n, np.nan), np.ones((2, robot.n))
+        self._bounds[0] = -1.0
         self.mean, self.unexplained = np.zeros(robot.n), np.ones(robot.n)
         self._coordinates = np.zeros(3 * robot.n)
         self.use_map(robot.residual_map)
@@ -80,7 +99,13 @@ class MomentumTerms:
 
     def at(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> MomentumTerms:
         """These terms, computed for one sample: q, dq, tau (n,) in rad, rad/s, N m, checked by the caller."""
-        momentum_terms(self._table, self._friction, self._rotors, self._frame, q, dq, tau, self.momentum, self.bias)
+        if self._q[0] == self._q[0]:
+            presliding_step(self._bounds, self._q, q)
+        self._q[:] = q
+        self.s = 0.5 * (self._bounds[0] + self._bounds[1])
+        momentum_terms(
+            self._table, self._friction, self._rotors, self._frame, q, dq, tau, self.s, self.momentum, self.bias
+        )
         if self._map is not None:
             self.evaluate_map(q, dq)
             self.bias[:, ARM] -= self.mean
@@ -100,7 +125,10 @@ class MomentumTerms:
         Y_p, Y_b = np.empty((2, count, n, PARAMETERS))
         momentum_kernel(self._table, q, dq, p, arm_bias)
         payload_momentum_kernel(self._table, self._frame, q, dq, Y_p, Y_b)
-        friction_kernel(self._friction, dq, friction)
+        s = np.empty_like(q)
+        presliding_path(q, self._q if self._q[0] == self._q[0] else q[0], self._bounds, s)
+        self._q[:] = q[-1]
+        friction_memory_kernel(self._friction, dq, s, friction)
         momentum[..., :ARM], bias[..., :ARM] = Y_p, Y_b
         momentum[..., ARM] = -p - self._rotors * dq
         bias[..., ARM] = tau - friction - arm_bias
@@ -110,7 +138,7 @@ class MomentumTerms:
                 self.evaluate_map(q[k], dq[k])
                 mean[k], unexplained[k] = self.mean, self.unexplained
             bias[..., ARM] -= mean
-        return TermRows(momentum, bias, mean, unexplained, self.has_map)
+        return TermRows(momentum, bias, s, mean, unexplained, self.has_map)
 
 
 class SampleTerms(NamedTuple):
@@ -118,6 +146,7 @@ class SampleTerms(NamedTuple):
 
     momentum: FloatArray
     bias: FloatArray
+    s: FloatArray
     mean: FloatArray
     unexplained: FloatArray
     has_map: bool
@@ -128,13 +157,14 @@ class TermRows(NamedTuple):
 
     momentum: FloatArray
     bias: FloatArray
+    s: FloatArray
     mean: FloatArray
     unexplained: FloatArray
     has_map: bool
 
     def at(self, k: int) -> SampleTerms:
         """Those of sample k (views, not copies)."""
-        return SampleTerms(self.momentum[k], self.bias[k], self.mean[k], self.unexplained[k], self.has_map)
+        return SampleTerms(self.momentum[k], self.bias[k], self.s[k], self.mean[k], self.unexplained[k], self.has_map)
 
 
 class SampleRows(NamedTuple):

@@ -29,9 +29,10 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_sample
+from panda_dynamics_ros.dynamics.friction import friction_of_joint, friction_sample
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_kernel
+from panda_dynamics_ros.estimation.momentum_terms import dry_friction
 from panda_dynamics_ros.estimation.regression import filter_step
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.scratch import scratch, zeros
@@ -40,18 +41,17 @@ from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-MASS, COM, SHAPE = 0.04, 0.002, 0.05
+MASS, COM, SHAPE = 0.028, 0.0014, 0.035
 """Of each link: share of its mass; m, each coordinate of its CoM; share of its second moments."""
 TILT, DELAY = 0.005, 0.005
 """rad; s."""
-OFFSET, FRICTION, COULOMB, VISCOUS, ROTOR, GAIN = 0.3, 0.5, 0.3, 0.4, 0.05, 0.015
+SOFT = 0.7
+OFFSET, FRICTION, COULOMB, VISCOUS, ROTOR, GAIN, COMMON_GAIN = 0.3, 0.4, 0.3, 0.3, 0.05, 0.01, 0.015
 """Of each joint: N m; share; N m, where no friction is published; N m s/rad; kg m^2; share."""
-TERMS = ("offset", "friction", "viscous", "rotor_inertia", "gain")
+TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia", "gain")
 """Of each joint, in the order of its columns."""
-OWN, EXTRA = len(TERMS), 3
-"""Columns of each joint alone, and shared columns beside those of the links: two tilts and the delay."""
-USUAL_SHARED, USUAL_OWN = 0.5, (0.2, 0.15, 0.1, 0.1, 0.6)
-"""Share of these that is usual; the rest is for arms that are unlike their model (`familiarity`)."""
+OWN, EXTRA = len(TERMS), 4
+"""Columns of each joint alone, and shared columns beside those of the links: two tilts, delay and common gain."""
 TRANSITION = 0.1
 """rad/s, width of the Coulomb step."""
 SCALED = (0, 1, 2, 4, 7)
@@ -62,7 +62,7 @@ _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the 
 
 
 @compiled
-def error_terms(table, tables, tilted, friction, coulomb, std, q, dq, momentum, bias):
+def error_terms(table, tables, tilted, dry, published, memory, std, q, dq, s, momentum, bias):
     """Terms (n, links + 2 + 4) of all columns, as `regression.momentum_terms` has them, in place.
 
     They are links, tilts, and [friction, viscous, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`. Momentum
@@ -70,45 +70,48 @@ def error_terms(table, tables, tilted, friction, coulomb, std, q, dq, momentum, 
     """
     n, links = q.shape[0], tables.shape[0]
     frames, work = scratch((n, 12)), scratch((n, 18))
-    p, torque, friction_torque, rest = scratch(n), scratch(n), scratch(n), zeros(n)
+    p, torque, rest = scratch(n), scratch(n), zeros(n)
     place_joints(table, q, frames)
     for k in range(links + 3):
         of_link = k < links
         changed = tables[k] if of_link else (tilted[k - links] if k < links + 2 else table)
         momentum_sample(changed, frames, dq if of_link else rest, work, p, torque)
-        column = k if k < links + 2 else k + 3
+        column = k if k < links + 2 else k + 4
         for i in range(n):
             momentum[i, column], bias[i, column] = p[i], torque[i]
-    friction_sample(friction, dq, friction_torque)
+    soft = scratch(n)
+    friction_sample(published, dq, soft)
     first = links + 2
     for i in range(n):
-        shape = math.tanh(dq[i] / TRANSITION) if coulomb[i] else friction_torque[i]
         momentum[i, first] = momentum[i, first + 1] = 0.0
-        bias[i, first], bias[i, first + 1] = std[i, 1] * shape, std[i, 2] * dq[i]
-        momentum[i, first + 2], bias[i, first + 2] = std[i, 3] * dq[i], 0.0
+        bias[i, first], bias[i, first + 1] = std[i, 1] * dry[i] * s[i], std[i, 2] * dq[i]
+        momentum[i, first + 2] = 0.0
+        bias[i, first + 2] = std[i, 3] * (soft[i] - friction_of_joint(memory[i], dq[i], s[i]))
+        momentum[i, first + 3], bias[i, first + 3] = std[i, 4] * dq[i], 0.0
 
 
 @compiled
-def error_columns(second, old_middle, arm, load, pole, std, ratio, share, A, gain_torque):
+def error_columns(second, old_middle, arm, load, pole, std, ratio, share, A):
     """A (n, links + 3 + 5) from the filters of the terms, in place.
 
     `arm` and `load` (n,) are the filtered torques of the model and of what is carried. All columns count `ratio` (n,)
     and `share` (n,); `gain_torque` (n,) has what one sigma of gain makes of all torques, in which the load's is whole.
     """
     n, shared = A.shape[0], A.shape[1] - OWN
-    delay = shared - 1
-    gravity = delay + 3
+    delay = shared - 2
+    gravity = delay + 4
     for i in range(n):
         for k in range(delay):
             A[i, k] = second[i, k]
         A[i, delay] = -DELAY * pole * (old_middle[i, gravity] - second[i, gravity])
         A[i, shared] = std[i, 0]
-        for k in range(3):
+        for k in range(4):
             A[i, shared + 1 + k] = second[i, delay + k]
-        for k in range(shared + 4):
+        A[i, shared - 1] = 0.0
+        for k in range(shared + 5):
             A[i, k] *= ratio[i] * share[i]
-        A[i, shared + 4] = ratio[i] * std[i, 4] * share[i] * (arm[i] + load[i])
-        gain_torque[i] = ratio[i] * std[i, 4] * (share[i] * arm[i] + load[i])
+        A[i, shared - 1] = COMMON_GAIN * ratio[i] * (share[i] * arm[i] + load[i])
+        A[i, shared + 5] = std[i, 5] * ratio[i] * share[i] * arm[i]
 
 
 class LearntModel(NamedTuple):
@@ -135,6 +138,7 @@ class ArmErrors:
     offset: FloatArray
     friction: FloatArray
     viscous: FloatArray
+    soft: FloatArray
     rotor_inertia: FloatArray
     gain: FloatArray
     tilt: FloatArray
@@ -142,6 +146,7 @@ class ArmErrors:
     offset_std: FloatArray
     friction_std: FloatArray
     viscous_std: FloatArray
+    soft_std: FloatArray
     rotor_inertia_std: FloatArray
     gain_std: FloatArray
     tilt_std: FloatArray
@@ -165,11 +170,14 @@ class ArmErrorRegression:
     """
 
     def __init__(self, robot: RobotDescription, pole: float, ratio: float = 1.0) -> None:
-        self._pole, self._table, self._friction = pole, robot.table, robot.friction.table
+        self._pole, self._table, self._friction = pole, robot.table, dry_friction(robot.friction)
         friction = robot.friction
-        self._coulomb = (friction.viscous == 0.0) & (friction.coulomb == 0.0) & (friction.amplitude == 0.0)
-        self._std = np.tile([OFFSET, FRICTION, VISCOUS, ROTOR, GAIN], (robot.n, 1))
+        self._dry = friction.coulomb + 0.5 * friction.amplitude
+        self._coulomb = self._dry == 0.0
+        self._std = np.tile([OFFSET, FRICTION, VISCOUS, SOFT, ROTOR, GAIN], (robot.n, 1))
         self._std[self._coulomb, 1] = COULOMB
+        self._published = friction.table
+        self._amplitude = np.where(self._coulomb, 1.0, self._dry)
         self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
         self._tables = checks.read_only(
@@ -178,8 +186,8 @@ class ArmErrorRegression:
         self._tilted = checks.read_only(np.stack([_leaning(robot, axis) for axis in (0, 1)]))
         links = len(self._tables)
         self.shared = links + EXTRA
-        self._terms, self._filters = np.zeros((2, robot.n, links + 6)), np.zeros((6, robot.n, links + 6))
-        self.A, self.gain_torque = np.zeros((robot.n, self.shared + OWN)), np.zeros(robot.n)
+        self._terms, self._filters = np.zeros((2, robot.n, links + 7)), np.zeros((6, robot.n, links + 7))
+        self.A = np.zeros((robot.n, self.shared + OWN))
         self.restart()
 
     @property
@@ -188,17 +196,17 @@ class ArmErrorRegression:
         return self.shared + OWN * len(self.A)
 
     @property
-    def usual(self) -> FloatArray:
-        """(size,), how far arms of one type usually differ, in units of one sigma of the columns."""
-        shared = np.full(self.shared, USUAL_SHARED)
-        return np.concatenate((shared, np.tile(USUAL_OWN, len(self.A))))
+    def gain_ratio(self) -> float:
+        """Factor on the common gain's one sigma."""
+        return float(self._ratio.mean())
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
         self._filters[:], self._started = 0.0, False
 
     def step(
-        self, dt: float, q: FloatArray, dq: FloatArray, arm: FloatArray, load: FloatArray, share: FloatArray
+        self, dt: float, q: FloatArray, dq: FloatArray, s: FloatArray, arm: FloatArray, load: FloatArray,
+        share: FloatArray,
     ) -> None:
         """Bring A to a sample `dt` s after the last one.
 
@@ -209,28 +217,27 @@ class ArmErrorRegression:
         """
         momentum, bias = self._terms
         error_terms(
-            self._table, self._tables, self._tilted, self._friction, self._coulomb, self._std, q, dq, momentum, bias
+            self._table, self._tables, self._tilted, self._amplitude, self._published, self._friction, self._std, q, dq, s, momentum, bias
         )  # fmt: skip
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         error_columns(
             self._filters[4], self._filters[5], arm, load, self._pole, self._std, self._ratio, share,
-            self.A, self.gain_torque,
+            self.A,
         )  # fmt: skip
         self._started = True
 
     def model(self, phi: FloatArray) -> LearntModel:
         """The arm with the errors phi (size,), but for the delay."""
         shared, own = float(self._ratio.mean()) * phi[: self.shared], phi[self.shared :].reshape(-1, OWN)
-        offset, share, viscous, rotor, gain = (own * self._std * self._ratio[:, None]).T
+        offset, share, viscous, _soft, rotor, gain = (own * self._std * self._ratio[:, None]).T
         table, friction, n = self._table.copy(), self._friction.copy(), len(self.A)
         table[:n, INERTIAL:] += np.tensordot(shared[:-EXTRA], self._tables[:, :n, INERTIAL:], 1)
         gravity = slice(TRANSLATION, TRANSLATION + 3)
-        table[n + 2, gravity] += shared[-EXTRA:-1] @ self._tilted[:, n + 2, gravity]
-        friction[:, SCALED] *= 1.0 + np.where(self._coulomb, 0.0, share)[:, None]
-        friction[self._coulomb, 1], friction[self._coulomb, 3] = share[self._coulomb], TRANSITION
+        table[n + 2, gravity] += shared[-EXTRA:-2] @ self._tilted[:, n + 2, gravity]
+        friction[:, 1] += share * self._amplitude
         friction[:, 0] += viscous
         friction[:, 2] += offset
-        return LearntModel(table, friction, self._rotors + rotor, gain)
+        return LearntModel(table, friction, self._rotors + rotor, gain + COMMON_GAIN * float(self._ratio.mean()) * phi[self.shared - 1])
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""
@@ -239,8 +246,8 @@ class ArmErrorRegression:
         for suffix, values in (("", mean), ("_std", np.sqrt(variance))):
             own = values[self.shared :].reshape(-1, OWN) * self._std * self._ratio[:, None]
             found |= {f"{name}{suffix}": own[:, k] for k, name in enumerate(TERMS)}
-            found[f"tilt{suffix}"] = shared * TILT * values[self.shared - 3 : self.shared - 1]
-            found[f"delay{suffix}"] = shared * DELAY * values[self.shared - 1 : self.shared]
+            found[f"tilt{suffix}"] = shared * TILT * values[self.shared - 4 : self.shared - 2]
+            found[f"delay{suffix}"] = shared * DELAY * values[self.shared - 2 : self.shared - 1]
         return ArmErrors(**found)
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.payload.familiarity import CommonGain
 from panda_dynamics_ros.estimation.payload.glr_signatures import (
     COM_STD,
     CONTACT_SIZES,
@@ -24,6 +23,7 @@ from panda_dynamics_ros.estimation.payload.glr_signatures import (
     PAYLOAD_SIZES,
     GlrSignatures,
     log_bayes_factors,
+    tempered,
 )
 from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState
 from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
@@ -122,10 +122,12 @@ class ChangeDetector:
         max_mass: float = 3.0,
         threshold: float = 6.0,
         onset_lifetime: float = 0.3,
+        tentative: float = 0.5,
         onset_period: float = 0.02,
         errors: int = 0,
     ) -> None:
         self._sigma, self._prior_covariance, self._max_mass = sigma, prior_covariance, max_mass
+        self._tentative, self.pending = tentative, None
         self._threshold, self._onset_lifetime, self._onset_period = threshold, onset_lifetime, onset_period
         # As many slots as hypotheses live at once, and two more for a stream whose period does not divide theirs.
         slots, n = math.ceil(onset_lifetime / onset_period) + 2, len(sigma)
@@ -135,13 +137,12 @@ class ChangeDetector:
         self._since_contact, self._elapsed = _CONTACT_DURATION - _START, 0.0
         self.known = 0.0
         """Share of the residual's variance that a residual map explains at present."""
-        self.gain = CommonGain()
-        """Of all torques, as known at present."""
         self.restart()
 
     def restart(self, after_gap: bool = False) -> None:
         """Drop all hypotheses; `after_gap`: the first new one is a change before the regression's filters started."""
         self._age[:], self._past[:] = np.inf, 0.0
+        self.pending = None
         self._since_contact += self._elapsed
         self._elapsed = 0.0
         self._alive = np.zeros(0, dtype=np.int64)
@@ -170,7 +171,7 @@ class ChangeDetector:
         self._since_last_onset += self._elapsed
         self._since_contact += self._elapsed
         self._elapsed = 0.0
-        if self._since_last_onset >= self._onset_period - 1e-6:
+        if self.pending is None and self._since_last_onset >= self._onset_period - 1e-6:
             self._since_last_onset = 0.0
             slot, count = free_slot(self._age, self._onset_lifetime, self._slots)
             self._past[slot] = 0.0
@@ -195,14 +196,30 @@ class ChangeDetector:
         payload = int(alive[np.argmax(self._payload_evidence[alive])])
         contact = int(alive[np.argmax(self._contact_evidence[alive])])
         for_payload, for_contact = self._payload_evidence[payload], self._contact_evidence[contact]
-        if for_payload > max(self._threshold + lead, for_contact + self._payload_lead(self._age[payload])):
+        if self.pending is not None:
+            is_payload = self.pending.kind != "contact"
+            if is_payload and for_contact > for_payload + _CONTACT_LEAD:
+                is_payload = False
+            elif not is_payload and for_payload > for_contact + _CONTACT_LEAD:
+                is_payload = self._is_possible(self._payload_change(payload, state), least_mass)
+            self.pending = self._payload_change(payload, state) if is_payload else self._contact(contact, state)
+            return self.pending
+        chi, least = self._signatures.chi, _CONTACT_THRESHOLD + lead
+        if tempered(for_payload, chi[payload]) > least and for_payload > for_contact + self._payload_lead(self._age[payload]):
             detection = self._payload_change(payload, state)
             if self._is_possible(detection, least_mass):
+                self.pending = detection
                 return detection
-        if for_contact > max(_CONTACT_THRESHOLD + lead, for_payload + _CONTACT_LEAD):
+        if tempered(for_contact, chi[contact]) > least and for_contact > for_payload + _CONTACT_LEAD:
             self._since_contact = 0.0
-            return self._contact(contact, state)
+            self.pending = self._contact(contact, state)
+            return self.pending
         return None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the pending change has passed the low-pass filters."""
+        return self.pending is not None and self.pending.age >= self._tentative
 
     def _payload_lead(self, age: float) -> float:
         """By how much evidence a payload that appeared `age` s ago must exceed a contact."""
@@ -214,22 +231,13 @@ class ChangeDetector:
         P, inertia = self._prior_covariance, slice(MOMENTS, PARAMETERS)
         detection = self._jump(slot, slice(0, MOMENTS), P[:MOMENTS, :MOMENTS], 0, state)
         kind = "pick" if detection.jump[0] > 0.0 else "release"
-        if kind == "pick" and self._was_empty(detection):
-            detection = _without_previous(detection)
+        if kind == "pick":
+            detection = _if_empty_before(detection, P)
         changed = detection.state
-        changed.mean[inertia] = changed.common[inertia] = 0.0
+        changed.mean[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = P[inertia, inertia]
         return replace(detection, kind=kind)
-
-    def _was_empty(self, detection: Detection) -> bool:
-        """Whether nothing was there before the change, although the filter found a payload there.
-
-        Before the first pick an arm that is heavier than its model, or whose torques are too large, looks as if it
-        carried something behind the flange; one that is lighter, as if it carried less than nothing.
-        """
-        before = detection.before
-        return before[0] < 0.0 or self.gain.explains(detection.state.common, before, detection.before_covariance)
 
     def _contact(self, slot: int, state: GaussianState) -> Detection:
         """Something touches the arm: the disturbance has jumped, the payload is what it was before."""
@@ -275,13 +283,23 @@ class ChangeDetector:
         return jump < -smallest and held > smallest and held + jump > -tolerance
 
 
-def _without_previous(detection: Detection) -> Detection:
-    """The same change, given that nothing was carried before it: the arm's errors explain what seemed to be."""
-    gain = np.linalg.solve(detection.before_covariance, detection.before_cross.T).T
+EMPTY_ODDS = 10.0
+
+
+def _if_empty_before(detection: Detection, prior: FloatArray) -> Detection:
+    """The same pick, given that nothing was carried before it, if that is the more probable.
+
+    The Bayes factor of an empty hand against a payload of the prior is the ratio of posterior and prior density at zero
+    (Dickey 1971).
+    """
+    b, P = detection.before, detection.before_covariance
+    log_ratio = 0.5 * (math.log(prior[0, 0] / P[0, 0]) - b[0] ** 2 / P[0, 0])
+    empty = 1.0 / (1.0 + math.exp(-min(log_ratio, 50.0)) / EMPTY_ODDS)
+    cross = detection.before_cross
+    gain = np.linalg.solve(P, cross.T).T
     state = detection.state
-    changed = GaussianState(
-        state.mean - gain @ detection.before,
-        state.covariance - gain @ detection.before_cross.T,
-        state.common - gain @ state.common[:PARAMETERS],
-    )
-    return replace(detection, state=changed, before=np.zeros(PARAMETERS), jump=changed.mean[:MOMENTS].copy())
+    change = -gain @ b
+    covariance = state.covariance - empty * gain @ cross.T + empty * (1.0 - empty) * np.outer(change, change)
+    changed = GaussianState(state.mean + empty * change, covariance)
+    jump = changed.mean[:MOMENTS] - (1.0 - empty) * b[:MOMENTS]
+    return replace(detection, state=changed, before=(1.0 - empty) * b, jump=jump)

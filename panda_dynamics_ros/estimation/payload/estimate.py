@@ -182,11 +182,9 @@ class ArmMemory:
     mean: FloatArray
     covariance: FloatArray
     noise_ratio: FloatArray
-    scale: FloatArray
-    common: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("mean", "covariance", "noise_ratio", "scale", "common"):
+        for name in ("mean", "covariance", "noise_ratio"):
             object.__setattr__(self, name, checks.read_only(getattr(self, name)))
 
 

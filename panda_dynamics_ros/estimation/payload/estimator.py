@@ -140,7 +140,8 @@ class PayloadEstimator:
     @property
     def raw_mass(self) -> float:
         """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
-        return float(self._filter.state.mean[0])
+        pending = self._detector.pending
+        return float((self._filter.state if pending is None else pending.state).mean[0])
 
     @property
     def noise_ratio(self) -> FloatArray:
@@ -195,7 +196,7 @@ class PayloadEstimator:
         self._filters.step(dt, dq, tau, terms)
         if dt > 0.0:
             self._detector.follow_sample(self._filters.regression.pole, dt)
-        self._finish(dt, q, dq, change)
+        self._finish(dt, q, dq, terms.s, change)
         return self._estimate
 
     def update_rows(self, rows: SampleRows, k: int, ahead_until: float = math.inf) -> int:
@@ -209,15 +210,15 @@ class PayloadEstimator:
         self._stamp = float(rows.stamp[end - 1])
         self._filters.steps(steps, rows, k)
         self._detector.follow_samples(self._filters.regression.pole, steps)
-        self._finish(float(steps[-1]), rows.q[end - 1], rows.dq[end - 1])
+        self._finish(float(steps[-1]), rows.q[end - 1], rows.dq[end - 1], rows.terms.s[end - 1])
         if end < len(rows.stamp) and self._stamp < ahead_until:  # s; nobody waits for this estimate
             self._change = self._detect_changes()
         return end
 
-    def _finish(self, dt: float, q: FloatArray, dq: FloatArray, change: ChangeEvent | None = None) -> None:
+    def _finish(self, dt: float, q: FloatArray, dq: FloatArray, s: FloatArray, change: ChangeEvent | None = None) -> None:
         """What follows after a sample has passed the low-pass filters."""
         if self._stamp - self._updated >= self._period:
-            self._estimate = self._update_filter(q, dq)
+            self._estimate = self._update_filter(q, dq, s)
             if dt > 0.5 * self.options.update_period_s:  # at a low rate; else detection waits for the next sample
                 change = change or self._detect_changes()
         if change is not None:
@@ -225,7 +226,7 @@ class PayloadEstimator:
 
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
-        self._filter.predict(abs(dt) if math.isfinite(dt) else 0.0)
+        self._filter.predict(abs(dt) if math.isfinite(dt) else 0.0, abs(dt) if math.isfinite(dt) else 0.0)
         self._filter.restart()
         self._filters.restart()
         self._detector.restart(after_gap=True)
@@ -240,15 +241,15 @@ class PayloadEstimator:
         self._detector.restart()
         self._updated, self._detection_pending = -math.inf, False
 
-    def _update_filter(self, q: FloatArray, dq: FloatArray) -> PayloadEstimate:
+    def _update_filter(self, q: FloatArray, dq: FloatArray, s: FloatArray) -> PayloadEstimate:
         """One step of the filter: predict, correct, publish. Detection of changes is left to `_detect_changes`."""
         Y, y, clock, unexplained = self._filters.Y, self._filters.y, self._filters.clock, self._filters.unexplained
         since = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion_time = clock.motion_time(since)
         self._updated = self._stamp
         load = Y @ (self._filter.state.mean[:PARAMETERS] + self._tare)
-        self._filter.follow_arm(self._stamp, q, dq, self._filters.torque - y, load, unexplained)
-        self._filter.predict(motion_time)
+        self._filter.follow_arm(self._stamp, q, dq, s, self._filters.torque - y, load, unexplained)
+        self._filter.predict(motion_time, since)
         self._detector.known = 1.0 - float(unexplained.mean()) if self._terms.has_map else 0.0
         if not self._filters.regression.settled:
             return self._published(SETTLING)
@@ -260,7 +261,7 @@ class PayloadEstimator:
         if self._plausibility.update(self._filters.torque, y, y - Y @ carried, motion_time):
             mass_std = math.sqrt(self._filter.state.covariance[0, 0])
             is_first = math.isinf(self._announcement.last_change)
-            shape = self._filter.shape_problem(self._shape)
+            shape = ""
             self._plausibility.evaluate(carried[0], mass_std, is_first, self._filter.arm_errors, shape)
         return self._published(ESTIMATING if motion_time > 0.0 else STANDSTILL)
 
@@ -269,32 +270,30 @@ class PayloadEstimator:
         if not self._detection_pending:
             return None
         self._detection_pending = False
+        before = self._detector.pending
         self._detector.add_hypothesis(self._filters.regression)
         self._detector.follow_filter(self._filter.step, self._filters.regression)
-        self._detector.gain = self._filter.possible_gain
         detection = self._detector.detect(self._filter.state, -float(self._tare[0]))
         if detection is None:
             self._filter.forget()
             return None
-        self._adopt(detection)
+        self._jump = abs(float(detection.jump[0]))
+        is_new = before is None or before.kind != detection.kind
+        if self._detector.is_complete:
+            is_payload = detection.kind != "contact"
+            self._filter.adopt(detection.state, is_payload, detection.jump if is_payload else None)
+            self._detector.restart()
+            self._filters.clock.note_change()
+        if not is_new:
+            return None
+        self._body = ConsistentBody()
         return ChangeEvent(self._stamp, detection.kind, self._stamp - detection.age)
 
-    def _adopt(self, detection: Detection) -> None:
-        """Continue with the changed disturbance, or with the changed payload and its regression."""
-        self._filter.adopt(detection.state, detection.kind != "contact")
-        self._jump = abs(float(detection.jump[0]))
-        if detection.kind == "contact":
-            self._filters.regression.complete_step(detection.jump, detection.age)
-        else:
-            since = self._detector.filters(detection.slot, self._filters.regression)
-            self._filters.regression.change_payload(since, detection.before + self._tare)
-            self._filters.clock.note_change()
-            self._body = ConsistentBody()
-        self._detector.restart()
-
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        mean, covariance = self._filter.payload
+        pending = self._detector.pending
+        state = self._filter.state if pending is None else pending.state
+        mean, covariance = state.mean[:PARAMETERS].copy(), state.covariance[:PARAMETERS, :PARAMETERS].copy()
         return published_estimate(
             mean, covariance, self.options, self._shape, self._body, stamp=self._stamp, status=status, event=event,
-            problem=self._intake.problem or self._plausibility.problem, unlearnt=self._filter.unlearnt,
+            problem=self._intake.problem or self._plausibility.problem,
         )  # fmt: skip

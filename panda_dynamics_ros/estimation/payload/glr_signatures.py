@@ -41,7 +41,7 @@ CONTACT_SIZES = np.array([3.0, 10.0, 30.0])
 
 @compiled
 def update_signatures(
-    slots, decay, Y, A, shared, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v
+    slots, decay, Y, A, shared, gain, innovation, innovation_variance, onset_regressors, step_response, X, L, v, chi
 ):  # fmt: skip
     """Follow a prediction and a correction of the filter in every slot, in place.
 
@@ -70,6 +70,8 @@ def update_signatures(
                 g[c * count + slot] += onset_regressors[slot, i, c]
             g[(MOMENTS + i) * count + slot] += step_response[slot]
         for slot in slots:
+            chi[slot, 0] += innovation[i] * innovation[i] / innovation_variance[i]
+            chi[slot, 1] += 1.0
             for c in range(columns):
                 weighted = g[c * count + slot] / innovation_variance[i]
                 v[slot, c] += weighted * innovation[i]
@@ -96,17 +98,18 @@ class GlrSignatures:
     def __init__(self, n: int, slots: int, errors: int = 0) -> None:
         columns = MOMENTS + n
         self.X = np.zeros((PARAMETERS + n + errors, columns, slots))
+        self.chi = np.zeros((slots, 2))
         self.L, self.v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
 
     def start(self, slot: int) -> None:
         """Let `slot` stand for a jump now."""
-        self.X[:, :, slot] = self.L[slot] = self.v[slot] = 0.0
+        self.X[:, :, slot] = self.L[slot] = self.v[slot] = self.chi[slot] = 0.0
 
     def update(self, slots: np.ndarray, step: FilterStep, regressors: np.ndarray, step_response: np.ndarray) -> None:
         """Follow one step of the filter in the given slots."""
         update_signatures(
             slots, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.innovation_variance,
-            regressors, step_response, self.X, self.L, self.v,
+            regressors, step_response, self.X, self.L, self.v, self.chi,
         )  # fmt: skip
 
 
@@ -129,6 +132,16 @@ def fits_and_penalties(L, v, variance, fits, penalties):
         fit += 0.5 * x[i] * x[i]
         penalty += math.log(A[i, i]) + 0.5 * math.log(variance[i])
         fits[i], penalties[i] = fit, penalty
+
+
+DEGREES = 20.0
+
+
+def tempered(evidence, chi):
+    """Log Bayes factor where the scale of the noise is known only as from `DEGREES` innovations."""
+    fit = evidence
+    least, total = DEGREES + chi[1], DEGREES + chi[0]
+    return 0.5 * least * math.log(max(total, least) / max(total - 2.0 * fit, least))
 
 
 @compiled

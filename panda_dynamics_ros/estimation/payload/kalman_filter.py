@@ -36,17 +36,11 @@ CONTACT = 10.0
 class GaussianState:
     """The filter's estimate of x = (theta, d, phi): mean (N,) and covariance (N, N), N = 10 + n + size of phi.
 
-    `common` (N,): what a gain that all torques have in common, of one sigma, makes of the mean. Such a gain cannot be
-    told from masses that are all larger, and is never learnt; the published interval allows for it.
     """
 
     mean: FloatArray
     covariance: FloatArray
-    common: FloatArray = field(default_factory=lambda: np.zeros(0))
-
-    def __post_init__(self) -> None:
-        if not self.common.size:
-            self.common = np.zeros(len(self.mean))
+    first_error: int = 17
 
     @classmethod
     def prior(cls, mean: FloatArray, covariance: FloatArray, sigma: FloatArray, errors: int = 0) -> GaussianState:
@@ -60,12 +54,12 @@ class GaussianState:
 
     def copy(self) -> GaussianState:
         """A copy that can be changed in place."""
-        return GaussianState(self.mean.copy(), self.covariance.copy(), self.common.copy())
+        return GaussianState(self.mean.copy(), self.covariance.copy())
 
     def with_jump(self, effect: FloatArray, jump: FloatArray, covariance: FloatArray) -> GaussianState:
         """This state plus effect (N, k) times a jump (k,) whose covariance is (k, k)."""
         covariance = self.covariance + effect @ covariance @ effect.T
-        return GaussianState(self.mean + effect @ jump, covariance, self.common.copy())
+        return GaussianState(self.mean + effect @ jump, covariance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,21 +94,15 @@ class FilterStep:
 
 
 @compiled
-def predict(mean, covariance, motion_time, sigma, correlation_time):
-    """Propagate the disturbance through `motion_time` seconds of motion, in place.
-
-    One beyond `CONTACT` standard deviations is somebody's push, which may last as well as end: its standard deviation
-    is its own size, so that neither the payload nor the arm's errors have to explain it.
-    """
+def predict(mean, covariance, decay, sigma):
+    """Propagate the disturbance, d <- a d + w with var w = sigma^2 (1 - a^2), a = `decay` (n,), in place."""
     for i in range(sigma.shape[0]):
-        a = math.exp(-motion_time / correlation_time[i])
-        k = PARAMETERS + i
-        size = abs(mean[k]) if abs(mean[k]) > CONTACT * sigma[i] else sigma[i]
+        a, k = decay[i], PARAMETERS + i
         mean[k] *= a
         for c in range(mean.shape[0]):
             covariance[k, c] *= a
             covariance[c, k] *= a
-        covariance[k, k] += size**2 * (1.0 - a * a)
+        covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
 
 
 @compiled
@@ -158,7 +146,6 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
             S += A[i, c] * PH[first + c]
         for c in range(own):
             S += A[i, shared + c] * PH[joint + c]
-        S = max(S, (nu / LARGE) ** 2)
         log_likelihood -= 0.5 * (nu * nu / S + math.log(2.0 * math.pi * S))
         for r in range(corrected):
             gain[i, r] = PH[r] / S
@@ -172,49 +159,19 @@ def correct(mean, covariance, Y, A, shared, learns, y, variance, gain, innovatio
     return log_likelihood
 
 
-@compiled
-def follow_common(common, decay, Y, A, shared, gain, torque):
-    """Follow, in place, what a common gain makes of the mean: the filter's answer to `torque` (n,), which it adds."""
-    n, own = Y.shape[0], A.shape[1] - shared
-    first = PARAMETERS + n
-    for i in range(n):
-        common[PARAMETERS + i] *= decay[i]
-    for i in range(n):
-        joint = first + shared + own * i
-        nu = torque[i] - common[PARAMETERS + i]
-        for c in range(PARAMETERS):
-            nu -= Y[i, c] * common[c]
-        for c in range(shared):
-            nu -= A[i, c] * common[first + c]
-        for c in range(own):
-            nu -= A[i, shared + c] * common[joint + c]
-        add_row(nu, gain[i], common)
-
-
 def forget(
-    state: GaussianState,
-    payload: FloatArray,
-    keep: float,
-    prior_covariance: FloatArray,
-    learnt: FloatArray,
-    keep_errors: float,
+    state: GaussianState, motion_time: float, memory_s: float, arm_memory_s: float, prior_std: FloatArray
 ) -> None:
-    """Let what is known of the payload and of the arm's errors become less certain, in place.
+    """Let what is known of the payload and of the arm's errors fade for `motion_time` s of motion, in place.
 
-    The information on the payload, whose covariance is `payload` (10, 10), leaks toward its prior's,
-    L <- keep L + (1 - keep) L0, and the variance of each error of the arm toward its prior's, of which `learnt` (m,) is
-    lacking, by the share 1 - keep_errors: never beyond the prior (stabilised forgetting). Both are those that the
-    errors' scales imply (`familiarity`). Those of the state itself, whose prior of the errors is wide, are larger; a
-    leak in proportion to them would be so much noise that an arm like its model could not be known any better.
-
-    Means stay. A leak of the means would draw what is carried for long to zero, and put errors of the arm in its place.
+    The payload's covariance grows in proportion (fading memory), never beyond the prior; the variance of each error of
+    the arm leaks toward its prior's.
     """
-    theta, phi = slice(0, PARAMETERS), np.arange(len(state.mean) - len(learnt), len(state.mean))
-    information, prior_information = np.linalg.inv(payload), np.linalg.inv(prior_covariance)
-    leak = np.linalg.inv(keep * information + (1.0 - keep) * prior_information) - payload
-    # What is less certain than the prior, as a payload that seems to change may be, stays so.
-    sizes, directions = np.linalg.eigh(leak)
-    state.covariance[theta, theta] += (directions * np.maximum(sizes, 0.0)) @ directions.T
-    state.covariance[phi, phi] += (1.0 - keep_errors) * np.maximum(0.0, learnt)
-    # Rounding in `correct` is not symmetric.
-    state.covariance[:] = 0.5 * (state.covariance + state.covariance.T)
+    P = state.covariance
+    variance = P.diagonal()[:PARAMETERS]
+    growth = np.minimum(math.exp(motion_time / memory_s), np.maximum(1.0, prior_std**2 / variance)) ** 0.5
+    P[:PARAMETERS] *= growth[:, None]
+    P[:, :PARAMETERS] *= growth
+    k = np.arange(state.first_error, len(P))
+    P[k, k] += (1.0 - math.exp(-motion_time / arm_memory_s)) * np.maximum(0.0, 1.0 - P[k, k])
+    P[:] = 0.5 * (P + P.T)

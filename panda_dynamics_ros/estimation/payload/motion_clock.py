@@ -96,10 +96,6 @@ class MotionClock:
         self._still_time = 0.0
 
     @property
-    def white_variance_ratio(self) -> FloatArray:
-        """(n,), variance of the white part of the filtered torque as a share of the residual's.
-
-        The filters average the noise of a slow stream less: its share grows with pole times period.
-        """
-        not_averaged = min(2.0, 2.0 * self._pole * self._step)
-        return self._options.white_noise_ratio**2 + self.slowness + not_averaged
+    def not_averaged(self) -> float:
+        """Variance, as a share of the disturbance's, that the filters do not average in a slow stream."""
+        return min(2.0, 2.0 * self._pole * self._step)
