@@ -18,7 +18,7 @@ PACKAGE = ROOT / NAME
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Room (a folder or a file of the package): the rooms that it imports, beside itself. `__init__` is the package's own
-# front door: the public names. The arrow is robot -> kernels -> dynamics -> model -> {motion, estimation,
+# front door: the public names. The arrow is robot -> kernels -> dynamics -> model -> {estimation,
 # identification, simulation} -> {recordings, reporting, demo} -> {nodes, cli}.
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
@@ -31,14 +31,13 @@ ARROWS: dict[str, set[str]] = {
     "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
-    "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
     "live": {"robot", "samples", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
     "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
-    "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
+    "simulation": {"robot", "kernels", "dynamics", *CHECKED},
     "weighing": {
-        *("robot", "kernels", "dynamics", "motion", "samples", "estimation", "identification", "simulation"),
+        *("robot", "kernels", "dynamics", "samples", "estimation", "identification", "simulation"),
         *CHECKED,
     },
     "scene": {"robot", "dynamics", "estimation", *CHECKED},
