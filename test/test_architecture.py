@@ -32,21 +32,19 @@ ARROWS: dict[str, set[str]] = {
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
-    "live": {"robot", "samples", *CHECKED},
+    "live": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
-    "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
+    "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", *CHECKED},
     "weighing": {
-        *("robot", "kernels", "dynamics", "samples", "estimation", "identification", "simulation"),
+        *("robot", "kernels", "dynamics", "estimation", "identification", "simulation"),
         *CHECKED,
     },
     "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
-    "annotation": {
-        *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
-    },
+    "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
     "reporting": {
-        *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
+        *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "scene", "recordings"),
         *("weighing", "annotation", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
@@ -63,7 +61,6 @@ ARROWS["__init__"] = {
         "pose",
         "recordings",
         "robot",
-        "samples",
         "weighing",
     ),
 }

@@ -27,7 +27,7 @@ from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.reporting.summary import write_summary
 from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.weighing.motion import WRIST_REACH, duration, weighing_motion
