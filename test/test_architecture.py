@@ -33,20 +33,18 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
-    "live": {"robot", "samples", *CHECKED},
+    "live": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
-    "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
+    "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
     "weighing": {
-        *("robot", "kernels", "dynamics", "motion", "samples", "estimation", "identification", "simulation"),
+        *("robot", "kernels", "dynamics", "motion", "estimation", "identification", "simulation"),
         *CHECKED,
     },
     "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
-    "annotation": {
-        *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
-    },
+    "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
     "reporting": {
-        *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "recordings"),
+        *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "recordings"),
         *("weighing", "annotation", "model", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", *CHECKED},
@@ -63,13 +61,12 @@ ARROWS["__init__"] = {
         "pose",
         "recordings",
         "robot",
-        "samples",
         "weighing",
     ),
 }
-ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "weighing"}
-) | {"__init__"}
+ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "weighing"}) | {
+    "__init__"
+}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

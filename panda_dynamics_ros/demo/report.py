@@ -22,7 +22,7 @@ from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_mapping import JointMapping
+from panda_dynamics_ros.robot.joint_mapping import JointMapping
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView

@@ -20,8 +20,8 @@ from panda_dynamics_ros.reporting.scene import ArmScene, Scene
 from panda_dynamics_ros.reporting.scene.payload import payload_primitives
 from panda_dynamics_ros.reporting.scene.primitives import Primitive
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import link_name
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_mapping import link_name
 
 TOPICS = (
     OfferedTopic("/joint_states", messages.JOINT_STATE),
