@@ -45,7 +45,7 @@ ARROWS: dict[str, set[str]] = {
     "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("weighing", "annotation", "model", *CHECKED),
+        *("weighing", "annotation", "model", "samples", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", *CHECKED},
     "warm_up": {"checks", "errors", "estimation", "kernels", "model", "robot", "simulation"},
