@@ -40,14 +40,13 @@ ARROWS: dict[str, set[str]] = {
         *("robot", "kernels", "dynamics", "estimation", "identification", "simulation"),
         *CHECKED,
     },
-    "scene": {"robot", "dynamics", "estimation", *CHECKED},
-    "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
+    "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
     "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
     "reporting": {
-        *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "scene", "recordings"),
-        *("weighing", "annotation", *CHECKED),
+        *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "recordings"),
+        *("weighing", "annotation", "model", "samples", *CHECKED),
     },
-    "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
+    "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", *CHECKED},
     "warm_up": {"checks", "errors", "estimation", "kernels", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
@@ -64,9 +63,9 @@ ARROWS["__init__"] = {
         "weighing",
     ),
 }
-ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
-) | {"__init__"}
+ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "weighing"}) | {
+    "__init__"
+}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
