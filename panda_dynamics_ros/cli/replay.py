@@ -181,7 +181,7 @@ def _smoothed(
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
     unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.events, unloaded, **options)
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.findings.changes, unloaded, **options)
 
 
 def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDataset) -> list[tuple[str, str]]:
@@ -213,11 +213,10 @@ def _summary(
 
 
 def _rows(data: JointDataset, result: Replay, loads: tuple[FrankaLoad, ...]) -> list[tuple[str, str]]:
-    dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     events = "; ".join(f"{event.kind} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events) or "none"
     return [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
-        ("dropped", dropped),
+        ("lost", result.findings.losses),
         ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
         *(row for row in payload_rows(result.last) if row[0] != "problem"),
         *([("load that Franka has", load_text(loads))] if loads else []),
