@@ -33,21 +33,19 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "motion": {"robot", "kernels", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
-    "live": {"robot", "samples", *CHECKED},
+    "live": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
-    "identification": {"robot", "dynamics", "model", "samples", *CHECKED},
+    "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", "motion", *CHECKED},
     "weighing": {
-        *("robot", "kernels", "dynamics", "motion", "samples", "estimation", "identification", "simulation"),
+        *("robot", "kernels", "dynamics", "motion", "estimation", "identification", "simulation"),
         *CHECKED,
     },
     "scene": {"robot", "dynamics", "estimation", *CHECKED},
     "recordings": {"robot", "model", "pose", "samples", "estimation", "scene", *CHECKED},
-    "annotation": {
-        *("robot", "model", "samples", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")
-    },
+    "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
     "reporting": {
-        *("robot", "kernels", "dynamics", "pose", "samples", "estimation", "identification", "scene", "recordings"),
+        *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "scene", "recordings"),
         *("weighing", "annotation", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "scene", "recordings", "reporting", *CHECKED},
@@ -64,12 +62,11 @@ ARROWS["__init__"] = {
         "pose",
         "recordings",
         "robot",
-        "samples",
         "weighing",
     ),
 }
 ARROWS["nodes"] = (
-    BELOW_ROS - {"kernels", "dynamics", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
+    BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "reporting", "weighing"}
 ) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.

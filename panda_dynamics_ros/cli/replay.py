@@ -38,7 +38,7 @@ from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
 from panda_dynamics_ros.reporting.summary import build_summary, check_replaceable, write_summary
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2

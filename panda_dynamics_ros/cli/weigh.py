@@ -29,7 +29,7 @@ from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.reporting.summary import write_summary
 from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.weighing.motion import WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.weighing.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
 

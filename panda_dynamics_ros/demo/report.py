@@ -21,7 +21,7 @@ from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plo
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_mapping import JointMapping
+from panda_dynamics_ros.robot.joint_mapping import JointMapping
 from panda_dynamics_ros.scene import ArmScene
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from panda_dynamics_ros.identification.cross_validation import folds_of, held_ou
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.identification.procedure import PLAIN
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 
 def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
