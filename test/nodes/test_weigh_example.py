@@ -23,10 +23,10 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.motion.motion_file import write_trajectory
-from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
+from panda_dynamics_ros.simulation.motion_search import READY
 
 trajectory_msgs = pytest.importorskip("trajectory_msgs.msg", reason="trajectory_msgs is not installed")
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
