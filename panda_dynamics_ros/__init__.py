@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
     from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
-    from panda_dynamics_ros.samples.joint_dataset import JointDataset
+    from panda_dynamics_ros.robot.joint_dataset import JointDataset
     from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
 __version__ = "0.1.0"
@@ -79,7 +79,7 @@ _HOMES = {
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),
     "robot": ("InertialParameters", "MovingBase", "write_robot"),
-    "samples.joint_dataset": ("JointDataset",),
+    "robot.joint_dataset": ("JointDataset",),
     "weighing.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip
 

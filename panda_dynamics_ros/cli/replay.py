@@ -35,10 +35,10 @@ from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.franka_load import FrankaLoad, franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
-from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
+from panda_dynamics_ros.reporting.replay_bag import write_replay
 from panda_dynamics_ros.reporting.summary import build_summary, check_replaceable, write_summary
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
@@ -244,8 +244,8 @@ def _write_files(
     data: JointDataset, robot: RobotModel, result: Replay, segments: tuple[PayloadSegment, ...], output: Path
 ) -> list[Path]:
     from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
+    from panda_dynamics_ros.reporting.scene import ArmScene
     from panda_dynamics_ros.reporting.scene_picture import draw_scene
-    from panda_dynamics_ros.scene import ArmScene
 
     time = data.stamp - data.stamp[0]
     history = PayloadHistory(

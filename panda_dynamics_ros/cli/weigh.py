@@ -22,14 +22,14 @@ from panda_dynamics_ros.cli.options import (
 )
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.motion.motion_file import write_trajectory
-from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.reporting.summary import write_summary
 from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
+from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.weighing.motion import WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.weighing.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
 

@@ -16,10 +16,9 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import payload_regressor
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.clearance import CARRYING, obstacle
-from panda_dynamics_ros.motion.fourier_motion import RAMP, FourierMotion, at_rest
-from panda_dynamics_ros.motion.search import FoundMotion, search, within_limits
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.simulation.fourier_motion import RAMP, FourierMotion, at_rest
+from panda_dynamics_ros.simulation.motion_search import CARRYING, FoundMotion, obstacle, search, within_limits
 
 HARMONICS = 12
 PERIOD_S = 16.0

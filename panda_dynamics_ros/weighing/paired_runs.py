@@ -20,7 +20,7 @@ from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.payload.publication import published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.weighing.alignment import aligned
 from panda_dynamics_ros.weighing.paired_fit import BLOCKS, PairedFit, fit_runs
 from panda_dynamics_ros.weighing.run_rows import PAUSE, RunRows, rows_of

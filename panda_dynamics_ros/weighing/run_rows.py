@@ -22,7 +22,7 @@ from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification.preprocessing import prepare, without_rotors
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 CUTOFF_HZ = 3.0
 """Of the low-pass: a payload's torque is in the motion's band, below 2 Hz."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion
-from panda_dynamics_ros.motion.search import exciting_motion
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation import Realism, Scenario, SimulatedPanda, run_scenario
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
+from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.weighing.motion import duration
 
 BETWEEN_S = 60.0

@@ -15,13 +15,13 @@ from panda_dynamics_ros.recordings import messages
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
 from panda_dynamics_ros.recordings.messages import Nanoseconds
 from panda_dynamics_ros.recordings.replay import Replay
-from panda_dynamics_ros.recordings.replay_markers import MARKER_ARRAY, SceneSerialiser
+from panda_dynamics_ros.reporting.replay_markers import MARKER_ARRAY, SceneSerialiser
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.payload import payload_primitives
+from panda_dynamics_ros.reporting.scene.primitives import Primitive
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import link_name
-from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.payload import payload_primitives
-from panda_dynamics_ros.scene.primitives import Primitive
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_mapping import link_name
 
 TOPICS = (
     OfferedTopic("/joint_states", messages.JOINT_STATE),

@@ -15,15 +15,15 @@ from rosbags.rosbag2 import Reader
 from scipy.signal import lfilter
 
 from panda_dynamics_ros import JointDataset, RobotModel, load_dataset, pose
-from panda_dynamics_ros.recordings import replay_bag as topics
 from panda_dynamics_ros.recordings.replay import Replay, replay
-from panda_dynamics_ros.recordings.replay_bag import TOPICS, write_replay
-from panda_dynamics_ros.recordings.replay_markers import MARKER_ARRAY, SceneSerialiser
+from panda_dynamics_ros.reporting import replay_bag as topics
+from panda_dynamics_ros.reporting.replay_bag import TOPICS, write_replay
+from panda_dynamics_ros.reporting.replay_markers import MARKER_ARRAY, SceneSerialiser
+from panda_dynamics_ros.reporting.scene import Scene
+from panda_dynamics_ros.reporting.scene.markers import ADD, ARROW, CUBE, DELETE, SPHERE
+from panda_dynamics_ros.reporting.scene.payload import MOMENTS
+from panda_dynamics_ros.reporting.scene.primitives import Ellipsoid, Primitive
 from panda_dynamics_ros.samples.stamps import to_seconds
-from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.markers import ADD, ARROW, CUBE, DELETE, SPHERE
-from panda_dynamics_ros.scene.payload import MOMENTS
-from panda_dynamics_ros.scene.primitives import Ellipsoid, Primitive
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
 NAMES = tuple(f"fer_joint{i + 1}" for i in range(7))

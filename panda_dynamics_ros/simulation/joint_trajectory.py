@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -70,3 +73,24 @@ def _bernstein(h: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray) ->
     from_start = before[0], before[0] + before[1], before[0] + 2.0 * before[1] + before[2]
     to_end = after[0] - 2.0 * after[1] + after[2], after[0] - after[1], after[0]
     return np.stack([*from_start, *to_end])
+
+
+def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
+    """Write trajectory_msgs/JointTrajectory as YAML, as `ros2 topic pub` reads it, and return the path.
+
+    Parameters
+    ----------
+    names: of the n joints. times: (N,), s from the start. states: q, dq, ddq (N, n).
+    """
+    points = [
+        {
+            "positions": q.round(9).tolist(),
+            "velocities": dq.round(9).tolist(),
+            "accelerations": ddq.round(9).tolist(),
+            "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(t * 1e9), 10**9), strict=True)),
+        }
+        for t, q, dq, ddq in zip(times.tolist(), *states, strict=True)
+    ]
+    content = {"joint_names": list(names), "points": points}
+    path.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding="utf-8")
+    return path

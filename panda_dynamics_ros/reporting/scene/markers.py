@@ -9,7 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.scene.primitives import (
+from panda_dynamics_ros.reporting.scene.primitives import (
     Arc,
     Arrow,
     Box,

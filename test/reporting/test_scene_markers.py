@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from panda_dynamics_ros.scene.markers import MarkerIds, draw, split
-from panda_dynamics_ros.scene.primitives import Arc, Capsule, Cylinder, Ellipsoid, Primitive
+from panda_dynamics_ros.reporting.scene.markers import MarkerIds, draw, split
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Capsule, Cylinder, Ellipsoid, Primitive
 
 
 def ball(name: str) -> Primitive:

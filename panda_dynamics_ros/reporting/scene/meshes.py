@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.reporting.scene.primitives import Colour, Mesh, MeshPart, Primitive
 from panda_dynamics_ros.robot import RobotDescription, read_robot
 from panda_dynamics_ros.robot.visual import Visual, data_folders
-from panda_dynamics_ros.scene.primitives import Colour, Mesh, MeshPart, Primitive
 
 PLAIN: Colour = (0.82, 0.84, 0.87, 1.0)  # of a mesh that has no colour
 PANDA = Path("example-robot-data", "robots", "panda_description", "urdf", "panda.urdf")

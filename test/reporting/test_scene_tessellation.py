@@ -8,8 +8,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from panda_dynamics_ros.scene.primitives import Arc, Arrow, Box, Capsule, Cylinder, Ellipsoid, Label, Mesh, Primitive
-from panda_dynamics_ros.scene.tessellation import tessellate
+from panda_dynamics_ros.reporting.scene.primitives import (
+    Arc,
+    Arrow,
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Label,
+    Mesh,
+    Primitive,
+)
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 
 PLACE = ("layer/name", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0))
 SOLIDS: list[tuple[Primitive, float]] = [

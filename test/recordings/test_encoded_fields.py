@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from panda_dynamics_ros import PandaDynamicsError
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
+from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, first_place, last_place, marks
 
 
 @pytest.mark.parametrize("text", [b"panda_joint1", STAMP_MARK.tobytes(), marks(300).tobytes()])

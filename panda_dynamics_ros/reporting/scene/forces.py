@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.reporting.scene.arm import joint_housings, link_radii
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Colour, Label, Primitive, along, translation
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.arm import joint_housings, link_radii
-from panda_dynamics_ros.scene.primitives import Arc, Arrow, Colour, Label, Primitive, along, translation
 
 FULL_ANGLE = 1.5 * np.pi  # rad, at the torque limit
 CLEARANCE, ROD = 0.04, 0.008  # m, between link and arrow, and the arrow's radius

@@ -20,7 +20,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.inertial import InertialParameters
 
 ARM_JOINTS = 7
 

@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.meshes import mesh_primitives
-from panda_dynamics_ros.scene.primitives import (
+from panda_dynamics_ros.reporting.scene.meshes import mesh_primitives
+from panda_dynamics_ros.reporting.scene.primitives import (
     Arrow,
     Capsule,
     Colour,
@@ -20,6 +19,7 @@ from panda_dynamics_ros.scene.primitives import (
     along,
     translation,
 )
+from panda_dynamics_ros.robot import RobotDescription
 
 LINK: Colour = (0.86, 0.88, 0.92, 0.45)
 JOINT: Colour = (0.22, 0.25, 0.30, 1.0)

@@ -12,7 +12,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.errors import ArgumentError, SampleError
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, name_conflict, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import JointMapping, name_conflict, resolve_joint_names
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques, pose
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.reporting.scene.arm import arm_primitives
+from panda_dynamics_ros.reporting.scene.forces import torque_primitives, wrench_primitives
+from panda_dynamics_ros.reporting.scene.payload import payload_primitives
+from panda_dynamics_ros.reporting.scene.primitives import Primitive
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.arm import arm_primitives
-from panda_dynamics_ros.scene.forces import torque_primitives, wrench_primitives
-from panda_dynamics_ros.scene.payload import payload_primitives
-from panda_dynamics_ros.scene.primitives import Primitive
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.motion.clearance import Margins, obstacle
-from panda_dynamics_ros.motion.search import POSITION_MARGIN, Score, periodic_motion
+from panda_dynamics_ros.simulation.motion_search import POSITION_MARGIN, Margins, Score, obstacle, periodic_motion
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.samples.stamps import to_nanoseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,8 @@ class JointDataset:
         """(N,), the stamps in whole nanoseconds."""
         if self.recorded_ns is not None:
             return self.recorded_ns
-        return np.array([to_nanoseconds(stamp) for stamp in self.stamp.tolist()], dtype=np.int64)
+        whole = np.floor(self.stamp)  # apart: a double since 1970 times 1e9 is rounded by some 100 ns
+        return whole.astype(np.int64) * 1_000_000_000 + np.rint(1e9 * (self.stamp - whole)).astype(np.int64)
 
     @property
     def period_s(self) -> float:

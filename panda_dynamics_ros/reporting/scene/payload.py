@@ -8,7 +8,16 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
-from panda_dynamics_ros.scene.primitives import Box, Colour, Cylinder, Ellipsoid, Label, Primitive, along, translation
+from panda_dynamics_ros.reporting.scene.primitives import (
+    Box,
+    Colour,
+    Cylinder,
+    Ellipsoid,
+    Label,
+    Primitive,
+    along,
+    translation,
+)
 
 SMALLEST, LARGEST = 0.005, 0.5  # m, of anything drawn
 ELLIPSOID_95 = 2.795  # sqrt of the 95 % quantile of chi squared with 3 degrees of freedom

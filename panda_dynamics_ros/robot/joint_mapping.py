@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, SampleError
-from panda_dynamics_ros.robot import RobotDescription, library_names
+from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.yaml_file import library_names
 
 # The reasons of `SampleError`, as counts and diagnostics show them.
 MISSING_JOINTS = "missing joints"

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.markers import MESH_RESOURCE, draw, split
+from panda_dynamics_ros.reporting.scene.meshes import PANDA, mesh_primitives
+from panda_dynamics_ros.reporting.scene.primitives import Capsule, MeshPart, Primitive
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
 from panda_dynamics_ros.robot.visual import data_folders
-from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.markers import MESH_RESOURCE, draw, split
-from panda_dynamics_ros.scene.meshes import PANDA, mesh_primitives
-from panda_dynamics_ros.scene.primitives import Capsule, MeshPart, Primitive
 
 trimesh = pytest.importorskip("trimesh", reason="meshes need trimesh")
 

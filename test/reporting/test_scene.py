@@ -12,11 +12,11 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload.estimate import com_covariance
-from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.arm import joint_housings
-from panda_dynamics_ros.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
-from panda_dynamics_ros.scene.payload import ELLIPSOID_95, equivalent_box, payload_primitives
-from panda_dynamics_ros.scene.primitives import Arc, Arrow, Box, Ellipsoid, Primitive
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.arm import joint_housings
+from panda_dynamics_ros.reporting.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
+from panda_dynamics_ros.reporting.scene.payload import ELLIPSOID_95, equivalent_box, payload_primitives
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Ellipsoid, Primitive
 
 Q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
 COM, EDGES = np.array([0.02, -0.015, 0.06]), np.array([0.08, 0.12, 0.2])

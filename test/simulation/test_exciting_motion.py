@@ -10,9 +10,8 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.clearance import CARRYING, TOOL, Margins, obstacle
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.motion.search import exciting_motion
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.simulation.motion_search import CARRYING, TOOL, Margins, exciting_motion, obstacle
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3"])
