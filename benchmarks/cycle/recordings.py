@@ -251,7 +251,7 @@ class _Work:
     def recorded(self, name: str, arm: Arm, at_rest: float) -> Recording:
         """What the arm reports on the motion so far."""
         q, dq, ddq = (np.concatenate(parts) for parts in zip(*self.pieces, strict=True))
-        stamp = STEP * np.arange(len(q))
+        stamp = np.linspace(0.0, STEP * (len(q) - 1), len(q))
         truth = self._truth(stamp)
         given = self._load(q, dq, ddq, truth, stamp)
         bend = -COMPLIANCE * _second_order(given, BANDWIDTH)
