@@ -180,7 +180,7 @@ def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
     while b"0 recordings, 0 failed" not in (line := process.stderr.readline()):
         assert line, process.wait()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
-    _, complaint = process.communicate(timeout=60.0)
+    _, complaint = process.communicate(timeout=120.0)
     assert process.returncode == 130
     assert b"interrupted" in complaint
     done = {row["path"] for row in csv.DictReader(output.open(newline=""))}
