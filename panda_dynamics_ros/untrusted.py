@@ -37,7 +37,7 @@ def exists(path: Path) -> bool:
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """The command of a Python process that runs a module of this package, and nothing that lies in the working folder.
+    """The command of a Python process that calls a module's `main`, and runs nothing that lies in the working folder.
 
     `python -m` looks for modules in the working folder first, so that a yaml.py beside the recordings would run. `-P`
     prevents it from Python 3.11 on, `-I` always; it ignores PYTHONPATH, too, so that the path is that of this process.
@@ -46,10 +46,7 @@ def python_command(module: str, *arguments: str) -> list[str]:
     path = [entry for entry in sys.path if entry and (Path(entry).resolve() != here or here == _ROOT)]
     if str(_ROOT) not in path:
         path.append(str(_ROOT))
-    start = (
-        f"import sys; sys.path[:] = {path!r}; import runpy; "
-        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
-    )
+    start = f"import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
     return [sys.executable, "-I", "-c", start, *arguments]
 
 

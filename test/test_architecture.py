@@ -23,6 +23,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
+    "untrusted": set(),
     "checks": {"errors"},
     "pose": CHECKED,
     "robot": CHECKED,
@@ -37,12 +38,14 @@ ARROWS: dict[str, set[str]] = {
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", *CHECKED},
     "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
-    "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
+    "annotation": {
+        *("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")
+    },
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("annotation", "model", "samples", *CHECKED),
+        *("annotation", "model", "samples", "untrusted", *CHECKED),
     },
-    "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", *CHECKED},
+    "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", "untrusted", *CHECKED},
     "warm_up": {"checks", "errors", "estimation", "kernels", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
@@ -58,7 +61,9 @@ ARROWS["__init__"] = {
         "robot",
     ),
 }
-ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation"}) | {"__init__"}
+ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "untrusted"}) | {
+    "__init__"
+}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

@@ -141,7 +141,11 @@ class _Worker:
         self.task = task
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
         self._process = subprocess.Popen(
-            python_command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=one_core()
+            python_command("panda_dynamics_ros.annotation.worker"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=one_core(),
         )
         if self._ask(task._asdict()) is None:
             raise WorkerError(f"a worker could not start: it {self._how_it_ended()}")
@@ -174,8 +178,9 @@ class _Worker:
         self.close()
         if -code == signal.SIGALRM:
             return f"was given up after {self.task.patience_s:g} s without a sample"
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return f"{how} {''.join(last)[-200:]}".strip()
+        if code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}: {''.join(last)[-200:]}"
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -205,9 +210,8 @@ def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Cal
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
         return task.failure(source, f"{type(error).__name__}: {error}".replace(copy, source.path))
     notes = rows[0]["notes"].replace(copy, source.path)
-    rows[0] = (
-        task.provenance(source) | rows[0] | {"sha256": sha256, "notes": notes, "seconds": time.perf_counter() - began}
-    )
+    rows[0] = task.provenance(source) | rows[0] | {"sha256": sha256, "notes": notes}
+    rows[0]["seconds"] = time.perf_counter() - began
     return [{"path": source.path, "arm": rows[0]["arm"]} | row for row in rows]
 
 
@@ -238,7 +242,3 @@ def main() -> None:
     for line in sys.stdin:
         be_alive()
         answer(annotate_source(task, robot, Source(*json.loads(line)), be_alive))
-
-
-if __name__ == "__main__":
-    main()

@@ -138,9 +138,7 @@ class Follower:
         self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
         self._estimate = self.monitor.payload_estimator.estimate
         self._since = 0  # the sample from which on it holds
-        self._shown: Counter[str] = (
-            Counter()
-        )  # samples with a problem, and its last sentence, by sentence without digits
+        self._shown: Counter[str] = Counter()  # samples with a problem, and its last words, by words without digits
         self._sentences: dict[str, str] = {}
         self._begin = math.nan  # of what is carried
         self._recent: deque[PayloadEstimate] = deque(maxlen=REMEMBERED)

@@ -63,9 +63,9 @@ class Overview:
             return
         self.seconds += row["end_s"]
         self.samples += row["samples"]
-        self.problems.update(_NUMBER.sub("…", problem) for problem in row["problem"].split("\n") if problem)
-        if row["residual_nm"] is not None:
-            self.residuals.setdefault(row["arm"], []).append(row["residual_nm"])
+        self.problems.update(_NUMBER.sub("…", problem) for problem in row.get("problem", "").split("\n") if problem)
+        if row.get("residual_nm") is not None:
+            self.residuals.setdefault(row.get("arm", ""), []).append(row["residual_nm"])
             self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:LISTED]
 
 

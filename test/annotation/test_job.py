@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "panda_dynamics_ros.cli", "batch", str(tmp_path / "data"), "--output", str(output)]
     process = subprocess.Popen([*command, "--jobs", "2"], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True)
     assert process.stderr is not None
-    while b"0 recordings, 0 failed" not in (line := process.stderr.readline()):
+    while b" of 96 recordings, 0 failed" not in (line := process.stderr.readline()):
         assert line, process.wait()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
     _, complaint = process.communicate(timeout=120.0)
