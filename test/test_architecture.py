@@ -38,9 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", *CHECKED},
     "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
-    "annotation": {
-        *("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")
-    },
+    "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "recordings"),
         *("annotation", "model", "samples", "untrusted", *CHECKED),
@@ -61,7 +59,7 @@ ARROWS["__init__"] = {
         "robot",
     ),
 }
-ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "untrusted"}) | {
+ARROWS["nodes"] = BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "untrusted"} | {
     "__init__"
 }
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
