@@ -15,7 +15,7 @@ from panda_dynamics_ros.annotation.rows import RECORDING, Row
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.yaml_writer import write_robot
+from panda_dynamics_ros.robot.yaml_file import write_robot
 
 
 class Task(NamedTuple):
