@@ -13,7 +13,8 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test check lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-datasets bench-1khz bench-faults docs clean
+.PHONY: help demo test check lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
+	bench-faults docs clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
@@ -25,6 +26,7 @@ help:
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-cycle       pick-and-place cycles on arms whose friction stays at rest (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact     contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-datasets    thousands of recordings as one table: throughput, and what large data sets would cost"
 	@echo "make bench-1khz        both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
@@ -76,6 +78,9 @@ bench: $(VENV)/.test
 
 bench-payload: $(VENV)/.test
 	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)
+
+bench-cycle: $(VENV)/.test
+	$(BIN)/python -m benchmarks.cycle $(BENCH_ARGS)
 
 bench-unfamiliar: $(VENV)/.test
 	$(BIN)/python -m benchmarks.unfamiliar $(BENCH_ARGS)

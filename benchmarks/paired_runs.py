@@ -24,7 +24,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate, smooth_payloads
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import Realism, Scenario, SimulatedPanda, run_scenario
 from panda_dynamics_ros.simulation.motion_search import READY, exciting_motion
-from panda_dynamics_ros.weighing.motion import duration, weighing_motion
+from panda_dynamics_ros.simulation.weighing_motion import duration, weighing_motion
 
 FIRST = LOGS / "panda_gaz" / "excitation_1khz_first_7600ms.csv"
 SECOND = LOGS / "panda_gaz" / "excitation_1khz_second_pass_13333ms_to_17000ms.csv"

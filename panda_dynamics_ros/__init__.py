@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Shape,
         learn_residual,
     )
+    from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
     from panda_dynamics_ros.identification import Identification, identify, identify_gravity
     from panda_dynamics_ros.kernels.batch import threads
     from panda_dynamics_ros.model import RobotModel, load_robot
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.recordings.replay import replay
     from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
     from panda_dynamics_ros.robot.joint_dataset import JointDataset
-    from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
 
 __version__ = "0.1.0"
 
@@ -80,7 +80,7 @@ _HOMES = {
     "recordings.replay": ("replay",),
     "robot": ("InertialParameters", "MovingBase", "write_robot"),
     "robot.joint_dataset": ("JointDataset",),
-    "weighing.paired_runs": ("PairedRuns", "weigh_paired_runs"),
+    "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip
 
 

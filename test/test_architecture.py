@@ -33,18 +33,14 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "samples": {"robot", "kernels", *CHECKED},
     "live": {"robot", *CHECKED},
-    "estimation": {"robot", "kernels", "dynamics", "samples", *CHECKED},
+    "estimation": {"robot", "kernels", "dynamics", "samples", "identification", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "kernels", "dynamics", *CHECKED},
-    "weighing": {
-        *("robot", "kernels", "dynamics", "estimation", "identification", "simulation"),
-        *CHECKED,
-    },
     "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
     "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
     "reporting": {
         *("robot", "kernels", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("weighing", "annotation", "model", "samples", *CHECKED),
+        *("annotation", "model", "samples", *CHECKED),
     },
     "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", *CHECKED},
     "warm_up": {"checks", "errors", "estimation", "kernels", "model", "robot", "simulation"},
@@ -60,12 +56,9 @@ ARROWS["__init__"] = {
         "pose",
         "recordings",
         "robot",
-        "weighing",
     ),
 }
-ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "weighing"}) | {
-    "__init__"
-}
+ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation"}) | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

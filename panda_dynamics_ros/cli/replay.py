@@ -147,8 +147,8 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
     paired_text: list[tuple[str, str]] = []
     if args.unloaded_run:
         # Their imports take longer than all others.
+        from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
         from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
-        from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
         empty = [load_dataset(path, robot, **recording_options(args)) for path in args.unloaded_run]
         weighed = weigh_paired_runs(robot, [data], empty, **options)

@@ -7,6 +7,7 @@ approached, from both sides, which takes dry friction out of their mean. It is t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +17,20 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import payload_regressor
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.fourier_motion import RAMP, FourierMotion, at_rest
-from panda_dynamics_ros.simulation.motion_search import CARRYING, FoundMotion, obstacle, search, within_limits
+from panda_dynamics_ros.simulation.motion_search import (
+    CARRYING,
+    FoundMotion,
+    exciting_motion,
+    obstacle,
+    search,
+    within_limits,
+)
+from panda_dynamics_ros.simulation.plant import SimulatedPanda
+from panda_dynamics_ros.simulation.realism import Realism
+from panda_dynamics_ros.simulation.scenario import Scenario, run_scenario
 
 HARMONICS = 12
 PERIOD_S = 16.0
@@ -35,6 +47,8 @@ WANTED = np.array([2e-3, *[1e-3] * 3, *[1e-3] * 6])
 """kg, kg m, kg m^2: standard deviations that count alike in the score."""
 PRIOR = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
 STEP_S = 0.1
+BETWEEN_S = 60.0
+"""From one simulated run to the next, for a person with a payload and a screwdriver."""
 
 
 def weighing_motion(
@@ -124,3 +138,39 @@ def duration(motion: FourierMotion) -> float:
     """s, of a motion of `weighing_motion`, from the first sample at rest to the last."""
     begin, length = motion.pauses[-1]
     return begin + length
+
+
+def simulated_runs(
+    robot: RobotDescription, motion: FourierMotion, payload: InertialParameters, loaded: str, seed: int = 0
+) -> Iterator[JointDataset]:
+    """One recording for each letter of `loaded`, A without and B with the payload, of one arm.
+
+    Parameters
+    ----------
+    robot: the model, from which the arm differs as a real one does, the same way in all runs.
+    motion: of `weighing_motion`.
+    seed: >= 0, of the arm and of the noise.
+
+    Raises
+    ------
+    ArgumentError: another letter, or what `SimulatedPanda` does not accept.
+    MissingDependencyError: MuJoCo is not installed.
+    """
+    if set(loaded) - {"A", "B"}:
+        raise ArgumentError(f"loaded: expected letters A (without payload) and B (with it), got {loaded!r}")
+    checks.number(seed, "seed", minimum=0)
+    arm_excitation = exciting_motion(robot, seed)
+    for number, letter in enumerate(loaded):
+        plant = SimulatedPanda(
+            robot,
+            seed=seed,
+            payload=payload if letter == "B" else None,
+            realism=Realism.repeating(),
+            excitation=motion,
+            arm_excitation=arm_excitation,
+            noise_seed=1000 * seed + number + 1,
+        )
+        run = run_scenario(plant, Scenario(duration(motion)))
+        stamp = run.stamp + number * (duration(motion) + BETWEEN_S)
+        name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
+        yield JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, name)

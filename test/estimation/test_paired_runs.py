@@ -16,7 +16,7 @@ from benchmarks.payload.real_log import payload_torques
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.weighing.paired_runs import PAIRED, check_at_rest
+from panda_dynamics_ros.estimation.paired_runs import PAIRED, check_at_rest
 
 ROBOT = pdr.load_robot("panda")
 MOTION = sinusoids(12.0, rate=200.0)

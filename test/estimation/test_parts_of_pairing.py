@@ -13,10 +13,10 @@ from motion import coloured
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.paired_rows import FAR, warp
+from panda_dynamics_ros.estimation.paired_runs import PairedNoise
 from panda_dynamics_ros.simulation.motion_search import READY
-from panda_dynamics_ros.weighing.alignment import FAR, warp
-from panda_dynamics_ros.weighing.motion import ARM_REACH, PAUSES, WRIST_REACH, duration, weighing_motion
-from panda_dynamics_ros.weighing.noise import PairedNoise
+from panda_dynamics_ros.simulation.weighing_motion import ARM_REACH, PAUSES, WRIST_REACH, duration, weighing_motion
 
 ROBOT = pdr.load_robot("panda")
 
