@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.vectors import compiled
 
 
 class OrnsteinUhlenbeck:
