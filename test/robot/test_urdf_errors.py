@@ -205,7 +205,7 @@ def test_what_is_off_the_chain_needs_no_limits(tmp_path: Path) -> None:
     (tmp_path / "arm.urdf").write_text(text)
     with pytest.warns(UserWarning, match="link left: no distribution of mass has this body"):
         assert pdr.load_robot(tmp_path / "arm.urdf", tip="hand").n == 7
-    with pytest.raises(RobotDescriptionError, match="link (left|right): expected a body"):
+    with pytest.raises(RobotDescriptionError, match=r"link (left|right): expected a body"):
         pdr.load_robot(tmp_path / "arm.urdf", tip="hand", strict=True)
 
 
