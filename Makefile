@@ -13,11 +13,13 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz bench-faults docs clean
+.PHONY: help demo test check lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
+	bench-faults docs clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
+	@echo "make check             ruff, mypy and tests of what differs from main, for a minute"
 	@echo "make lint              ruff and mypy"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
@@ -41,6 +43,8 @@ $(VENV)/.run: setup.py Makefile
 
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --editable .[test,lint,docs,colcon]
+	@# Robot descriptions of others, 230 MB: where there is no wheel for this Python, their tests are skipped.
+	-for name in pybullet example-robot-data; do $(BIN)/python -m pip install --quiet --only-binary :all: $$name; done
 	touch $@
 
 demo: $(VENV)/.run
@@ -61,6 +65,9 @@ else
 	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
 	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
 endif
+
+check: $(VENV)/.test
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python test/check.py
 
 fuzz: $(VENV)/.test
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),210) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \

@@ -31,7 +31,7 @@ from panda_dynamics_ros.annotation.sources import Source, contents_sha256, local
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.yaml_writer import write_robot
+from panda_dynamics_ros.robot.yaml_file import write_robot
 from panda_dynamics_ros.untrusted import one_core, python_command
 from panda_dynamics_ros.warm_up import warm_up
 
