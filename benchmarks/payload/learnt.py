@@ -28,8 +28,8 @@ from benchmarks.payload.incidents import Found, noticed
 from benchmarks.payload.methods import Answer, Ours
 from benchmarks.payload.samples import Samples, body
 from benchmarks.payload.trial import Outcome, judged
-from panda_dynamics_ros.motion.search import BRISK
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda, exciting_motion
+from panda_dynamics_ros.simulation.motion_search import BRISK
 
 WITHOUT, WITH = "without map", "with map"
 SHAPES = (None, 0, 1, 2, 3, 4)
@@ -149,8 +149,7 @@ class Cycles:
                 step = min(1.0, until - now)
                 grown = 1.0 + DRIFT * now
                 warm = replace(friction, **{name: grown * getattr(friction, name) for name in WARMING})
-                true = replace(arm.robot, friction=warm)
-                plant.true_arm = replace(arm, robot=true, hysteresis=grown * arm.hysteresis)
+                plant.true_arm = replace(arm, robot=replace(arm.robot, friction=warm))
                 parts.append(recordings.run(plant, step))
                 now += step
             if mass > 0.0:

@@ -13,11 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.engines import cores
-from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, finished_rows, results_of
+from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.table import default_name
-from panda_dynamics_ros.annotation.task import RecordingResult, Task
+from panda_dynamics_ros.annotation.table import default_name, read_table
+from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli.options import (
     add_payload_options,
     add_recording_options,
@@ -33,10 +32,10 @@ DESCRIPTION = """\
 Annotates recordings of all kinds that `replay` reads: a row for each payload
 and each contact with its interval, and one for each recording with rate,
 losses, residual, joint offsets, problems and provenance. It writes
-  TABLE          Parquet or CSV; its columns are on the documentation's page
-                 "Datasets"
-  TABLE.journal  what is done, for --resume
-  TABLE.html     masses, residual by arm, the recordings with the largest
+  TABLE       Parquet or CSV; its columns are on the documentation's page
+              "Datasets"
+  TABLE.html  masses, residual by arm, problems, failures, and the recordings
+              with the largest residuals
 A recording that cannot be read, or whose worker dies or hangs, is a row with
 its error.
 """
@@ -56,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_payload_options(parser)
     name, jobs = default_name(), cores()
     parser.add_argument("--output", type=Path, default=Path(name), metavar="TABLE", help=f"default: {name}")
-    parser.add_argument("--resume", action="store_true", help="go on from TABLE.journal: skip what is done")
+    parser.add_argument("--resume", action="store_true", help="go on from TABLE: skip what is done")
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier table")
     parser.add_argument("--jobs", type=int, metavar="N", help=f"processes (default: one for each core, {jobs})")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="tcp://HOST:8786 of Dask, whose workers are used")
@@ -83,26 +82,21 @@ def run(args: argparse.Namespace) -> int:
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
             overwrite=args.overwrite, started=shown.start, progress=shown.advance,
         )  # fmt: skip
-    page = _write_page(args, task, outcome)
+    page = _write_page(outcome)
     summary = _summary(outcome)
     tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
     if outcome.failures:
         tables.append(
             ("failures", [(f"{n}", error[:300]) for error, n in outcome.kinds_of_failure.most_common(FAILURES_SHOWN)])
         )
-    print_results(args.json, summary, tables, [outcome.table, outcome.journal, page])
+    print_results(args.json, summary, tables, [outcome.table, page])
     return 0
 
 
-def _write_page(args: argparse.Namespace, task: Task, outcome: Outcome) -> Path:
+def _write_page(outcome: Outcome) -> Path:
     from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
 
-    overview = Overview.of(finished_rows(outcome, task))
-    known = {result.source.path for result in outcome.worst}
-    earlier = {path for _, path in overview.worst} - known  # those of an earlier run have no curves yet
-    sources = [source for source in outcome.sources if source.path in earlier]
-    curves = results_of(task, sources, args.jobs, args.scheduler)
-    return write_overview(overview, [*outcome.worst, *curves], outcome.table.with_name(f"{outcome.table.name}.html"))
+    return write_overview(Overview.of(read_table(outcome.table)), outcome.table.with_name(f"{outcome.table.name}.html"))
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:
@@ -156,10 +150,10 @@ class _Progress:
         if self._bar is not None:
             self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
 
-    def advance(self, result: RecordingResult, outcome: Outcome) -> None:
+    def advance(self, source: Source, outcome: Outcome) -> None:
         """One recording is done."""
         if self._bar is not None:
-            self._bar.update(self._task, advance=result.source.bytes, description=self._words(outcome))
+            self._bar.update(self._task, advance=source.bytes, description=self._words(outcome))
         elif not self._quiet and outcome.done * 10 // self._count > self._lines:
             self._lines = outcome.done * 10 // self._count
             print(self._words(outcome), file=sys.stderr, flush=True)

@@ -19,10 +19,11 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.motion.motion_file import write_motion, write_trajectory
-from panda_dynamics_ros.motion.search import FoundMotion, periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import print_results
+from panda_dynamics_ros.simulation.fourier_motion import write_motion
+from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
+from panda_dynamics_ros.simulation.motion_search import FoundMotion, periodic_motion
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 DESCRIPTION = """\

@@ -35,8 +35,8 @@ from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.franka_load import FrankaLoad, franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
-from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_segments, print_table
+from panda_dynamics_ros.reporting.replay_bag import write_replay
 from panda_dynamics_ros.reporting.summary import build_summary, check_replaceable, write_summary
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
@@ -147,8 +147,8 @@ def _replay(args: argparse.Namespace, data: JointDataset, robot: RobotModel, opt
     paired_text: list[tuple[str, str]] = []
     if args.unloaded_run:
         # Their imports take longer than all others.
+        from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
         from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
-        from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
         empty = [load_dataset(path, robot, **recording_options(args)) for path in args.unloaded_run]
         weighed = weigh_paired_runs(robot, [data], empty, **options)
@@ -181,7 +181,7 @@ def _smoothed(
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
     unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.events, unloaded, **options)
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.findings.changes, unloaded, **options)
 
 
 def _progress(done: int, count: int, estimate: PayloadEstimate, data: JointDataset) -> list[tuple[str, str]]:
@@ -213,11 +213,10 @@ def _summary(
 
 
 def _rows(data: JointDataset, result: Replay, loads: tuple[FrankaLoad, ...]) -> list[tuple[str, str]]:
-    dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     events = "; ".join(f"{event.kind} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events) or "none"
     return [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
-        ("dropped", dropped),
+        ("lost", result.findings.losses),
         ("torque residual RMS", "  ".join(f"{rms:.3f}" for rms in result.torque_residual_rms) + "  N m (joints 1..n)"),
         *(row for row in payload_rows(result.last) if row[0] != "problem"),
         *([("load that Franka has", load_text(loads))] if loads else []),
@@ -244,8 +243,8 @@ def _write_files(
     data: JointDataset, robot: RobotModel, result: Replay, segments: tuple[PayloadSegment, ...], output: Path
 ) -> list[Path]:
     from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
+    from panda_dynamics_ros.reporting.scene import ArmScene
     from panda_dynamics_ros.reporting.scene_picture import draw_scene
-    from panda_dynamics_ros.scene import ArmScene
 
     time = data.stamp - data.stamp[0]
     history = PayloadHistory(

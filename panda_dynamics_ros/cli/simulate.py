@@ -15,11 +15,11 @@ from rich.progress import track
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import add_payload_com_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.motion_file import read_motion
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED
+from panda_dynamics_ros.simulation.fourier_motion import read_motion
 
 DESCRIPTION = """\
 Simulates a Panda that runs a motion of `panda-dynamics excite`, faster than

@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
+
+from panda_dynamics_ros.untrusted import python_command
 
 PACKAGE = "panda_dynamics_ros.nodes"
 
@@ -45,7 +46,7 @@ class NodeProcesses:
 
     def start(self, module: str, parameters: dict[str, object] | None = None) -> int:
         """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
-        arguments = [sys.executable, "-m", f"{PACKAGE}.{module}", "--ros-args"]
+        arguments = python_command(f"{PACKAGE}.{module}", "--ros-args")
         for name, value in (parameters or {}).items():
             arguments += ["-p", f"{name}:={value}"]
         with self.log(module).open("wb") as log:

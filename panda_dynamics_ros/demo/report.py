@@ -18,11 +18,11 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import com_text, mass_text, payload_rows
 from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
+from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.summary import build_summary, write_summary
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_mapping import JointMapping
-from panda_dynamics_ros.scene import ArmScene
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView

@@ -19,6 +19,7 @@ from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
+from panda_dynamics_ros.untrusted import printable
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""
@@ -76,15 +77,17 @@ class LiveTable:
         """Show these rows from now on."""
         self._calls += 1
         if self._live is not None:
-            table = RichTable(title=self._title, title_justify="left", show_header=False, min_width=64)
+            table = RichTable(title=printable(self._title), title_justify="left", show_header=False, min_width=64)
             table.add_column(style="bold", no_wrap=True)
             table.add_column()
             for row in rows:
-                table.add_row(*row)
+                table.add_row(*map(printable, row))
             self._live.update(table)
         elif not self._quiet and self._calls % self._every == 1:
             print(
-                "  ".join(f"{name}: {' '.join(value.split())}" for name, value in rows[:4]), file=sys.stderr, flush=True
+                printable("  ".join(f"{name}: {' '.join(value.split())}" for name, value in rows[:4])),
+                file=sys.stderr,
+                flush=True,
             )
 
 
@@ -109,16 +112,16 @@ def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table
         return
     for table in tables:
         print_table(*table)
-    print("written: " + ", ".join(map(str, files)), flush=True)
+    print("written: " + printable(", ".join(map(str, files))), flush=True)
 
 
 def print_table(title: str, rows: list[tuple[str, str]]) -> None:
     """Print a table of results to standard output."""
-    table = RichTable(title=title, title_justify="left", show_header=False)
+    table = RichTable(title=printable(title), title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     _output().print(table)
 
 

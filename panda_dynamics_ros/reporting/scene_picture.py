@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
-from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.primitives import Colour, Label, Primitive
-from panda_dynamics_ros.scene.tessellation import tessellate
+from panda_dynamics_ros.reporting.scene import Scene
+from panda_dynamics_ros.reporting.scene.primitives import Colour, Label, Primitive
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 
 WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
 LOOKING = np.array([-0.62, 0.70, -0.36])  # the eye's direction

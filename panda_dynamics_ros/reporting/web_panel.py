@@ -15,8 +15,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.console import com_text, mass_text
+from panda_dynamics_ros.reporting.scene.forces import share_colour
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.scene.forces import share_colour
 
 TEXT_PERIOD = 0.2  # s, between two texts
 POINT_PERIOD = 0.2  # s, between two points of the charts at first

@@ -10,9 +10,9 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.primitives import Label, Primitive
-from panda_dynamics_ros.scene.tessellation import tessellate
+from panda_dynamics_ros.reporting.scene import Scene
+from panda_dynamics_ros.reporting.scene.primitives import Label, Primitive
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 
 UNSEEN, SAME_COLOUR = 0.003, 0.04  # m, and a share of a colour's channel: smaller changes are not sent
 

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.web_panel import WebPanel
 from panda_dynamics_ros.reporting.web_scene import WebScene
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.scene import ArmScene
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 LAYERS = {

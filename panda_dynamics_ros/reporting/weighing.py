@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, PayloadEstimate
 from panda_dynamics_ros.estimation.payload.payload_file import franka_load
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.summary import floats, payload_entry
-from panda_dynamics_ros.weighing.paired_runs import PairedRuns, RestCheck
 
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 SENSOR_SCALE = (

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, PayloadEstimate
 from panda_dynamics_ros.reporting.page import embedded, write_html
 from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, add_legend, axes_of_joints, plain_text
@@ -25,7 +26,6 @@ from panda_dynamics_ros.reporting.weighing import (
     urdf_inertial,
 )
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.weighing.paired_runs import PairedRuns, RestCheck
 
 STYLE = """
 :root { color-scheme: light; }

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of the simulated arm that no model of rigid bodies has: coloured disturbances, and Dahl's friction.
+"""Torques of the simulated arm that no model has: coloured disturbances.
 
 Ornstein-Uhlenbeck processes (Uhlenbeck and Ornstein, Physical Review 36, 1930), plain and oscillating:
     dx = (-1/tau + i w) x dt + noise,
 of which the real part is used: its autocorrelation is std^2 exp(-|s|/tau) cos(w s). With w = 0 it is the slow residual
 that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
 Discretised exactly, for any time step.
-
-Dahl's friction (P. Dahl, "A solid friction model", 1968, with exponent 1; the LuGre model without its Stribeck curve)
-is Coulomb friction that builds up over a distance:
-    ds/dt = (dq - |dq| s) / distance,   tau = coulomb * s,   -1 <= s <= 1.
-At a standstill s keeps its value (stiction); after a reversal it takes some `distance` to turn (hysteresis).
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +16,6 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.vectors import compiled
 
 
 class OrnsteinUhlenbeck:
@@ -69,15 +61,16 @@ class OrnsteinUhlenbeck:
         self._state = self._decay * self._state + self._input * self._noise()
         return value
 
+    def rows(self, count: int) -> FloatArray:
+        """The next `count` values (count, n) at once, as so many steps would give them."""
+        from scipy.signal import lfilter  # not needed by a node, whose start it would double
+
+        noise = self._rng.standard_normal((count, 2 * self._decay.size)).view(np.complex128) * self._input
+        driven = np.concatenate([self._state[None], noise])
+        states = np.column_stack([lfilter([1.0], [1.0, -a], x) for a, x in zip(self._decay, driven.T, strict=True)])
+        self._state = states[-1].copy()
+        return np.ascontiguousarray(states[:-1].real)
+
     def _noise(self) -> FloatArray:
         """Complex noise whose real and imaginary parts have unit variance each."""
         return self._rng.standard_normal(2 * self._decay.size).view(np.complex128)
-
-
-@compiled
-def dahl_step(state, dq, timestep, distance):
-    """Move s (n,), in place, along one step of constant velocities dq (n,): exact for any step."""
-    for i in range(state.shape[0]):
-        way = abs(dq[i]) * timestep
-        direction = 1.0 if dq[i] > 0.0 else -1.0
-        state[i] = direction + (state[i] - direction) * math.exp(-way / distance)

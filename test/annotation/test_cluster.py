@@ -8,21 +8,20 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from synthetic import TASK, write
+from waiting import PATIENCE, until
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
-from panda_dynamics_ros.annotation.task import RecordingResult
-from panda_dynamics_ros.annotation.worker_process import WorkerError
+from panda_dynamics_ros.annotation.sources import Source
+from panda_dynamics_ros.annotation.worker import WorkerError
 from panda_dynamics_ros.errors import ArgumentError
 
 pytest.importorskip("distributed")
 COUNT = 30
-STARTED = 60.0  # s; the machine may be busy
 
 
 class Cluster:
@@ -51,8 +50,8 @@ class Cluster:
         """Until so many workers are there."""
         from distributed import Client
 
-        client = Client(self.address, timeout=STARTED, set_as_default=False)  # it tries until the scheduler is there
-        client.wait_for_workers(workers, timeout=STARTED)
+        client = Client(self.address, timeout=PATIENCE, set_as_default=False)  # it tries until the scheduler is there
+        client.wait_for_workers(workers, timeout=PATIENCE)
         client.close()
 
     def end(self) -> None:
@@ -83,7 +82,7 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None
     victim = cluster.processes[1]
     killed: list[int] = []
 
-    def kill_one(result: RecordingResult, outcome: Outcome) -> None:
+    def kill_one(source: Source, outcome: Outcome) -> None:
         if outcome.done == 8:
             killed.extend(children(victim.pid))
             os.kill(victim.pid, signal.SIGKILL)
@@ -91,14 +90,11 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None
     outcome = annotate_recordings(
         [f"file://{tmp_path}/data"], remote, TASK, scheduler=cluster.address, progress=kill_one
     )
-    assert victim.wait(10.0) == -signal.SIGKILL
+    assert victim.wait(PATIENCE) == -signal.SIGKILL
     assert outcome.done == COUNT + 1
     assert remote.read_text() == local.read_text()
     # A process that the lost worker had started ends with it.
-    end = time.monotonic() + 30.0
-    while any(Path(f"/proc/{child}").exists() for child in killed):
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    until(lambda: not any(Path(f"/proc/{child}").exists() for child in killed), lambda: f"the end of {killed}")
     # The worker that is left has ended its own process after the run.
     assert children(cluster.processes[2].pid) == []
 
@@ -109,7 +105,7 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: 
     cluster.add_workers(1)
     cluster.wait(1)
 
-    def kill_scheduler(result: RecordingResult, outcome: Outcome) -> None:
+    def kill_scheduler(source: Source, outcome: Outcome) -> None:
         if outcome.done == 3:
             os.kill(cluster.processes[0].pid, signal.SIGKILL)
 
@@ -122,7 +118,7 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: 
 
 
 def test_no_scheduler_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("panda_dynamics_ros.annotation.engines.PATIENCE_WITH_SCHEDULER", "1s")
+    monkeypatch.setattr("panda_dynamics_ros.annotation.job.PATIENCE_WITH_SCHEDULER", "1s")
     write(tmp_path / "data", 1)
     with pytest.raises(ArgumentError, match="expected the address of a Dask scheduler"):
         annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK, scheduler="tcp://127.0.0.1:1")

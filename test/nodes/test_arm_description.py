@@ -31,7 +31,7 @@ DESCRIPTION = re.sub('"link(.)"', r'"arm_link\1"', urdf_texts.panda().replace("t
 @pytest.fixture(scope="module")
 def arm() -> pdr.RobotModel:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fingers are left out
+        warnings.simplefilter("ignore")  # the fingers are locked
         return pdr.load_robot(DESCRIPTION)
 
 
@@ -55,7 +55,7 @@ def test_a_node_waits_for_the_topic_and_takes_its_arm(
     fresh.start(module, robot="robot_description", mounting=list(CEILING))
     topic = f"{fresh.namespace}/robot_description"
     waiting = f"waiting for the URDF on {topic}: start robot_state_publisher"
-    probe.until(lambda: waiting in fresh.log(module), "the node to say what it waits for", patience=60.0)
+    probe.until(lambda: waiting in fresh.log(module), "the node to say what it waits for", patience=120.0)
     description = probe.publisher(String, topic, qos=LATCHED)
     description.publish(String(data=DESCRIPTION))
     found = torques_of(probe, fresh, script)

@@ -14,10 +14,10 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.plots import PayloadHistory, plot_payload, plot_torques
 from panda_dynamics_ros.reporting.rasteriser import Camera, render
+from panda_dynamics_ros.reporting.scene import ArmScene
+from panda_dynamics_ros.reporting.scene.primitives import Box, Ellipsoid
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
-from panda_dynamics_ros.scene import ArmScene
-from panda_dynamics_ros.scene.primitives import Box, Ellipsoid
-from panda_dynamics_ros.scene.tessellation import tessellate
 
 WHITE = np.ones(3)
 RED, GREEN, GLASS = (1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0), (0.0, 0.0, 1.0, 0.5)

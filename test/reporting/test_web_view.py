@@ -17,10 +17,10 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.console import com_text, mass_text
+from panda_dynamics_ros.reporting.scene import ArmScene
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 from panda_dynamics_ros.reporting.web_scene import UNSEEN, WebScene
 from panda_dynamics_ros.reporting.web_view import WebView
-from panda_dynamics_ros.scene import ArmScene
-from panda_dynamics_ros.scene.tessellation import tessellate
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
