@@ -16,8 +16,8 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.options import add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.identifiability import regressor_condition
-from panda_dynamics_ros.identification.preprocessing import prepare
+from panda_dynamics_ros.identification.plausibility import regressor_condition
+from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import print_results

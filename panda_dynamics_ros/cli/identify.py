@@ -17,8 +17,7 @@ from panda_dynamics_ros.cli.options import add_recording_options, add_robot_opti
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
-from panda_dynamics_ros.identification.procedure import PreparedRecordings
+from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, PreparedRecording
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, print_results
@@ -65,7 +64,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also learn what the result leaves unexplained in these motions, into a file beside OUTPUT",
     )
-    parser.add_argument("--no-stribeck", action="store_true", help="fit friction without a Stribeck term")
     parser.add_argument(
         "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
     )
@@ -94,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     fit = (
         identify_gravity(list(recordings()), prior)
         if args.gravity_only
-        else identify(_prepared(args, prior) if args.scheduler else recordings(), prior, stribeck=not args.no_stribeck)
+        else identify(_prepared(args, prior) if args.scheduler else recordings(), prior)
     )
     if args.residual_map:
         fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
@@ -119,16 +117,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecordings]:
+def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecording]:
     from panda_dynamics_ros.annotation.engines import results_of_cluster
 
     paths = [str(Path(path).absolute()) for path in args.data]
     return results_of_cluster(prepared_recording, paths, prior, recording_options(args), scheduler=args.scheduler)
 
 
-def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecordings:
+def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecording:
     """What `identify` needs of a recording, read with the options `where`; called on the workers."""
-    return PreparedRecordings(prior, load_dataset(path, prior, **where))
+    return PreparedRecording(prior, load_dataset(path, prior, **where))
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.columns import FRICTION_TERMS
-from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.plausibility import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.regression import FRICTION_TERMS
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.page import embedded, write_html
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED, add_legend, axes_of_joints, plain_text
