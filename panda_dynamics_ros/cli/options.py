@@ -94,8 +94,10 @@ def add_columns_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says where in a recording the arm's samples are: `--columns`, `--topic`, `--arm-prefix`."""
+    """Add what says where in a recording the arm's samples are."""
     add_columns_option(parser)
+    help_text = "of a table that numbers its episodes (LeRobot), the one to read (default: all, one after the other)"
+    parser.add_argument("--episode", type=int, metavar="N", help=help_text)
     parser.add_argument("--topic", help="of the joint states, where a recording has several")
     help_text = "how the names of the arm's joints begin, where there are several arms: left"
     parser.add_argument("--arm-prefix", default="", metavar="PREFIX", help=help_text)
@@ -103,7 +105,7 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """These options as keyword arguments of `load_dataset`."""
-    return {"columns": args.columns, "topic": args.topic, "arm_prefix": args.arm_prefix}
+    return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
 
 
 def add_payload_options(parser: argparse.ArgumentParser) -> None:

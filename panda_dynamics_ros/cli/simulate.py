@@ -15,7 +15,7 @@ from rich.progress import track
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import add_payload_com_option, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED

@@ -11,7 +11,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.stamps import BILLION
 
