@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 
 NEAR = 0.05  # m: what comes nearer to the eye, or is behind it, is not drawn
 OVERSAMPLING = 2  # pixels across one of the result
