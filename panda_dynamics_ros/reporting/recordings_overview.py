@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from panda_dynamics_ros.annotation.job import WORST
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
 from panda_dynamics_ros.annotation.task import RecordingResult
-from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
-from panda_dynamics_ros.reporting.page import embedded, write_html
-from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
+from panda_dynamics_ros.reporting.page import embedded, table, text, write_html
+from panda_dynamics_ros.reporting.plots import plot_band
+from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, Figure, plain_text, styled
 
 LISTED = 20
 """Arms, failures and problems in a table."""
@@ -72,6 +70,7 @@ class Overview:
             self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:WORST]
 
 
+@styled
 def write_overview(overview: Overview, curves: Sequence[RecordingResult], path: Path) -> Path:
     """The page, with its pictures inside.
 
@@ -96,9 +95,9 @@ def write_overview(overview: Overview, curves: Sequence[RecordingResult], path: 
     if shown:
         parts.append("<h2>Largest residuals</h2>")
     for residual, result in shown:
-        parts.append(f"<h3>{html.escape(plain_text(result.source.path))}: {residual:.2f} N m</h3>")
+        parts.append(f"<h3>{text(result.source.path)}: {residual:.2f} N m</h3>")
         parts.append(embedded(_curve(result), result.source.path))
-    return write_html(path, "Recordings", "".join(parts))
+    return write_html(path, "Recordings", parts)
 
 
 def _masses(masses: list[float]) -> Figure:
@@ -117,14 +116,13 @@ def _most_recorded(residuals: dict[str, list[float]]) -> list[tuple[str, list[fl
 
 
 def _arms(residuals: dict[str, list[float]]) -> str:
-    head = "<tr><th>arm</th><th>recordings</th><th>median, N m</th><th>95 %, N m</th><th>largest, N m</th></tr>"
-    body = "".join(
-        f"<tr><td>{html.escape(plain_text(arm))}</td><td>{len(values)}</td><td>{np.median(values):.2f}</td>"
-        f"<td>{np.percentile(values, 95):.2f}</td><td>{max(values):.2f}</td></tr>"
+    rows = [
+        (arm, f"{len(values)}", *(f"{np.percentile(values, share):.2f}" for share in (50, 95, 100)))
         for arm, values in _most_recorded(residuals)
-    )
+    ]
     more = len(residuals) - LISTED
-    return f"<table>{head}{body}</table>" + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
+    found = table(("arm", "recordings", "median, N m", "95 %, N m", "largest, N m"), rows)
+    return found + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
 
 
 def _residuals(overview: Overview) -> Figure:
@@ -145,9 +143,7 @@ def _curve(result: RecordingResult) -> Figure:
     curve = {name: np.array(values, dtype=float) for name, values in (result.curve or {}).items()}
     figure = Figure(figsize=(10.0, 3.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    band = NORMAL_95 * curve["mass_std"]
-    above.fill_between(curve["time"], curve["mass"] - band, curve["mass"] + band, color=BLUE, alpha=0.18, linewidth=0)
-    above.plot(curve["time"], curve["mass"], color=BLUE, linewidth=1.4)
+    plot_band(above, curve["time"], curve["mass"], curve["mass_std"], BLUE, "")
     top = float(curve["mass"].max(initial=0.0))
     above.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
     above.set_ylabel("mass (kg)")
@@ -159,16 +155,12 @@ def _curve(result: RecordingResult) -> Figure:
             end = row["end_s"] if row["end_s"] is not None else float(curve["time"][-1])
             for axes in (above, below):
                 axes.axvspan(row["start_s"], end, color=GREY, alpha=0.25, linewidth=0)
-    for axes in (above, below):
-        axes.grid(alpha=0.25)
+    below.grid(alpha=0.25)
     return figure
 
 
 def _counts(title: str, heading: str, counts: Counter[str]) -> list[str]:
     if not counts:
         return []
-    rows = "".join(
-        f"<tr><td>{html.escape(plain_text(text[:300]))}</td><td>{count}</td></tr>"
-        for text, count in counts.most_common(LISTED)
-    )
-    return [f"<h2>{title}</h2><table><tr><th></th><th>{heading}</th></tr>{rows}</table>"]
+    rows = [(words[:300], f"{count}") for words, count in counts.most_common(LISTED)]
+    return [f"<h2>{title}</h2>{table(('', heading), rows)}"]
