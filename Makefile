@@ -13,17 +13,20 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test lint fuzz bench bench-payload bench-unfamiliar bench-contact bench-datasets bench-1khz bench-faults docs clean
+.PHONY: help demo test check lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
+	bench-faults docs clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
+	@echo "make check             ruff, mypy and tests of what differs from main, for a minute"
 	@echo "make lint              ruff and mypy"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-cycle       pick-and-place cycles on arms whose friction stays at rest (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact     contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-datasets    thousands of recordings as one table: throughput, and what large data sets would cost"
 	@echo "make bench-1khz        both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
@@ -40,6 +43,8 @@ $(VENV)/.run: setup.py Makefile
 
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --editable .[test,lint,docs,colcon]
+	@# Robot descriptions of others, 230 MB: where there is no wheel for this Python, their tests are skipped.
+	-for name in pybullet example-robot-data; do $(BIN)/python -m pip install --quiet --only-binary :all: $$name; done
 	touch $@
 
 demo: $(VENV)/.run
@@ -61,6 +66,9 @@ else
 	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
 endif
 
+check: $(VENV)/.test
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python test/check.py
+
 fuzz: $(VENV)/.test
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),210) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
 		$(BIN)/python -m pytest test/fuzz test/nodes/test_fuzz_messages.py
@@ -70,6 +78,9 @@ bench: $(VENV)/.test
 
 bench-payload: $(VENV)/.test
 	$(BIN)/python -m benchmarks.payload $(BENCH_ARGS)
+
+bench-cycle: $(VENV)/.test
+	$(BIN)/python -m benchmarks.cycle $(BENCH_ARGS)
 
 bench-unfamiliar: $(VENV)/.test
 	$(BIN)/python -m benchmarks.unfamiliar $(BENCH_ARGS)

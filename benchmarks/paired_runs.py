@@ -21,10 +21,10 @@ import panda_dynamics_ros as pdr
 from benchmarks.payload.real_log import LOGS, payload_torques
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, smooth_payloads
-from panda_dynamics_ros.motion.search import READY, exciting_motion
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import Realism, Scenario, SimulatedPanda, run_scenario
-from panda_dynamics_ros.weighing.motion import duration, weighing_motion
+from panda_dynamics_ros.simulation.motion_search import READY, exciting_motion
+from panda_dynamics_ros.simulation.weighing_motion import duration, weighing_motion
 
 FIRST = LOGS / "panda_gaz" / "excitation_1khz_first_7600ms.csv"
 SECOND = LOGS / "panda_gaz" / "excitation_1khz_second_pass_13333ms_to_17000ms.csv"

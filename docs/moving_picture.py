@@ -22,8 +22,8 @@ from PIL import Image
 from panda_dynamics_ros import JointDataset, load_dataset, load_robot
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay, replay
+from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
-from panda_dynamics_ros.scene import ArmScene
 
 STEP, SPEED = 0.2, 2.0  # s of the recording between two frames; times real time
 HEIGHT = 400  # px

@@ -21,7 +21,7 @@ from pylibfranka import RealtimeConfig, Robot, Torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.live.stream import with_own_end_effector
-from panda_dynamics_ros.samples.libfranka_state import FrankaState
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 STIFFNESS = np.array([60.0, 60.0, 60.0, 60.0, 25.0, 15.0, 10.0])  # N m/rad
 DAMPING = np.array([12.0, 12.0, 12.0, 12.0, 5.0, 4.0, 3.0])  # N m s/rad

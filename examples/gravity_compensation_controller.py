@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.nodes.interface import fixed
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.samples.joint_mapping import JointMapping
+from panda_dynamics_ros.robot.joint_mapping import JointMapping
 
 Torques = NDArray[np.float64]
 PERIOD = 0.001  # s

@@ -33,7 +33,7 @@ from panda_dynamics_ros.nodes.interface import fixed
 from panda_dynamics_ros.nodes.runner import CANNOT_START, run_node
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 from panda_dynamics_ros.robot import write_robot
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import JointMapping, resolve_joint_names
 
 # A second of samples may wait while the executor does something else; none is to be lost.
 EVERY_SAMPLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
         Shape,
         learn_residual,
     )
+    from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
     from panda_dynamics_ros.identification import Identification, identify, identify_gravity
     from panda_dynamics_ros.kernels.batch import threads
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
     from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
-    from panda_dynamics_ros.samples.joint_dataset import JointDataset
-    from panda_dynamics_ros.weighing.paired_runs import PairedRuns, weigh_paired_runs
+    from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 __version__ = "0.1.0"
 
@@ -79,8 +79,8 @@ _HOMES = {
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),
     "robot": ("InertialParameters", "MovingBase", "write_robot"),
-    "samples.joint_dataset": ("JointDataset",),
-    "weighing.paired_runs": ("PairedRuns", "weigh_paired_runs"),
+    "robot.joint_dataset": ("JointDataset",),
+    "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip
 
 

@@ -19,13 +19,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import waiting
+from waiting import PATIENCE
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader", "--remote-debugging-port=0", "--hide-scrollbars",
 )  # fmt: skip
-PATIENCE = 60.0  # s; software rendering on a busy machine is slow
 
 
 def chromium() -> str | None:
@@ -70,11 +72,7 @@ class Page:
 
     def wait_for(self, condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
         """Until the condition holds; fails with `what` was waited for, and what was there to read."""
-        end = time.monotonic() + patience
-        while not condition():
-            if time.monotonic() > end:
-                raise TimeoutError(f"waited {patience:.0f} s in vain for {what} in: {self.text()!r}")
-            time.sleep(0.2)
+        waiting.until(condition, lambda: f"{what} in: {self.text()!r}", patience)
 
     def screenshot(self, path: Path) -> Path:
         """What a person sees, as PNG."""

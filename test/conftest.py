@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the whole suite: seeded random numbers, robots, and where the public robot logs lie."""
+"""What the whole suite shares: seeded random numbers, robots, where the public robot logs lie, the list of skips."""
 
 from __future__ import annotations
 
+import os
 import signal
+import time
 import zlib
+from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -21,6 +24,7 @@ hypothesis.settings.load_profile("seeded")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+CHECK_UNTIL = float(os.environ.get("PANDA_CHECK_UNTIL", "inf"))  # s, system clock; from test/check.py
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -59,3 +63,23 @@ def panda_1khz_log() -> Path:
 def panda_30hz_bag() -> Path:
     """A real Panda's rosbag2 (sqlite3, no metadata.yaml) of /joint_states at 30 Hz, 24 s."""
     return public_log("panda_unisa_bag/panda_exciting_trajectory.db3")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.time() > CHECK_UNTIL:
+        pytest.skip("the minute of `make check` is over; `make test` runs it")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped, by its reason: names of tests say what they would have tested."""
+    tests: dict[str, list[str]] = defaultdict(list)
+    for report in terminalreporter.getreports("skipped"):
+        where, _, reason = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, str(report.longrepr))
+        tests[reason.removeprefix("Skipped: ")].append(report.nodeid or where)
+    if tests:
+        terminalreporter.section(f"{sum(map(len, tests.values()))} skipped, and what they would have tested")
+    for reason, names in tests.items():
+        terminalreporter.write_line(f"{len(names)}: {reason}")
+        for name in sorted({name.partition("[")[0] for name in names}):
+            cases = sum(name == each.partition("[")[0] for each in names)
+            terminalreporter.write_line(f"    {name}{f' ({cases} cases)' if cases > 1 else ''}")

@@ -8,16 +8,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import waiting
 from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player", "fleet_monitor")
-START, STOP = 240.0, 30.0  # s; the first start on a machine compiles the kernels: on a busy one minutes
 
 
 class Launched:
@@ -30,14 +29,22 @@ class Launched:
     def text(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
-    def until(self, pattern: str, patience: float = START, died: bool = False) -> None:
+    def until(self, pattern: str, died: bool = False) -> None:
         """Wait for output that matches; `died`: although a node may have died before."""
-        end = time.monotonic() + patience
-        while not re.search(pattern, text := self.text):
-            assert time.monotonic() < end, f"waited in vain for {pattern!r}:\n{text}"
-            assert self.process.poll() is None, f"ended before {pattern!r}:\n{text}"
+
+        def printed() -> bool:
+            ended = self.process.poll() is not None  # before its last words are read
+            if re.search(pattern, text := self.text):
+                return True
+            assert not ended, f"ended before {pattern!r}:\n{text}"
             assert died or "process has died" not in text, f"a node died before {pattern!r}:\n{text}"
-            time.sleep(0.1)
+            return False
+
+        waiting.until(printed, lambda: f"{pattern!r}:\n{self.text}", waiting.FIRST_START)
+
+    def ended(self) -> int:
+        """Wait until it has ended by itself; the exit code."""
+        return self.process.wait(waiting.FIRST_START)
 
     def finished_cleanly(self) -> set[str]:
         return set(re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", self.text))
@@ -91,7 +98,7 @@ def launched(prefix: Path, file: Path, /, **arguments: object) -> Iterator[Launc
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         try:
-            process.wait(STOP)
+            process.wait(waiting.PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise

@@ -10,11 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from ros_domain import own_domain
+from waiting import FIRST_START, until
 
 import panda_dynamics_ros as pdr
 
@@ -30,7 +30,6 @@ EXECUTABLES = {
     "bag_player",
     "panda-dynamics",
 }
-PATIENCE = 240.0  # s; the first start on a machine compiles the kernels: half a minute, on a busy one minutes
 
 pytest.importorskip("colcon_ros", reason="colcon is not installed (extra colcon)")
 
@@ -78,7 +77,12 @@ class Workspace:
         command = [sys.executable, "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
         environment = {**os.environ, "COLCON_HOME": str(self.folder / "home")}
         done = subprocess.run(
-            [*command, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
+            [*command, *arguments],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=FIRST_START,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -110,18 +114,20 @@ class Workspace:
         before = len(self.output)
         process = self.start(*command)
         try:
-            assert process.wait(PATIENCE) == 0, self.output
+            assert process.wait(FIRST_START) == 0, self.output
         finally:
             process.kill()
         return self.output[before:]
 
     def wait_for(self, words: str, process: subprocess.Popen[bytes]) -> None:
         """Until a process that goes on has printed the words."""
-        end = time.monotonic() + PATIENCE
-        while words not in self.output:
-            assert time.monotonic() < end, f"waited {PATIENCE:.0f} s in vain for {words!r} in:\n{self.output}"
-            assert process.poll() is None, f"ended before {words!r}:\n{self.output}"
-            time.sleep(0.2)
+
+        def printed() -> bool:
+            ended = process.poll() is not None  # before its last words are read
+            assert words in self.output or not ended, f"ended before {words!r}:\n{self.output}"
+            return words in self.output
+
+        until(printed, lambda: f"{words!r} in:\n{self.output}", FIRST_START)
 
     @property
     def output(self) -> str:
@@ -180,7 +186,7 @@ def test_installed_nodes_answer_and_end_when_interrupted(workspace: Workspace) -
         assert "heard 7 torques panda_link8" in workspace.run(sys.executable, "-c", LISTENER)
         for node in nodes:
             node.send_signal(signal.SIGINT)
-        assert [node.wait(PATIENCE) for node in nodes] == [0, 0], workspace.output
+        assert [node.wait(FIRST_START) for node in nodes] == [0, 0], workspace.output
     finally:
         for node in nodes:
             node.kill()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import urdf_texts
-from launched import START, installed, installed_package, launched
+from launched import installed, installed_package, launched
 
 pytestmark = pytest.mark.ros
 
@@ -88,7 +88,7 @@ def test_an_argument_reaches_every_node(
     (tmp_path / "arm.urdf").write_text(DESCRIPTION)
     given = {key: value.replace("ARM", str(tmp_path / "arm.urdf")) for key, value in arguments.items()}
     with launched(prefix, installed(prefix, "demo"), **given) as demo:
-        demo.process.wait(START)
+        demo.ended()
     assert demo.process.returncode == 1, demo.text
     # The first that fails ends the others, which may be on their way to the same error.
     assert 1 <= len(re.findall(words, demo.text)) <= nodes, demo.text
@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_noticed_before_a_process_runs(
     program = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
     program.touch()
     with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:
-        live.process.wait(START)
+        live.ended()
     assert live.process.returncode == 1
     assert words in live.text
     assert "process started" not in live.text

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from bag_files import samples
-from launched import START, installed, installed_package, launched
+from launched import installed, installed_package, launched
 
 from panda_dynamics_ros.recordings import write_joint_states
 
@@ -122,7 +122,7 @@ def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> Non
     write_joint_states(tmp_path / "recording", samples(3000, names=names))
     with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "recording", robot="fr3") as replay:
         replay.until(r"listening to joints left_fr3_joint1")
-        replay.process.wait(START)
+        replay.ended()
     assert replay.process.returncode == 0, replay.text
     assert "the recording has been played" in replay.text
     assert replay.finished_cleanly() == {"bag_player", "dynamics", "payload_estimator"}
@@ -135,7 +135,7 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Pat
     parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
     given = {"namespace": "right", "params_file": parameters, "launch_prefix": "nice -n 1"}
     with launched(prefix, installed(prefix, "dynamics"), **given) as live:
-        live.process.wait(START)
+        live.ended()
     assert live.process.returncode == 1, live.text
     assert re.search(r"error: .*memory_s.*-1", live.text)  # so the file arrived, and in a namespace
     assert re.search(
@@ -158,7 +158,7 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Pat
 def test_what_is_missing_is_noticed_before_a_process_runs(arguments: dict[str, str], words: str, prefix: Path) -> None:
     """A process that ran already would be left behind."""
     with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:
-        live.process.wait(START)
+        live.ended()
     assert live.process.returncode == 1
     assert words in live.text
     assert "process started" not in live.text
@@ -244,7 +244,7 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(
 @pytest.mark.ros
 def test_a_recording_that_cannot_be_played_is_an_error(prefix: Path) -> None:
     with launched(prefix, installed(prefix, "replay"), bag="/nowhere/bag.mcap") as replay:
-        replay.process.wait(START)
+        replay.ended()
     assert replay.process.returncode == 1, replay.text
     assert "error: /nowhere/bag.mcap: expected a rosbag2 recording" in replay.text
     assert "the recording was not played: bag_player ended with exit code 2" in replay.text

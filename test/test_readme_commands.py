@@ -168,7 +168,7 @@ def check_demo(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> N
             said.append(line)
             if "stays open" in line:
                 process.send_signal(signal.SIGINT)
-        assert process.wait(60.0) == 0, "".join(said)
+        assert process.wait(120.0) == 0, "".join(said)
     assert "stays open" in said[-1], said
     assert (workshop.folder / "demo" / "summary.json").exists()
 

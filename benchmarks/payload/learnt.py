@@ -28,8 +28,8 @@ from benchmarks.payload.incidents import Found, noticed
 from benchmarks.payload.methods import Answer, Ours
 from benchmarks.payload.samples import Samples, body
 from benchmarks.payload.trial import Outcome, judged
-from panda_dynamics_ros.motion.search import BRISK
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda, exciting_motion
+from panda_dynamics_ros.simulation.motion_search import BRISK
 
 WITHOUT, WITH = "without map", "with map"
 SHAPES = (None, 0, 1, 2, 3, 4)

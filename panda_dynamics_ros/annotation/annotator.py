@@ -23,7 +23,7 @@ from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
 from panda_dynamics_ros.recordings.replay import recording_problem
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 LONGEST_STEP = 0.5  # s: a longer one restarts the filters (`EstimatorOptions.max_gap_s`)
 REMEMBERED = 100

@@ -39,7 +39,7 @@ from panda_dynamics_ros.reporting.summary import (
     write_summary,
 )
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_mapping import JointMapping
+from panda_dynamics_ros.robot.joint_mapping import JointMapping
 from panda_dynamics_ros.samples.stamps import BILLION
 
 if TYPE_CHECKING:

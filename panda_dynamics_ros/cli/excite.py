@@ -12,10 +12,11 @@ from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.motion.motion_file import write_motion, write_trajectory
-from panda_dynamics_ros.motion.search import periodic_motion
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
+from panda_dynamics_ros.simulation.fourier_motion import write_motion
+from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
+from panda_dynamics_ros.simulation.motion_search import periodic_motion
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 DESCRIPTION = """\

@@ -41,6 +41,11 @@ def number(name: str, default: float, metavar: str, words: str) -> Option:
     return option(name, f"{words} (default: {default:g})", type=type(default), default=default, metavar=metavar)
 
 
+def three(name: str, default: tuple[float, ...] | None, metavar: tuple[str, ...], words: str) -> Option:
+    """An option that takes three numbers."""
+    return option(name, words, type=float, nargs=3, default=default, metavar=metavar)
+
+
 def output(default: str, metavar: str = "DIR", words: str = "folder for the results") -> Option:
     """`--output`."""
     return option("--output", f"{words} (default: {default})", type=Path, default=Path(default), metavar=metavar)
@@ -51,11 +56,8 @@ ARM = [
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "its last link; the centre of mass is stated there (default: flange or last link)", metavar="LINK"),
     option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
-    option(
-        *("--mounting", "roll, pitch and yaw of the base, rad (default: upright)"),
-        **{"type": float, "nargs": 3, "default": (0.0, 0.0, 0.0), "metavar": ("R", "P", "Y")},
-    ),
-    option("--gravity", "m/s^2 (default: 0 0 -9.81)", type=float, nargs=3, metavar=("X", "Y", "Z")),
+    three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
+    three("--gravity", None, ("X", "Y", "Z"), "m/s^2 (default: 0 0 -9.81)"),
     option(
         "--effort",
         "torques on the links with gravity (measured) or without it, torques of the actuators, or motor currents "
@@ -66,7 +68,9 @@ ARM = [
     option(
         "--rotor-inertia",
         "kg m^2 at each joint, which efforts other than measured contain (default: the description's)",
-        **{"type": float, "nargs": "+", "metavar": "B"},
+        type=float,
+        nargs="+",
+        metavar="B",
     ),
     flag("--strict", "refuse a file whose links are physically impossible; replay: exit code 3 if a problem is stated"),
 ]
@@ -81,9 +85,11 @@ RECORDING = [
     option("--topic", "of the joint states, where a recording has several"),
     option("--arm-prefix", "how the joints' names begin, where there are several arms", default="", metavar="PREFIX"),
 ]
-COM = option(
-    *("--payload-com", "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"),
-    **{"type": float, "nargs": 3, "default": [0.02, -0.015, 0.06], "metavar": ("X", "Y", "Z")},
+COM = three(
+    "--payload-com",
+    (0.02, -0.015, 0.06),
+    ("X", "Y", "Z"),
+    "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
 )
 VIEW = [
     flag("--view", "show the run in a web page (needs viser); Ctrl-C ends it"),

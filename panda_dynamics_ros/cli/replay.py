@@ -35,7 +35,6 @@ from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.franka_load import franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
-from panda_dynamics_ros.recordings.replay_bag import write_replay
 from panda_dynamics_ros.reporting.console import (
     LiveTable,
     Table,
@@ -46,8 +45,9 @@ from panda_dynamics_ros.reporting.console import (
     print_segments,
     stream_text,
 )
+from panda_dynamics_ros.reporting.replay_bag import write_replay
 from panda_dynamics_ros.reporting.summary import check_replaceable, events_text, summary_of, write_summary
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 DESCRIPTION = """\
 Computes torques, poses, contacts and the payload of a recording: a rosbag2
@@ -152,8 +152,8 @@ def _replay(
     tables: list[Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
     if args.unloaded_run:
         # Their imports take longer than all others.
+        from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
         from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
-        from panda_dynamics_ros.weighing.paired_runs import weigh_paired_runs
 
         empty = [load_dataset(path, robot, **recording_options(args)) for path in args.unloaded_run]
         weighed = weigh_paired_runs(robot, [data], empty, **options)

@@ -11,11 +11,11 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import COM, JSON, OVERWRITE, add, add_robot_option, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.motion_file import read_motion
 from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED
+from panda_dynamics_ros.simulation.fourier_motion import read_motion
 
 DESCRIPTION = """\
 Simulates a Panda that runs a motion of `panda-dynamics excite`, faster than

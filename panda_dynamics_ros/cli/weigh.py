@@ -28,17 +28,17 @@ from panda_dynamics_ros.cli.options import (
     recording_options,
 )
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.motion.motion_file import write_trajectory
-from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import joint_values, print_results
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
 from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp, write_page
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.weighing.motion import WRIST_REACH, duration, weighing_motion
-from panda_dynamics_ros.weighing.paired_runs import check_at_rest, weigh_paired_runs
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
+from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
 DESCRIPTION = """\
 Weighs a payload with the arm: mass, centre of mass and inertia, each with its
@@ -175,7 +175,7 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
 
 
 def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
-    from panda_dynamics_ros.weighing.simulated_runs import simulated_runs
+    from panda_dynamics_ros.simulation.weighing_motion import simulated_runs
 
     if set(args.order) != {"A", "B"}:
         raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")

@@ -4,7 +4,7 @@
 from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.dynamics.forward_dynamics import forward_dynamics
-from panda_dynamics_ros.dynamics.friction import friction_torques
+from panda_dynamics_ros.dynamics.friction import PreslidingState, friction_torques, presliding_states
 from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
 from panda_dynamics_ros.dynamics.kinematics import LinkInertias, links_in_base, pose
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix
@@ -17,6 +17,7 @@ from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
 __all__ = [
     "BaseParameters",
     "LinkInertias",
+    "PreslidingState",
     "RobotState",
     "base_parameters",
     "com_jacobian",
@@ -35,6 +36,7 @@ __all__ = [
     "payload_momentum_regressors",
     "payload_regressor",
     "pose",
+    "presliding_states",
     "regressor",
     "robot_state",
 ]

@@ -8,10 +8,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.friction import PRESLIDING
 
 
 @compiled
@@ -21,16 +24,23 @@ def sigmoid(x):
 
 
 @compiled
+def friction_of_joint(row, v, s):
+    """Friction torque of one joint, by its row (9,) of a `Friction.table`, velocity v and direction s of dry friction.
+
+    s: of `PreslidingState`, or tanh(v / row[3]) in the steady state.
+    """
+    dry = row[1]
+    if row[7] != 0.0:  # Stribeck
+        dry += row[7] * math.exp(-((v / row[8]) ** 2))
+    amplitude, slope, shift = row[4], row[5], row[6]
+    return row[0] * v + dry * s + row[2] + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
+
+
+@compiled
 def friction_sample(friction, dq, tau):
-    """tau (n,) of joint velocities dq (n,) for a `Friction.table` (n, 9)."""
+    """tau (n,) of joint velocities dq (n,) for a `Friction.table` (n, 9), in the steady state."""
     for i in range(dq.shape[0]):
-        viscous, coulomb, offset, transition = friction[i, 0], friction[i, 1], friction[i, 2], friction[i, 3]
-        amplitude, slope, shift = friction[i, 4], friction[i, 5], friction[i, 6]
-        v = dq[i]
-        if friction[i, 7] != 0.0:  # Stribeck
-            coulomb += friction[i, 7] * math.exp(-((v / friction[i, 8]) ** 2))
-        linear = viscous * v + coulomb * math.tanh(v / transition) + offset
-        tau[i] = linear + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
+        tau[i] = friction_of_joint(friction[i], dq[i], math.tanh(dq[i] / friction[i, 3]))
 
 
 @compiled
@@ -47,12 +57,22 @@ def friction_kernel(friction, dq, tau):
         friction_sample(friction, dq[k], tau[k])
 
 
-def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
+@compiled
+def friction_memory_kernel(friction, dq, s, tau):
+    """tau (rows, n) of joint velocities dq and directions of dry friction s (rows, n)."""
+    for k in range(dq.shape[0]):
+        for i in range(dq.shape[1]):
+            tau[k, i] = friction_of_joint(friction[i], dq[k, i], s[k, i])
+
+
+def friction_torques(robot: RobotDescription, dq: ArrayLike, presliding: ArrayLike | None = None) -> FloatArray:
     """Friction torques: viscous, Coulomb, offset, sigmoid and Stribeck terms.
 
     Parameters
     ----------
     dq: (..., n), rad/s.
+    presliding: (..., n), direction s of dry friction in [-1, 1] (`PreslidingState`, `presliding_states`); by default
+        its steady state at constant velocity, tanh(dq / transition).
 
     Returns
     -------
@@ -60,11 +80,16 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
 
     Raises
     ------
-    ArgumentError: `dq` is not finite, or not of shape (..., n).
+    ArgumentError: `dq` or `presliding` is not finite, or not of shape (..., n).
 
     Reference: Gaz et al., RA-L 2019, supplementary material, eq. (1); De Luca, Robotics 2, slide 7 (document 003). The
     terms are written out in `Friction`.
     """
+    if presliding is not None:
+        shape, (dq_rows, s_rows) = joint_rows(robot, dq=dq, presliding=presliding)
+        tau = np.empty_like(dq_rows)
+        friction_memory_kernel(robot.friction.table, dq_rows, s_rows, tau)
+        return tau.reshape(*shape, robot.n)
     if is_one_state(robot, dq):
         tau = np.empty(robot.n)
         if friction_of_one(robot.friction.table, dq, tau):
@@ -73,3 +98,99 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike) -> FloatArray:
     tau = np.empty_like(dq_rows)
     friction_kernel(robot.friction.table, dq_rows, tau)
     return tau.reshape(*shape, robot.n)
+
+
+@compiled
+def presliding_step(bounds, before, after):
+    """Move the bounds (2, n) of the direction s of dry friction, in place, along the way from q to q (n,), rad.
+
+        s <- clip(s + (after - before) / PRESLIDING, -1, 1)
+
+    Measured positions, never the integral of a velocity: differences of positions add up to where the joint is,
+    however noisy they are, so that s stays what it is while the joint rests.
+    """
+    for b in range(2):
+        for i in range(after.shape[0]):
+            bounds[b, i] = min(max(bounds[b, i] + (after[i] - before[i]) / PRESLIDING, -1.0), 1.0)
+
+
+@compiled
+def presliding_rows(q, bounds, s, half_width):
+    """s and its half width (N, n) along positions q (N, n), from the bounds (2, n) before the first, in place."""
+    for k in range(q.shape[0]):
+        presliding_step(bounds, q[max(k - 1, 0)], q[k])
+        for i in range(q.shape[1]):
+            s[k, i] = 0.5 * (bounds[0, i] + bounds[1, i])
+            half_width[k, i] = 0.5 * (bounds[1, i] - bounds[0, i])
+
+
+def presliding_states(q: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Direction of dry friction along a recording without gaps.
+
+    Parameters
+    ----------
+    q: (N, n), measured positions, rad, as they are: a low-pass comes after, since the element is not linear.
+
+    Returns
+    -------
+    s, half_width: (N, n), in [-1, 1] and [0, 1]: of `PreslidingState` after each row.
+
+    Raises
+    ------
+    ArgumentError: q is not a finite array (N, n).
+    """
+    rows = checks.real_array(q, "q")
+    if rows.ndim != 2:
+        raise ArgumentError(f"q: expected shape (N, n), got {rows.shape}")
+    rows = np.ascontiguousarray(rows)
+    s, half_width = np.empty_like(rows), np.empty_like(rows)
+    presliding_rows(rows, PreslidingState(rows.shape[1]).bounds, s, half_width)
+    return s, half_width
+
+
+class PreslidingState:
+    """The memory of the dry friction of n joints: Prandtl's element, fed with measured positions::
+
+        s_k = clip(s_{k-1} + (q_k - q_{k-1}) / PRESLIDING, -1, 1)
+
+    Dry friction of amplitude h is h s: it follows the way of a joint over some mrad, not its velocity, and at rest it
+    stays what it was. Where the joint began is unknown, so that the element starts from both ends, -1 and 1: s is the
+    middle between the two, `half_width` half their distance. They meet for good once the joint has gone twice
+    PRESLIDING one way.
+
+    An estimator that learns amplitudes h has the columns s_j in its regression: `update` with each sample's q, then s
+    through the same low-pass filters as the torque (the element is not linear: it comes before them). The error of the
+    column is h half_width / sqrt(3) at most. Lost samples do no harm, since only the way between the kept ones counts;
+    a position that is wrong for one sample does, and must not get here. Of the published friction of an arm,
+    `friction_torques(dq, presliding=s)` has the dry terms with memory.
+
+    Attributes
+    ----------
+    bounds: (2, n), s from either start; it is all there is to the state.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.bounds, self._q = np.empty((2, n)), np.empty(n)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget where the joints were."""
+        self.bounds[0], self.bounds[1] = -1.0, 1.0
+        self._started = False
+
+    def update(self, q: FloatArray) -> FloatArray:
+        """s (n,) after the joints have come to the measured positions q (n,), rad."""
+        if self._started:
+            presliding_step(self.bounds, self._q, q)
+        self._q[:], self._started = q, True
+        return self.value
+
+    @property
+    def value(self) -> FloatArray:
+        """s, (n,), in [-1, 1]."""
+        return 0.5 * (self.bounds[0] + self.bounds[1])
+
+    @property
+    def half_width(self) -> FloatArray:
+        """(n,), in [0, 1]: s is in value +- half_width; 0 once it is known."""
+        return 0.5 * (self.bounds[1] - self.bounds[0])

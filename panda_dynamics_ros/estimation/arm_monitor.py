@@ -34,8 +34,8 @@ from panda_dynamics_ros.estimation.regression import MeanChange
 from panda_dynamics_ros.estimation.residual_learner import ResidualLearner, UnloadedState
 from panda_dynamics_ros.estimation.residual_torque import ResidualTorque
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot.libfranka_state import sample_of
 from panda_dynamics_ros.robot.residual_map import ResidualMap
-from panda_dynamics_ros.samples.libfranka_state import sample_of
 from panda_dynamics_ros.samples.sample_gate import SampleGate
 
 ROWS = 512

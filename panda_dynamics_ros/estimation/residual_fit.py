@@ -23,8 +23,8 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 

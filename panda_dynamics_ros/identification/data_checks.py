@@ -15,7 +15,7 @@ from panda_dynamics_ros.identification.columns import LinearModel
 from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
 from panda_dynamics_ros.identification.preprocessing import MotionSamples
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 LEAST_DURATION_S = 2.0
 LEAST_MOTION = 0.05  # rad

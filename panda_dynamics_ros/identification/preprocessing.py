@@ -25,7 +25,7 @@ from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 LONGEST_LAG_S = 0.03
 CONTRADICTION = 0.2

@@ -48,8 +48,8 @@ from panda_dynamics_ros.identification.weighted_fit import (
     quadratic,
 )
 from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.limits import ResidualModel
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 PASSES = 2
 _HUBER = 3.0  # sigmas beyond which a row counts less (iteratively reweighted least squares)

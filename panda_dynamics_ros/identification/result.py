@@ -18,8 +18,8 @@ from panda_dynamics_ros.identification.weighted_fit import PriorScale
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.limits import ResidualModel
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
 
 _IDENTIFIED = " (identified)"
 

@@ -32,7 +32,7 @@ from panda_dynamics_ros.identification.preprocessing import MotionSamples, on_li
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale, prior_std, quadratic
 from panda_dynamics_ros.model import RobotModel, load_robot
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 STILL = 0.01  # rad/s
 SHORTEST_S, SETTLING_S = 0.4, 0.2

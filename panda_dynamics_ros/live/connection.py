@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
 from panda_dynamics_ros.live.problems import WRONG_VERSION, explained
-from panda_dynamics_ros.samples.libfranka_state import FrankaState
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 PORT = 1337  # of libfranka's commands
 TIMEOUT = 3.0  # s, for an address in the same network

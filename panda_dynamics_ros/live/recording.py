@@ -10,7 +10,7 @@ from typing import TextIO
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.samples.libfranka_state import ARM_JOINTS, FrankaState
+from panda_dynamics_ros.robot.libfranka_state import ARM_JOINTS, FrankaState
 
 COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") for k in range(ARM_JOINTS)))
 

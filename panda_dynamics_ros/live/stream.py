@@ -11,7 +11,7 @@ from panda_dynamics_ros.errors import ConnectionFailedError
 from panda_dynamics_ros.live.connection import FrankaConnection
 from panda_dynamics_ros.live.problems import LOST
 from panda_dynamics_ros.robot.end_effector import EndEffector, Robot, attach
-from panda_dynamics_ros.samples.libfranka_state import FrankaState
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 PATIENCE = 1.0  # s, from one attempt to connect again to the next
 NAP = 0.05  # s: after it a caller may do something else

@@ -18,9 +18,9 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 
 
 def seconds(stamp: Time) -> float:

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
+from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, first_place, last_place, marks
 
 MALFORMED = "malformed message"
 HEADER = 4  # bytes of encapsulation before an encoded message

@@ -28,8 +28,8 @@ from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, now, publisher
 from panda_dynamics_ros.nodes.runner import make_executor, run_node
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.joint_mapping import link_name
-from panda_dynamics_ros.samples.libfranka_state import FrankaState
+from panda_dynamics_ros.robot.joint_mapping import link_name
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.samples.stamps import StreamMonitor, to_nanoseconds
 
 NAME = "franka_state"

@@ -24,7 +24,7 @@ from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.gravity_input import GravityInput
 from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, now, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.samples.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]

@@ -28,7 +28,7 @@ from panda_dynamics_ros.nodes.arm_parameters import ROBOT_DESCRIPTION
 from panda_dynamics_ros.nodes.gravity_input import SOURCES
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.robot.effort import KINDS
-from panda_dynamics_ros.samples.joint_mapping import link_name
+from panda_dynamics_ros.robot.joint_mapping import link_name
 
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]

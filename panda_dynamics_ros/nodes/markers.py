@@ -20,10 +20,10 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
-from panda_dynamics_ros.scene.payload import payload_primitives
-from panda_dynamics_ros.scene.primitives import Primitive
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
+from panda_dynamics_ros.reporting.scene.payload import payload_primitives
+from panda_dynamics_ros.reporting.scene.primitives import Primitive
 
 PERIOD = 0.02  # s, of looking for a sample to draw
 TENTH = 100_000_000  # ns

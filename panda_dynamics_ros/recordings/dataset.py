@@ -21,8 +21,8 @@ from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointSt
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
 from panda_dynamics_ros.samples.sample_gate import SampleGate
 from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 

@@ -13,7 +13,7 @@ import numpy as np
 from panda_dynamics_ros.estimation.believed_load import BelievedLoad, believed_load
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 AFTER_CHANGE = 1.0  # s: while a payload is picked up the estimate is on its way
 MATTERS = 0.05  # kg: Franka's controller compensates half a newton by itself

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, first_place, last_place, marks
+from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, first_place, last_place, marks
 from panda_dynamics_ros.samples.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]

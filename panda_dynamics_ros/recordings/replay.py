@@ -20,8 +20,8 @@ from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import name_conflict
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_mapping import name_conflict
 from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
 AT_ONCE = 2048

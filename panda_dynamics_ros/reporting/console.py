@@ -20,7 +20,7 @@ from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.style import (
     BLUE,
@@ -30,8 +32,7 @@ from panda_dynamics_ros.reporting.style import (
 )
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.scene import ArmScene
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
@@ -145,7 +146,12 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         if time >= free:
             free = time + LABEL_WIDTH * duration
-            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "ha": "left", "va": "bottom"}
+            place: dict[str, Any] = {
+                "xycoords": ("data", "axes fraction"),
+                "rotation": 90,
+                "ha": "left",
+                "va": "bottom",
+            }
             mass_axes.annotate(f" {label}", (time, 0.02), fontsize=8, color="#444444", **place)
 
 

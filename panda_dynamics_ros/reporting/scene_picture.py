@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.reporting.scene import Scene
+from panda_dynamics_ros.reporting.scene.primitives import Colour, Label, Primitive
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 from panda_dynamics_ros.reporting.style import RED, Axes, Figure, styled
-from panda_dynamics_ros.scene import Scene
-from panda_dynamics_ros.scene.primitives import Colour, Label, Primitive
-from panda_dynamics_ros.scene.tessellation import tessellate
 
 WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
 LOOKING = np.array([-0.62, 0.70, -0.36])  # the eye's direction
@@ -105,7 +105,7 @@ def draw_triangles(axes: Axes, camera: Camera, surfaces: Sequence[tuple[FloatArr
     order = np.flatnonzero(seen)[np.argsort(-corners[seen, :, 2].mean(axis=1))]
     # Edges of opaque triangles are drawn, too: else the ground shines through between neighbours.
     edges = np.where(colours[order, 3:] == 1.0, colours[order], 0.0)
-    drawn = PolyCollection(corners[order, :, :2], facecolors=colours[order], edgecolors=edges, linewidths=0.4)
+    drawn = PolyCollection(list(corners[order, :, :2]), facecolors=colours[order], edgecolors=edges, linewidths=0.4)
     drawn.set_zorder(3)  # above the floor and its lines
     axes.add_collection(drawn)
 
@@ -161,7 +161,9 @@ def _draw_floor(axes: Axes, camera: Camera, solid: FloatArray, extent: FloatArra
     plane = camera.project(np.array([(x0, y0, 0.0), (x1, y0, 0.0), (x1, y1, 0.0), (x0, y1, 0.0)]))
     shadow = camera.project((solid - solid[..., 2:] / LIGHT[2] * LIGHT) * [1.0, 1.0, 0.0])
     axes.add_collection(PolyCollection([plane[:, :2]], facecolors=FLOOR, zorder=0))
-    axes.add_collection(PolyCollection(shadow[..., :2], facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4, zorder=1))
+    axes.add_collection(
+        PolyCollection(list(shadow[..., :2]), facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4, zorder=1)
+    )
     for axis in (0, 1):
         for place in np.arange(low[axis], high[axis] + 0.5 * CELL, CELL):
             ends = np.array([(*low, 0.0), (*high, 0.0)])

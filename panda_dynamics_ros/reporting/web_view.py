@@ -21,14 +21,14 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.primitives import Label, Primitive
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.scene import ArmScene, Scene
-from panda_dynamics_ros.scene.primitives import Label, Primitive
-from panda_dynamics_ros.scene.tessellation import tessellate
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD, POINT_PERIOD = 0.2, 0.2  # s, between two texts, and between two points of the charts
@@ -153,6 +153,9 @@ class WebView:
             self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 
 
+_NOTHING: tuple[None, Any] = (None, None)
+
+
 class WebScene:
     """Keeps a viser server's scene equal to the one shown last.
 
@@ -179,7 +182,7 @@ class WebScene:
                 self._frames[name] = self._scene.add_frame(f"/{name}", show_axes=False)
             _place(self._frames[name], T)
         for primitive in scene.primitives:
-            sent, handle = self._nodes.get(primitive.name, (None, None))
+            sent, handle = self._nodes.get(primitive.name) or _NOTHING
             if sent is primitive:
                 continue
             if sent is None or not _looks_like(sent, primitive):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, PayloadEstimate
 from panda_dynamics_ros.estimation.payload.payload_file import franka_load
 from panda_dynamics_ros.reporting.console import com_text, fixed, joint_values, mass_text
@@ -16,7 +17,6 @@ from panda_dynamics_ros.reporting.page import embedded, table, text, write_html
 from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, Figure, add_legend, axes_of_joints, styled
 from panda_dynamics_ros.reporting.summary import floats, payload_entry
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.weighing.paired_runs import PairedRuns, RestCheck
 
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 SENSOR_SCALE = (

@@ -13,24 +13,34 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
+PRESLIDING = 0.002
+"""rad (m of a sliding joint), by which a joint turns until its dry friction has built up. 1 to 5 mrad predict unseen
+motion of the public logs of a Panda and an FR3 alike, and better than any function of the velocity."""
+
 
 @dataclass(frozen=True, eq=False)
 class Friction:
     """Friction parameters of n joints; every field has shape (n,)::
 
-        tau_f(dq) = viscous dq + coulomb tanh(dq / transition) + offset
-                  + amplitude [ s(slope (dq + shift)) - s(slope shift) ]     s(x) = 1 / (1 + e^-x)
-                  + stribeck tanh(dq / transition) e^-(dq / stribeck_velocity)^2
+        tau_f(dq, s) = viscous dq + coulomb s + offset
+                     + amplitude [ g(slope (dq + shift)) - g(slope shift) ]     g(x) = 1 / (1 + e^-x)
+                     + stribeck s e^-(dq / stribeck_velocity)^2
 
-    The first line is the linear model of De Luca (document 003, slide 7, note) with a sign function that is
-    continuous; the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1); the third is
-    additional resistance at low speed (Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 1994, eq. (10)).
+    The first line is the linear model of De Luca (document 003, slide 7, note), with s for the sign of the velocity;
+    the second is the sigmoid of Gaz et al., RA-L 2019, supplementary material, eq. (1); the third is additional
+    resistance at low speed (Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 1994, eq. (10)).
+
+    Dry friction has a memory: its direction s, in [-1, 1], follows the way of the joint (Prandtl's element)::
+
+        s_k = clip(s_{k-1} + (q_k - q_{k-1}) / PRESLIDING, -1, 1)
+
+    and stays at rest what it was. Where only the velocity is known, s is its steady state, tanh(dq / transition).
 
     Attributes
     ----------
     viscous: N m s/rad.
     coulomb, offset: N m.
-    transition: rad/s, width of the Coulomb step.
+    transition: rad/s, width of the step of s in the steady state.
     amplitude, slope, shift: N m, s/rad and rad/s, of the sigmoid.
     stribeck, stribeck_velocity: N m, and the speed above which it fades, rad/s.
 

@@ -1,8 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of joint states: names, stamps, arrays, and what a stream of them delivers."""
-
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
-from panda_dynamics_ros.samples.joint_mapping import JointMapping, link_name, resolve_joint_names
-from panda_dynamics_ros.samples.stamps import StreamMonitor
-
-__all__ = ["JointDataset", "JointMapping", "StreamMonitor", "link_name", "resolve_joint_names"]
+"""What a stream of samples delivers: stamps, gaps, and samples that no arm can have measured."""

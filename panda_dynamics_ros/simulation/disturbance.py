@@ -69,6 +69,16 @@ class OrnsteinUhlenbeck:
         self._state = self._decay * self._state + self._input * self._noise()
         return value
 
+    def rows(self, count: int) -> FloatArray:
+        """The next `count` values (count, n) at once, as so many steps would give them."""
+        from scipy.signal import lfilter  # not needed by a node, whose start it would double
+
+        noise = self._rng.standard_normal((count, 2 * self._decay.size)).view(np.complex128) * self._input
+        driven = np.concatenate([self._state[None], noise])
+        states = np.column_stack([lfilter([1.0], [1.0, -a], x) for a, x in zip(self._decay, driven.T, strict=True)])
+        self._state = states[-1].copy()
+        return np.ascontiguousarray(states[:-1].real)
+
     def _noise(self) -> FloatArray:
         """Complex noise whose real and imaginary parts have unit variance each."""
         return self._rng.standard_normal(2 * self._decay.size).view(np.complex128)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
 from panda_dynamics_ros.simulation.disturbance import dahl_step
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
 from panda_dynamics_ros.simulation.realism import Realism
 
 INERTIAL_CAP = 0.8  # of the model error's RMS at most from inertias, so that friction has its part everywhere

@@ -22,11 +22,10 @@ from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.kernels.batch import one_at_a_time
 from panda_dynamics_ros.kernels.vectors import compiled
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion, motion_samples
-from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
-from panda_dynamics_ros.motion.search import exciting_motion
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck, dahl_step
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, motion_samples
+from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.simulation.mjcf import (
     PAYLOAD_BODY,
     engine,
@@ -35,6 +34,7 @@ from panda_dynamics_ros.simulation.mjcf import (
     refresh_constants,
     write_body,
 )
+from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.perturbation import PRESLIDING_DISTANCE, perturbed_arm
 from panda_dynamics_ros.simulation.realism import Realism, Sensors
 

@@ -92,6 +92,19 @@ class Sensors:
             q = step * np.rint(q / step)
         return q, self._filtered_dq + noise[n : 2 * n], tau + noise[2 * n :] + self._vibration.step()
 
+    def measure_rows(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What is reported of a whole motion, true q, dq and link-side torque (N, n), from its first sample on."""
+        from scipy.signal import lfilter
+
+        rows, n = q.shape
+        noise = self._white * self.rng.standard_normal((rows, 3 * n))
+        lagging, _ = lfilter([self._gain], [1.0, self._gain - 1.0], dq, axis=0, zi=(1.0 - self._gain) * dq[:1])
+        q = q + self.joint_offset + noise[:, :n]
+        step = self.levels.position_step
+        if step > 0.0:
+            q = step * np.rint(q / step)
+        return q, lagging + noise[:, n : 2 * n], tau + noise[:, 2 * n :] + self._vibration.rows(rows)
+
 
 @dataclass(frozen=True)
 class Realism:

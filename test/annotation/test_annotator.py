@@ -20,7 +20,7 @@ from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset, open_dataset
 from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 NAMES = tuple(f"joint{i + 1}" for i in range(7))
 

@@ -178,7 +178,7 @@ def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
         time.sleep(0.01)
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
-    _, complaint = process.communicate(timeout=60.0)
+    _, complaint = process.communicate(timeout=120.0)
     assert process.returncode == 130
     assert b"interrupted" in complaint
     done = {row["path"] for row in csv.DictReader(output.open(newline=""))}

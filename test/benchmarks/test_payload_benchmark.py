@@ -36,7 +36,13 @@ def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
 
 @pytest.mark.parametrize(
     "changed",
-    ["dynamics/momentum.py", "robot/friction.py", "kernels/vectors.py", "motion/search.py", "robot/arms/fr3.yaml"],
+    [
+        "dynamics/momentum.py",
+        "robot/friction.py",
+        "kernels/vectors.py",
+        "simulation/motion_search.py",
+        "robot/arms/fr3.yaml",
+    ],
 )
 def test_recordings_are_made_again_when_what_makes_them_has_changed(changed: str, tmp_path: Path) -> None:
     package = Path(pdr.__file__).parent

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics import PreslidingState, presliding_states
 from panda_dynamics_ros.robot import Friction
+from panda_dynamics_ros.robot.friction import PRESLIDING
 
 EXACT = 1e-14  # N m: sums of a few terms below 2 N m
 
@@ -49,6 +51,53 @@ def test_stribeck_adds_to_the_coulomb_step_at_low_speed(panda: pdr.RobotModel, r
     dq = rng.normal(scale=0.3, size=(1000, 7))
     want = (0.2 + np.linspace(0.0, 0.6, 7) * np.exp(-((dq / np.linspace(0.1, 0.4, 7)) ** 2))) * np.tanh(dq / 0.02)
     np.testing.assert_allclose(replace(panda, friction=friction).friction_torques(dq), want, rtol=0.0, atol=EXACT)
+
+
+def test_dry_friction_follows_the_way_of_a_joint() -> None:
+    """A path by hand: s rises by way / PRESLIDING, saturates, turns at once at the reversal and stays at rest."""
+    way = PRESLIDING * np.array([0.0, 1.5, 1.0, -0.5, 0.0, 0.0, -1.0, -3.0, 0.25, 0.0])
+    s, half_width = presliding_states(np.cumsum(way)[:, None])
+    # From -1 the first step leads to .5, from 1 to 1; the second makes both 1.
+    np.testing.assert_allclose(s[:, 0], [0.0, 0.75, 1.0, 0.5, 0.5, 0.5, -0.5, -1.0, -0.75, -0.75], atol=1e-12)
+    np.testing.assert_allclose(half_width[:, 0], [1.0, 0.25, *8 * [0.0]], atol=1e-12)
+
+
+def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng: np.random.Generator) -> None:
+    """150 s at 1 kHz with the encoders' noise: its span of ten sigmas is a tenth of PRESLIDING."""
+    q = np.concatenate([np.linspace(0.0, 0.1, 1000), np.full(150_000, 0.1)])[:, None] * np.array([1.0, -1.0])
+    s, _ = presliding_states(q + 2e-5 * rng.standard_normal(q.shape))
+    assert (np.abs(s[1000:] - [1.0, -1.0]) < 0.1).all()
+
+
+def test_samples_one_by_one_and_as_rows_are_the_same(rng: np.random.Generator) -> None:
+    q = np.cumsum(0.3 * PRESLIDING * rng.standard_normal((300, 7)), axis=0)
+    state = PreslidingState(7)
+    values = [(state.update(row), state.half_width) for row in q]
+    np.testing.assert_array_equal(np.swapaxes(values, 0, 1), presliding_states(q))
+    state.reset()
+    assert (state.half_width == 1.0).all()
+
+
+def test_memory_takes_the_place_of_the_sign(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    """(coulomb + stribeck e^-(dq/vs)^2) s; the other terms are functions of the velocity."""
+    friction = replace(
+        panda.friction,
+        viscous=np.full(7, 0.1),
+        coulomb=np.full(7, 0.2),
+        offset=np.full(7, 0.3),
+        stribeck=np.full(7, 0.4),
+    )
+    robot, dq, s = replace(panda, friction=friction), rng.normal(size=(20, 7)), rng.uniform(-1.0, 1.0, (20, 7))
+    want = panda.friction_torques(dq) + 0.1 * dq + 0.3 + (0.2 + 0.4 * np.exp(-((dq / 0.1) ** 2))) * s
+    np.testing.assert_allclose(robot.friction_torques(dq, s), want, rtol=0.0, atol=EXACT)
+    steady = np.tanh(dq / friction.transition)
+    np.testing.assert_allclose(robot.friction_torques(dq, steady), robot.friction_torques(dq), rtol=0.0, atol=EXACT)
+
+
+@pytest.mark.parametrize("q", [[1.0, 2.0], [[np.nan]], "abc"])
+def test_what_is_not_a_recording_of_positions_is_refused(q: object) -> None:
+    with pytest.raises(pdr.PandaDynamicsError, match="q: expected"):
+        presliding_states(q)  # type: ignore[arg-type]
 
 
 def test_sigmoid_and_linear_terms_add_up(panda: pdr.RobotModel) -> None:

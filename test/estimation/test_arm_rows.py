@@ -11,7 +11,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PUSH = np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
 

@@ -21,8 +21,8 @@ from panda_dynamics_ros.identification.columns import STRIBECK_VELOCITY, TRANSIT
 from panda_dynamics_ros.identification.cross_validation import folds_of, held_out_residual, torque_rms
 from panda_dynamics_ros.identification.preprocessing import prepare
 from panda_dynamics_ros.identification.procedure import PLAIN
-from panda_dynamics_ros.identification.weighted_fit import PriorScale
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 
 def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
@@ -133,10 +133,18 @@ def test_recordings_are_read_one_by_one_and_their_rows_in_parts(
             del recording
             most.append(sum(ref() is not None for ref in alive))
 
+    model = linear_model(panda, prepare(made[0]))
+    in_one = NormalEquations.of(model)
     monkeypatch.setattr(columns, "AT_ONCE", 100)  # rows; a recording has some 580
+    in_parts = NormalEquations.of(model)
+    # The information matrix is well conditioned: sums of 580 products in another order differ by 580 eps of the norms.
+    norms = np.sqrt(np.diagonal(in_one.gram, axis1=1, axis2=2))
+    assert (np.abs(in_parts.gram - in_one.gram) <= 1e-12 * norms[:, :, None] * norms[:, None, :]).all()
     parts = pdr.identify(one_by_one(), robot=panda, prior_scale=PriorScale())
     assert max(most) <= 2  # this one, and the one before until it is replaced
-    # Folds determine some parameters badly: sums in another order move what they predict by 1e-9 of it.
-    tolerances = {"base_values": 1e-9, "base_std": 1e-9, "torque_rms": 1e-9, "cross_validated_rms": 1e-8}
-    for name, tolerance in tolerances.items():
-        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=tolerance, atol=1e-12, err_msg=name)
+    # Parameters are not. The search for links that can exist ends once its cost is within 1e-8, which may move them by
+    # 1e-4 of their standard deviation, and the residual by less than that.
+    assert (np.abs(parts.base_values - whole.base_values) < 1e-4 * whole.base_std).all()
+    np.testing.assert_allclose(parts.base_std, whole.base_std, rtol=1e-6)
+    np.testing.assert_allclose(parts.torque_rms, whole.torque_rms, rtol=1e-4)
+    np.testing.assert_allclose(parts.cross_validated_rms, whole.cross_validated_rms, rtol=1e-4)

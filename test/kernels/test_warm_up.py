@@ -80,7 +80,7 @@ def test_the_first_process_compiles_and_the_second_waits_and_loads(environment: 
     assert second.stdout.readline().startswith("waiting for another process")
     first.stdin.write("\n")
     first.stdin.flush()
-    assert "['b']" in first.communicate(timeout=60)[0], "the first hears what the second needs"
+    assert "['b']" in first.communicate(timeout=120)[0], "the first hears what the second needs"
     output(second)
     third = output(start(environment))
     assert "hits 1" in third
@@ -102,8 +102,8 @@ def test_ctrl_c_ends_a_process_that_waits(environment: dict[str, str]) -> None:
     assert waiting.stdout is not None
     assert waiting.stdout.readline().startswith("waiting for another process")
     waiting.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in waiting.communicate(timeout=30)[0]
-    holder.communicate("\n", timeout=30)
+    assert "KeyboardInterrupt" in waiting.communicate(timeout=120)[0]
+    holder.communicate("\n", timeout=120)
 
 
 @pytest.mark.parametrize(("suffix", "left"), [("nbi", 0.0), ("nbi", 0.5), ("nbc", 0.0), ("nbc", 0.5), ("nbc", None)])

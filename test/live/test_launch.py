@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from franka_servers import host, needs, panda
-from launched import START, installed, installed_package, launched
+from launched import installed, installed_package, launched
 
 pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
 
@@ -23,6 +23,6 @@ def test_a_robot_is_read_by_its_address(tmp_path: Path) -> None:
     assert robot.process.returncode == 0
     assert robot.finished_cleanly() == {"suite", "franka_state"}
     with launched(prefix, installed(prefix, "franka"), robot_ip=host(1)) as nobody:
-        nobody.process.wait(START)
+        nobody.ended()
     assert nobody.process.returncode == 1, nobody.text
     assert "the robot refuses connections" in nobody.text

@@ -20,7 +20,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.live.connection import MODULES, FrankaConnection
 from panda_dynamics_ros.live.robot_model import robot_urdf
 from panda_dynamics_ros.live.stream import with_own_end_effector
-from panda_dynamics_ros.samples.libfranka_state import FrankaState, sample_of
+from panda_dynamics_ros.robot.libfranka_state import FrankaState, sample_of
 
 PANDA, FR3 = host(0), host(1)
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "estimate_in_control_loop.py"

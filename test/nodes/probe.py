@@ -17,12 +17,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from waiting import FIRST_START
 
 DEEP = QoSProfile(depth=1000)  # reliable, volatile: what a subscriber gets who asks for nothing special
 # Parameters that every node has, or that rclpy describes in its own words.
 ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
 HEARD = 0.1  # s, in which a service hears of a client that has heard of it
-PATIENCE = 30.0  # s, for what a node does at once; the first start on a machine compiles the kernels
 
 Ready = Callable[[dict[str, str]], object]
 
@@ -55,7 +55,7 @@ class Probe:
         while (left := end - time.monotonic()) > 0.0:
             self._executor.spin_once(timeout_sec=min(left, 0.05))
 
-    def until(self, condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+    def until(self, condition: Callable[[], object], what: str, patience: float = FIRST_START) -> None:
         """Serve callbacks until the condition holds; fails with `what` was waited for."""
         end = time.monotonic() + patience
         while not condition():

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import panda_dynamics_ros
+from waiting import PATIENCE
 
-PATIENCE = 15.0  # s, for a node to end; a loaded machine needs a few
+import panda_dynamics_ros
 
 
 class Nodes:

@@ -55,7 +55,7 @@ def test_a_node_waits_for_the_topic_and_takes_its_arm(
     fresh.start(module, robot="robot_description", mounting=list(CEILING))
     topic = f"{fresh.namespace}/robot_description"
     waiting = f"waiting for the URDF on {topic}: start robot_state_publisher"
-    probe.until(lambda: waiting in fresh.log(module), "the node to say what it waits for", patience=60.0)
+    probe.until(lambda: waiting in fresh.log(module), "the node to say what it waits for", patience=120.0)
     description = probe.publisher(String, topic, qos=LATCHED)
     description.publish(String(data=DESCRIPTION))
     found = torques_of(probe, fresh, script)

@@ -20,10 +20,11 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from waiting import PATIENCE
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe
-from nodes.processes import PATIENCE, Nodes
+from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros.nodes import conversions
 

@@ -22,7 +22,7 @@ from panda_dynamics_ros.nodes.encoded_messages import (
     EncodedMessage,
     JointStateDecoder,
 )
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, last_place, marks
+from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, last_place, marks
 
 # Text of the bytes by which the place of an encoded message's stamp is found.
 STAMP_TEXT = STAMP_MARK.tobytes().decode()

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, INPUTS, ROUNDS, Bench
 from nodes.payload_stream import shifted
 from nodes.robot_stream import ARM, SHUFFLED, greet
-from panda_dynamics_ros.samples import joint_mapping as joint_samples
+from panda_dynamics_ros.robot import joint_mapping as joint_samples
 
 pytestmark = pytest.mark.usefixtures("said")
 SECOND = 1_000_000_000  # ns

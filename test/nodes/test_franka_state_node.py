@@ -154,7 +154,7 @@ def test_live_publishes_the_same(probe: Probe, tmp_path: Path) -> None:
             probe.until(lambda: len(states) > 300, "states")
             assert probe.diagnostic("franka_state: robot").message.startswith("user_stopped: ")
             process.send_signal(signal.SIGINT)
-            assert process.wait(60.0) == 0, (tmp_path / "log").read_text()
+            assert process.wait(120.0) == 0, (tmp_path / "log").read_text()
         finally:
             process.kill()
     sent = panda_states()

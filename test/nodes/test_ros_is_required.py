@@ -24,7 +24,7 @@ def test_a_session_without_ros(required: str, code: int) -> None:
     environment |= {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # only the tests named here
     tests = [str(HERE / "test_stopping.py"), str(HERE / "test_faults.py"), str(ROOT / "test" / "test_errors.py")]
     command = [sys.executable, "-c", WITHOUT_RCLPY, "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60.0)
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120.0)
     assert done.returncode == code, done.stdout + done.stderr
     assert "2 skipped" in done.stdout
     assert "ROS 2 is not installed" in done.stdout

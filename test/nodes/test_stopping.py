@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from bag_files import samples
+from waiting import PATIENCE
 
 from nodes.probe import Probe
-from nodes.processes import PATIENCE, Nodes
+from nodes.processes import Nodes
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
 

@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launched import START, installed, installed_package, launched
+from launched import installed, installed_package, launched
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from waiting import FIRST_START
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe
 from nodes.processes import Nodes
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.motion.motion_file import write_trajectory
-from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
+from panda_dynamics_ros.simulation.motion_search import READY
 
 trajectory_msgs = pytest.importorskip("trajectory_msgs.msg", reason="trajectory_msgs is not installed")
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
@@ -72,7 +73,9 @@ def test_it_weighs_beside_the_simulated_arm(probe: Probe, nodes: Nodes, plan: Pa
     command = [sys.executable, str(FILE), "--ros-args", "-r", f"__ns:={nodes.namespace}"]
     command += ["-r", "weigh_on_robot/joint_trajectory:=simulated_panda/joint_trajectory"]
     command += [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    done = subprocess.run(command, capture_output=True, text=True, env=nodes.environment, timeout=START, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=nodes.environment, timeout=FIRST_START, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "run 2 of 2: the simulated arm carries its payload" in done.stderr
     assert_weighed(tmp_path)
@@ -88,7 +91,7 @@ def test_the_launch_file_does_all_of_it(plan: Path, tmp_path: Path) -> None:
     file.write_text("/**:\n  ros__parameters: {robot: fr3, end_effector: hand}\n")
     given |= {"params_file": file, "mounting": "1.5708 0 0", "arm_prefix": "left"}
     with launched(prefix, installed(prefix, "weigh"), **given) as weigh:
-        weigh.process.wait(START)
+        weigh.ended()
     assert weigh.process.returncode == 0, weigh.text
     assert "[weigh_on_robot-1] weighed with fr3+hand, 2 runs" in weigh.text
     assert_weighed(tmp_path / "result")
@@ -99,7 +102,7 @@ def test_the_launch_file_wants_a_plan_first(tmp_path: Path) -> None:
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     prefix = installed_package(tmp_path / "install")
     with launched(prefix, installed(prefix, "weigh"), trajectory="/nowhere.yaml") as weigh:
-        weigh.process.wait(START)
+        weigh.ended()
     assert weigh.process.returncode == 1
     assert "trajectory: expected a file of `panda-dynamics weigh --plan`, got none" in weigh.text
 

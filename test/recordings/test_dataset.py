@@ -16,7 +16,7 @@ from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import JointStateSample, RecordingWarning, write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.samples.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 NOTHING = np.empty(0)

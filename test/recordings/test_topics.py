@@ -18,8 +18,8 @@ from rosbags.rosbag2 import Reader
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.recordings import messages
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
+from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, marks
 from panda_dynamics_ros.recordings.messages import Rows
-from panda_dynamics_ros.samples.encoded_fields import STAMP_MARK, marks
 
 START = 1_700_000_000_123_456_789
 COUNT = 50

@@ -2,9 +2,9 @@
 """Franka arms as others publish them, against Pinocchio reading the same file.
 
 None of the files lies in this repository. They are taken where they are found: from the packages example-robot-data and
-pybullet of PyPI (130 MB and 100 MB, therefore not among the test's dependencies), and
-from the repository frankaemika/franka_description at $FRANKA_DESCRIPTION, expanded by xacro (PyPI). Those that are not
-there are skipped; the defects of these files are repeated in test_urdf_errors.py, which always runs.
+pybullet of PyPI, which `make test` installs where there are wheels, and from the repository
+frankaemika/franka_description at $FRANKA_DESCRIPTION, expanded by xacro (PyPI). Those that are not there are skipped;
+the defects of these files are repeated in test_urdf_errors.py, which always runs.
 """
 
 from __future__ import annotations

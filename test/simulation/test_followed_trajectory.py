@@ -9,10 +9,10 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.motion.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.motion.joint_trajectory import JointTrajectory
-from panda_dynamics_ros.motion.search import READY
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
+from panda_dynamics_ros.simulation.motion_search import READY
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 

@@ -40,8 +40,8 @@ from panda_dynamics_ros.estimation.payload.sample_intake import SampleCounts, Sa
 from panda_dynamics_ros.estimation.regression import MeanChange
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.libfranka_state import sample_of
 from panda_dynamics_ros.robot.residual_map import ResidualMap
-from panda_dynamics_ros.samples.libfranka_state import sample_of
 
 
 class PayloadEstimator:

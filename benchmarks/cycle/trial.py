@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recordings of one arm, and what the estimator and the simple methods said of each load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
+from benchmarks.cycle.recordings import PATIENCE, Recording, cycles, empty
+
+TIMES = (1.0, 2.0)  # s after a load is complete
+ESTIMATOR = "estimator"
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What was said at one moment of a load: `after` s after it was complete. Masses in kg, CoM errors in sigmas."""
+
+    robot: str
+    kind: str
+    mass: float
+    after: float
+    errors: dict[str, float]
+    mass_sigmas: float
+    com_sigmas: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A recording: its false events, picks and releases that were not noticed, and the worst of its sigmas."""
+
+    robot: str
+    duration: float
+    false_events: tuple[tuple[float, str], ...]
+    unnoticed: int
+    changes: int
+    worst: float
+
+
+def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[Weighed], Watched]:
+    """What became of each load; `rows` for the simple methods."""
+    r, found = recording, []
+    loads = [h for h in r.happenings if h.kind not in ("pulled", "lifted")]
+    ends = [*(h.begin for h in r.happenings[1:]), float(r.stamp[-1])][: len(r.happenings)]
+    sigmas = [0.0]
+    for h, until in zip(r.happenings, ends, strict=True):
+        since = max(each.end for each in loads if each.end <= h.end + 1e-9)
+        for after in np.arange(1.0, until - h.end, 1.0):
+            k = int(np.searchsorted(r.stamp, h.end + after))
+            truth = r.truth[k]
+            sigma = abs(track.mass[k] - truth[0]) / track.mass_std[k]
+            sigmas.append(float(sigma))
+            if after not in TIMES or h.kind == "release":
+                continue
+            errors = {ESTIMATOR: float(track.mass[k] - truth[0])}
+            if rows is not None and h.kind in ("pick", "handed over"):
+                errors |= {name: way(rows, since, h.end + after) - float(truth[0]) for name, way in SIMPLE.items()}
+            com = np.abs(track.com[k] - truth[1:4] / truth[0]) / track.com_std[k]
+            flagged = tuple(com[track.com_known[k] > 0.0].tolist())
+            found.append(Weighed(r.robot.name, h.kind, float(truth[0]), float(after), errors, float(sigma), flagged))
+    if not r.happenings:
+        each_second = slice(1000, None, 1000)
+        sigmas += (np.abs(track.mass[each_second]) / track.mass_std[each_second]).tolist()
+    return found, _watched(r, track.events, max(sigmas))
+
+
+def _watched(r: Recording, events: Sequence[tuple[float, str]], worst: float) -> Watched:
+    """Which events nobody caused, and which changes nobody noticed."""
+    left, unnoticed = list(events), 0
+    changes = [h for h in r.happenings if h.kind in ("pick", "handed over", "release")]
+    for h in changes:
+        kinds = ("release", "load") if h.kind == "release" else ("pick", "load")
+        at = next((e for e in left if e[1] in kinds and h.begin <= e[0] < h.end + PATIENCE), None)
+        if at is None:
+            unnoticed += 1
+        else:
+            left.remove(at)
+    for h in r.happenings:  # a contact is right where something pushes
+        if h.kind in ("pulled", "lifted", "poured"):
+            left = [e for e in left if not (h.begin <= e[0] < h.end + PATIENCE and e[1] in ("contact", "load"))]
+    return Watched(r.robot.name, float(r.stamp[-1]), tuple(left), unnoticed, len(changes), worst)
+
+
+@dataclass(frozen=True)
+class Job:
+    """The recordings of one arm."""
+
+    robot: str
+    seed: int
+    empty_for: float
+    at_rest: float
+    simple: bool
+
+    def run(self) -> tuple[list[Weighed], list[Watched]]:
+        """Judged."""
+        worked = cycles(self.robot, self.seed, at_rest=self.at_rest)
+        weighed, watched = judge(worked, estimated(worked), Rows(worked) if self.simple else None)
+        idle = empty(self.robot, self.seed, self.empty_for, at_rest=self.at_rest)
+        return weighed, [watched, judge(idle, estimated(idle), None)[1]]
+
+
+def run(job: Job) -> tuple[list[Weighed], list[Watched]]:
+    """For a process."""
+    return job.run()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Primitives in the terms of visualization_msgs/Marker, without ROS: nodes publish them, a replay records them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import singledispatch
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.reporting.scene.primitives import (
+    Arc,
+    Arrow,
+    Box,
+    Capsule,
+    Colour,
+    Cylinder,
+    Ellipsoid,
+    Label,
+    MeshPart,
+    Primitive,
+    translation,
+)
+
+ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING, MESH_RESOURCE = 0, 1, 2, 3, 7, 9, 10  # Marker's types
+ADD, DELETE = 0, 2  # Marker's actions
+Key = tuple[str, int]
+"""`ns` and `id` of a marker, by which RViz knows it."""
+
+LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
+ON_DARK_GROUND: Colour = (1.0, 1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """The fields of a marker that depend on the primitive; `points` (k, 3), m, are in its own axes."""
+
+    kind: int
+    scale: tuple[float, float, float]
+    colour: Colour
+    points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    text: str = ""
+    uri: str = ""
+
+
+def split(primitive: Primitive) -> tuple[Primitive, ...]:
+    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls.
+
+    A mesh is read by RViz as a whole: the first of its parts stands for all.
+    """
+    if isinstance(primitive, MeshPart) and not primitive.uri:
+        return ()
+    if not isinstance(primitive, Capsule):
+        return (primitive,)
+    ball, half = np.full(3, primitive.radius), 0.5 * primitive.length
+    wall = Cylinder(primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius, primitive.length)
+    if primitive.colour[3] < 1.0:  # a ball shines through the wall that it ends in
+        return (wall,)
+    ends = (
+        Ellipsoid(
+            f"{primitive.name}{end}", primitive.frame, primitive.T @ translation([0.0, 0.0, z]), primitive.colour, ball
+        )
+        for end, z in ((".start", -half), (".end", half))
+    )
+    return (wall, *ends)
+
+
+@singledispatch
+def draw(primitive: Primitive) -> Drawing:
+    """The drawing of one primitive; the marker's pose is that of the primitive's axes.
+
+    Raises
+    ------
+    TypeError: there is no marker for primitives of this class.
+    """
+    raise TypeError(f"primitive: expected a class that RViz has a marker for, got {type(primitive).__name__}")
+
+
+@draw.register
+def _ellipsoid(primitive: Ellipsoid) -> Drawing:
+    x, y, z = (2.0 * primitive.semi_axes).tolist()
+    return Drawing(SPHERE, (x, y, z), primitive.colour)
+
+
+@draw.register
+def _box(primitive: Box) -> Drawing:
+    x, y, z = np.asarray(primitive.edges, dtype=np.float64).tolist()
+    return Drawing(CUBE, (x, y, z), primitive.colour)
+
+
+@draw.register
+def _cylinder(primitive: Cylinder) -> Drawing:
+    return Drawing(
+        CYLINDER, (2.0 * primitive.radius, 2.0 * primitive.radius, float(primitive.length)), primitive.colour
+    )
+
+
+@draw.register
+def _arrow(primitive: Arrow) -> Drawing:
+    """Scale: diameter of the shaft, diameter of the head, length of the head."""
+    scale = (2.0 * primitive.radius, 2.0 * primitive.head_radius, float(primitive.head_length))
+    return Drawing(ARROW, scale, primitive.colour, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, primitive.length]]))
+
+
+@draw.register
+def _arc(primitive: Arc) -> Drawing:
+    """As beads, one radius apart: RViz draws lines as flat ribbons, which are thin from the side."""
+    length, thickness = abs(primitive.angle) * primitive.bend_radius, 2.0 * primitive.radius
+    count = 2 + int(length / primitive.radius)
+    return Drawing(SPHERE_LIST, (thickness, thickness, thickness), primitive.colour, primitive.points(count))
+
+
+@draw.register
+def _mesh(primitive: MeshPart) -> Drawing:
+    """With the materials of the file, which RViz uses where the colour is zero."""
+    x, y, z = primitive.scale.tolist()
+    return Drawing(MESH_RESOURCE, (x, y, z), (0.0, 0.0, 0.0, 0.0), uri=primitive.uri)
+
+
+@draw.register
+def _label(primitive: Label) -> Drawing:
+    """Scale x is the width of a space in RViz 2, and its text is ASCII."""
+    height = float(primitive.height)
+    return Drawing(
+        TEXT_VIEW_FACING, (0.5 * height, 0.0, height), ON_DARK_GROUND, text=primitive.text.replace("±", "+/-")
+    )
+
+
+class MarkerIds:
+    """Keys of the markers of one topic, and which markers a scene no longer has.
+
+    `ns` is the primitive's layer, which RViz can hide as a whole; `id` belongs to its name for good.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._shown: set[Key] = set()
+
+    def key(self, primitive: Primitive) -> Key:
+        """The key of a primitive's marker."""
+        return primitive.layer, self._ids.setdefault(primitive.name, len(self._ids))
+
+    def gone(self, shown: set[Key]) -> list[Key]:
+        """Markers to be deleted: those of the last call that are not in `shown`."""
+        gone, self._shown = sorted(self._shown - shown), shown
+        return gone

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of one arm as arrays, with a count of what its file had beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class JointDataset:
+    """N samples of an n-joint arm, all of them usable; the arrays are read-only.
+
+    Attributes
+    ----------
+    stamp: (N,), s, strictly increasing.
+    q, dq, tau: (N, n), rad, rad/s, N m (measured joint torque, gravity included).
+    names: n joint names, as recorded.
+    source: the file the samples came from.
+    rejected: how many samples of the file were left out, by reason.
+    notes: what else is to be said of the file, a line each.
+    tau_ext: (N, n), N m, Franka's tau_ext_hat_filtered, nan where it is not known; None where it is not recorded.
+    recorded_ns: (N,), the stamps as recorded, to the nanosecond; None where they are known in seconds only.
+    """
+
+    stamp: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+    names: tuple[str, ...]
+    source: str
+    rejected: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    recorded_ns: NDArray[np.int64] | None = None
+    tau_ext: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        stamp = checks.trailing(self.stamp, (), "stamp")
+        if stamp.ndim != 1 or not (np.diff(stamp) > 0.0).all():
+            raise ArgumentError(f"stamp: expected strictly increasing times (N,), got shape {stamp.shape}")
+        object.__setattr__(self, "stamp", checks.read_only(stamp))
+        for name in ("q", "dq", "tau"):
+            array = checks.exactly(getattr(self, name), (len(stamp), len(self.names)), name)
+            object.__setattr__(self, name, checks.read_only(array))
+        if self.tau_ext is not None:
+            if self.tau_ext.shape != self.tau.shape:
+                raise ArgumentError(f"tau_ext: expected shape {self.tau.shape}, got {self.tau_ext.shape}")
+            object.__setattr__(self, "tau_ext", checks.read_only(self.tau_ext))
+        if self.recorded_ns is not None and self.recorded_ns.shape != stamp.shape:
+            raise ArgumentError(f"recorded_ns: expected shape {stamp.shape}, got {self.recorded_ns.shape}")
+
+    @property
+    def stamp_ns(self) -> NDArray[np.int64]:
+        """(N,), the stamps in whole nanoseconds."""
+        if self.recorded_ns is not None:
+            return self.recorded_ns
+        whole = np.floor(self.stamp)  # apart: a double since 1970 times 1e9 is rounded by some 100 ns
+        return whole.astype(np.int64) * 1_000_000_000 + np.rint(1e9 * (self.stamp - whole)).astype(np.int64)
+
+    @property
+    def period_s(self) -> float:
+        """Median step between stamps, s; nan for fewer than two samples."""
+        return float(np.median(np.diff(self.stamp))) if len(self.stamp) > 1 else float("nan")
+
+    @property
+    def rate_hz(self) -> float:
+        """Samples per second by the median step; nan for fewer than two samples."""
+        return 1.0 / self.period_s
+
+    @property
+    def duration_s(self) -> float:
+        """From the first to the last stamp, s."""
+        return float(self.stamp[-1] - self.stamp[0]) if len(self.stamp) else 0.0
+
+    @property
+    def gaps(self) -> FloatArray:
+        """(k, 2), s: stamp before each step that is longer than twice the median, and the step's length."""
+        steps = np.diff(self.stamp)
+        long = np.flatnonzero(steps > 2.0 * self.period_s)
+        return np.column_stack([self.stamp[long], steps[long]])

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named joint values of any order, as messages and recordings have them, turned into arrays of the arm's joints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError, SampleError
+from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.yaml_file import library_names
+
+# The reasons of `SampleError`, as counts and diagnostics show them.
+MISSING_JOINTS = "missing joints"
+REPEATED_JOINTS = "repeated joints"
+LENGTHS_DISAGREE = "lengths disagree"
+NO_POSITION = "no position"
+NO_VELOCITY = "no velocity"
+NO_EFFORT = "no effort"
+NOT_FINITE = "not finite"
+IMPLAUSIBLE = "implausible"
+ZERO_EFFORT = "all-zero effort"
+
+FIELDS = ("position", "velocity", "effort")
+_ABSENT = dict(zip(FIELDS, (NO_POSITION, NO_VELOCITY, NO_EFFORT), strict=True))
+# rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
+# it may overflow further on.
+_LARGEST = np.array([[1e3], [1e3], [1e5]])
+_NUMBERED = re.compile(r"(?P<stem>.*joint)(?P<number>[1-9]\d*)")
+
+
+def resolve_joint_names(
+    available_names: Sequence[str], robot_joint_names: Sequence[str], arm_prefix: str = ""
+) -> tuple[str, ...]:
+    """The arm's joints, from base to tip, among the names of a message or recording.
+
+    The robot's own names are taken where they are all there; else the one set `<stem>joint1` .. `<stem>jointn`
+    whose stem starts with `arm_prefix`: panda_joint1, fer_joint1, fr3_joint1, left_panda_joint1, ...
+
+    Parameters
+    ----------
+    available_names: names of any number of joints, in any order.
+    robot_joint_names: the n names of the robot's description.
+    arm_prefix: `left` or `left_`, where several arms share a topic.
+
+    Raises
+    ------
+    ArgumentError: several sets fit; the message lists them.
+    SampleError: the arm's joints are not all there; the message names those there are.
+    """
+    available = set(available_names)
+    for prefix in (arm_prefix, f"{arm_prefix}_") if arm_prefix else ("",):
+        own = tuple(f"{prefix}{name}" for name in robot_joint_names)
+        if available.issuperset(own):
+            return own
+    n = len(robot_joint_names)
+    stems = sorted({match["stem"] for name in available if (match := _NUMBERED.fullmatch(name))})
+    sets = [tuple(f"{stem}{i + 1}" for i in range(n)) for stem in stems if stem.startswith(arm_prefix)]
+    complete = [names for names in sets if available.issuperset(names)]
+    if len(complete) == 1:
+        return complete[0]
+    if complete:
+        candidates = ", ".join(f"{names[0]}..{n}" for names in complete)
+        raise ArgumentError(
+            f"arm_prefix: expected the prefix of one arm (or joint_names), got {candidates} to choose from"
+        )
+    wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}, or <name>joint1 .. {n}"
+    beginning = f" that start with {arm_prefix!r}" if arm_prefix else ""
+    raise SampleError(f"names: expected {wanted}{beginning}, got {_listed(available_names)}", MISSING_JOINTS)
+
+
+def name_conflict(robot: RobotDescription, joint_names: Sequence[str]) -> str:
+    """A sentence if the joints have the names of another arm of the library than `robot`; else empty."""
+    stem, own = (names[0].removesuffix("joint1") for names in (joint_names, robot.joint_names))
+    arm = next((name for name in library_names() if stem.endswith(f"{name}_")), "")
+    if not arm or arm == robot.name or stem.endswith(own):
+        return ""
+    return f"the joints are those of {arm}, the parameters those of {robot.name}: set robot to {arm}"
+
+
+def link_name(joint_names: Sequence[str], number: int) -> str:
+    """Frame id of a link, 0 (base) to 8 (flange), of an arm with these joints: panda_joint1, .. -> panda_link0."""
+    return f"{joint_names[0].removesuffix('joint1')}link{number}"
+
+
+class JointMapping:
+    """Takes the values of some joints out of messages that name them in any order, beside others.
+
+    Parameters
+    ----------
+    joint_names: the n names to take, in the order of the arrays that `extract` returns.
+
+    Raises
+    ------
+    ArgumentError: no names, or one of them twice.
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self.joint_names = tuple(joint_names)
+        if not self.joint_names or len(set(self.joint_names)) != len(self.joint_names):
+            raise ArgumentError(f"joint_names: expected distinct names, got {self.joint_names}")
+        # A stream repeats its names: the index array is that of the last names seen.
+        self._seen: tuple[str, ...] = ()
+        self._index: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+
+    def extract(
+        self, names: Sequence[str], position: ArrayLike, velocity: ArrayLike, effort: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The arm's part of one sample, in the order of `joint_names`.
+
+        Parameters
+        ----------
+        names: N names, N >= n, in any order.
+        position, velocity, effort: (N,), rad, rad/s, N m.
+
+        Returns
+        -------
+        q, dq, tau, each (n,) float64.
+
+        Raises
+        ------
+        SampleError: joints are missing or named twice, lengths disagree, velocity or effort is absent, a value
+            is not finite or beyond any joint's, or every effort is zero. Its `reason` is one of this module's
+            constants.
+        """
+        seen = names if isinstance(names, tuple) else tuple(names)
+        if seen is not self._seen and seen != self._seen:
+            self._index = self._index_of(seen)
+            self._seen = seen
+        # Not [:, index], whose rows are not contiguous: kernels would be compiled anew for them, or refuse them.
+        sample = _rows((position, velocity, effort), len(seen)).take(self._index, axis=1)
+        plausible = np.abs(sample) <= _LARGEST  # false for nan
+        if not plausible.all():
+            raise self._not_a_measurement(sample, plausible)
+        if not sample[2].any():
+            raise SampleError(
+                "effort: expected measured torques, got zero for every joint "
+                "(torque sensing is off, or the topic comes without effort)",
+                ZERO_EFFORT,
+            )
+        return sample[0], sample[1], sample[2]
+
+    def _index_of(self, names: tuple[str, ...]) -> NDArray[np.intp]:
+        missing = [name for name in self.joint_names if name not in names]
+        if missing:
+            raise SampleError(
+                f"names: expected {', '.join(missing)} among the joints, got {_listed(names)}", MISSING_JOINTS
+            )
+        repeated = [name for name in self.joint_names if names.count(name) > 1]
+        if repeated:
+            raise SampleError(f"names: expected each joint once, got {', '.join(repeated)} repeatedly", REPEATED_JOINTS)
+        return np.array([names.index(name) for name in self.joint_names], dtype=np.intp)
+
+    def _not_a_measurement(self, sample: FloatArray, plausible: NDArray[np.bool_]) -> SampleError:
+        field, joint = np.argwhere(~plausible)[0]
+        got = f"got {sample[field, joint]:g} for {self.joint_names[joint]}"
+        if not np.isfinite(sample[field, joint]):
+            return SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
+        return SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", IMPLAUSIBLE)
+
+
+def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatArray:
+    """The three fields (3, count)."""
+    try:
+        rows = np.array(values, dtype=np.float64)
+    except ValueError:  # they are not of one length
+        rows = np.empty(0)
+    if rows.shape == (3, count):
+        return rows
+    given = [np.asarray(each, dtype=np.float64) for each in values]
+    field = next(k for k in range(3) if given[k].shape != (count,))
+    raise _wrong_length(FIELDS[field], given[field], count)
+
+
+def _wrong_length(field: str, given: FloatArray, count: int) -> SampleError:
+    if given.size == 0:
+        return SampleError(
+            f"{field}: expected {count} values, got none: the message comes without {field}", _ABSENT[field]
+        )
+    return SampleError(f"{field}: expected {count} values, as many as names, got {given.size}", LENGTHS_DISAGREE)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few names, in one line."""
+    shown = ", ".join(list(names)[:12])
+    return f"{shown}, ... ({len(names)} names)" if len(names) > 12 else shown or "no names"

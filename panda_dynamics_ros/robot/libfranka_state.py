@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a Franka as Python bindings of libfranka give it: pylibfranka, panda-python, franky, franka-rs.
+
+All have the attributes of libfranka's `RobotState`, but not its types. Poses are sequences of 16 numbers in
+column-major order, (4, 4) arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are
+members of an enumeration or words; errors are objects with a flag for each error or lists of names. No binding is
+imported here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.inertial import InertialParameters
+
+ARM_JOINTS = 7
+
+
+class StateSample(NamedTuple):
+    """A sample as `update` of the estimators takes it: stamp in s of the robot's clock; q, dq, tau (7,)."""
+
+    stamp: float
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+
+
+def sample_of(state: Any) -> StateSample:
+    """Time, q, dq and tau_J of a libfranka RobotState.
+
+    tau_J is the measured link-side torque, gravity included.
+
+    Raises
+    ------
+    ArgumentError: an attribute is missing, or is not of the type that a binding gives it.
+    """
+    return StateSample(
+        _seconds(_attribute(state, "time")),
+        _joints(state, "q"),
+        _joints(state, "dq"),
+        _joints(state, "tau_J"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FrankaState:
+    """What this package takes from a libfranka RobotState, read when it is asked for.
+
+    Attributes
+    ----------
+    raw: the binding's own object.
+
+    Raises
+    ------
+    ArgumentError: by each property, where the attributes behind it are missing or malformed.
+    """
+
+    raw: Any
+
+    @cached_property
+    def sample(self) -> StateSample:
+        """Time, q, dq and tau_J."""
+        return sample_of(self.raw)
+
+    @property
+    def external_torques(self) -> FloatArray:
+        """(7,), N m: Franka's own estimate, `tau_ext_hat_filtered`."""
+        return _joints(self.raw, "tau_ext_hat_filtered")
+
+    @property
+    def T_base_ee(self) -> FloatArray:
+        """(4, 4), `O_T_EE`."""
+        return _transform(self.raw, "O_T_EE")
+
+    @property
+    def T_flange_ee(self) -> FloatArray:
+        """(4, 4), `F_T_EE`."""
+        return _transform(self.raw, "F_T_EE")
+
+    @property
+    def end_effector(self) -> InertialParameters:
+        """The end effector that is set in Desk, in the flange frame (`m_ee`, `F_x_Cee`, `I_ee`)."""
+        return _body(self.raw, "m_ee", "F_x_Cee", "I_ee")
+
+    @property
+    def load(self) -> InertialParameters:
+        """The load that was set by `setLoad`, in the flange frame (`m_load`, `F_x_Cload`, `I_load`)."""
+        return _body(self.raw, "m_load", "F_x_Cload", "I_load")
+
+    @property
+    def mode(self) -> str:
+        """The robot's mode: other, idle, move, guiding, reflex, user_stopped or automatic_error_recovery."""
+        mode = _attribute(self.raw, "robot_mode")
+        name = str(getattr(mode, "name", mode)).rpartition(".")[2]
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", re.sub(r"^k(?=[A-Z])", "", name)).lower()
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Names of the robot's current errors."""
+        errors = _attribute(self.raw, "current_errors")
+        if isinstance(errors, list | tuple):
+            return tuple(str(name) for name in errors)
+        return tuple(name for name in dir(errors) if not name.startswith("_") and getattr(errors, name) is True)
+
+
+def _attribute(state: Any, name: str) -> Any:
+    try:
+        return getattr(state, name)
+    except AttributeError as error:
+        raise ArgumentError(
+            f"state: expected a libfranka RobotState, got {type(state).__name__} without {name}"
+        ) from error
+
+
+def _joints(state: Any, name: str) -> FloatArray:
+    value = np.asarray(_attribute(state, name), dtype=np.float64).reshape(-1)
+    return checks.exactly(value, (ARM_JOINTS,), f"state.{name}")
+
+
+def _transform(state: Any, name: str) -> FloatArray:
+    """A pose, whose float32 entries have come over the wire; numbers in a row are column by column."""
+    given = _attribute(state, name)
+    value = np.asarray(getattr(given, "matrix", given), dtype=np.float64)
+    return checks.exactly(value.reshape(4, 4, order="F") if value.shape == (16,) else value, (4, 4), f"state.{name}")
+
+
+def _body(state: Any, mass: str, com: str, inertia: str) -> InertialParameters:
+    matrix = np.asarray(_attribute(state, inertia), dtype=np.float64).reshape(3, 3)  # symmetric: either order
+    return InertialParameters(float(_attribute(state, mass)), np.asarray(_attribute(state, com)).reshape(3), matrix)
+
+
+def _seconds(time: Any) -> float:
+    for name in ("to_sec", "toSec"):
+        if hasattr(time, name):
+            return float(getattr(time, name)())
+    if isinstance(time, timedelta):
+        return time.total_seconds()
+    return checks.number(time, "state.time")

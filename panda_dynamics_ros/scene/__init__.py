@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The arm, its torques, its payload and contacts as coloured primitives in the arm's frames.
-
-A scene is made here, and drawn as RViz markers (`nodes/`), in a web page or as a picture (`reporting/`).
-"""
-
-from panda_dynamics_ros.scene.scene import ArmScene, Scene, frame_poses
-
-__all__ = ["ArmScene", "Scene", "frame_poses"]

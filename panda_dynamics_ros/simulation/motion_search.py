@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search for the motion with the best score, within an arm's limits and clear of table, base and upper arm.
+
+Coefficients are drawn at random, scaled into the limits and tried for clearance. The best draw may then be improved by
+an evolution strategy (1+1) with the one-fifth rule (Rechenberg 1973), which needs no gradient: limits and clearance
+make the score a function with steps.
+
+For clearance the arm is represented by points: elbow (joint 4), wrist (the last joint but one), flange, and the tip of
+a tool on the flange. The base is the segment from the base's origin to the shoulder (joint 2), the upper arm that from
+the shoulder to the elbow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import partial
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics import payload_regressor, pose
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot import JointLimits, RobotDescription
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
+
+Score = Callable[[FloatArray, FloatArray, FloatArray], float]
+"""Of q, dq, ddq (N, n) of a motion; the least one is the best."""
+
+READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
+"""Franka's ready posture, rad: the flange 0.59 m above the table, pointing down."""
+HARMONICS = 5
+SAMPLE_TIME = 0.1  # s: 20 samples in a cycle of the highest harmonic; the margins hold what peaks between them
+POSITION_MARGIN = 0.15  # rad from each limit
+ACCELERATION_SHARE = 0.5  # of the limits; what peaks between samples, and slowing down for a pause, has room
+VELOCITY_SHARE, PERIODIC_VELOCITY_SHARE = 0.55, 0.75
+"""Of the limits: motions with a blend, whose peaks during the blend come on top; motions without one."""
+BRISK = 0.85
+"""Share of the velocity limits that the authors of the public 1 kHz log went to."""
+REACH = 1.2  # rad about the centre; larger motions of an arm from `READY` mostly end at its base
+DRAWN = 0.25  # share of the trials of an evolution that are drawn at random
+
+
+@dataclass(frozen=True, eq=False)
+class FoundMotion:
+    """A motion, its score, and how many motions were tried."""
+
+    motion: FourierMotion
+    score: float
+    trials: int
+
+
+def exciting_motion(
+    robot: RobotDescription,
+    seed: int = 0,
+    *,
+    period: float = 10.0,
+    blend: float = 4.0,
+    standstill: float = 1.0,
+    pauses: tuple[tuple[float, float], ...] = (),
+    trials: int = 300,
+    velocity_share: float = VELOCITY_SHARE,
+) -> FourierMotion:
+    """A motion from `READY` that shows a payload well, the same for the same seed: the best of random ones.
+
+    The score is D-optimality (Swevers et al., IEEE T-RA 13(5), 1997, section V): log det of the payload's weighted
+    information matrix, sum over samples of Y^T R^-1 Y, R = diag(residual.std^2).
+
+    Parameters
+    ----------
+    seed: >= 0.
+    period, blend, standstill, pauses: as in `FourierMotion`.
+    trials: how many random motions to choose from.
+    velocity_share: of the velocity limits, at most, once the motion is under way; `BRISK` is as fast as the public log.
+
+    Raises
+    ------
+    ArgumentError: the robot does not have 7 joints, a number is out of range, or no motion was clear.
+    """
+    n, size = robot.n, 2 * robot.n * HARMONICS
+    if n != len(READY):
+        raise ArgumentError(f"robot: expected an arm of {len(READY)} joints, got {n}")
+    checks.number(velocity_share, "velocity_share", minimum=0.01, maximum=0.9)
+    limits = robot.limits
+    rest = np.clip(READY, limits.lower + POSITION_MARGIN, limits.upper - POSITION_MARGIN)
+
+    def draw(rng: np.random.Generator) -> FloatArray:
+        coefficients = rng.standard_normal(size)
+        return np.concatenate([coefficients, rng.uniform(0.6, 1.0, n), rng.standard_normal(n)])
+
+    def motion_of(point: FloatArray) -> FourierMotion:
+        a, b = point[:size].reshape(2, n, HARMONICS)
+        share, shift = point[size : size + n], point[size + n :]
+        shape = FourierMotion(rest, a, b, period, rest, blend)
+        return within_limits(shape, limits, velocity_share, rest + 0.4 * shift, share=share, reach=REACH)
+
+    def score(q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
+        return -information(robot, q, dq, ddq)
+
+    blocked = partial(_blocked, robot, max(0.8, velocity_share + 0.1), CARRYING, 0.0)
+    return replace(search(draw, motion_of, score, blocked, trials, seed).motion, standstill=standstill, pauses=pauses)
+
+
+def information(robot: RobotDescription, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
+    """Log det of a payload's information matrix over the samples (k, n) of a motion; more is better."""
+    Y = payload_regressor(robot, q, dq, ddq) / robot.residual.std[:, None]
+    return float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
+
+
+def periodic_motion(
+    robot: RobotDescription,
+    score: Score,
+    duration: float = 10.0,
+    *,
+    harmonics: int = 5,
+    table_height: float = 0.0,
+    trials: int = 6000,
+    seed: int = 0,
+    progress: Callable[[int, float], None] | None = None,
+) -> FoundMotion:
+    """The motion of the least `score`, of one period `duration` (s), which begins and ends at rest.
+
+    Parameters
+    ----------
+    score: what is made small, such as the condition number of a regressor.
+    harmonics: of each joint, 2 or more.
+    table_height: m, of a table in base axes; use -1 for none.
+    trials: motions to try; more is better.
+    seed: >= 0; the same one gives the same motion.
+    progress: is called with the number of trials done and the best score so far.
+
+    Raises
+    ------
+    ArgumentError: a number is out of range, or no motion within the limits is clear of table, base and upper arm.
+    """
+    checks.number(duration, "duration", minimum=2.0, maximum=120.0)
+    H = int(checks.number(harmonics, "harmonics", minimum=2, maximum=20))
+    checks.number(table_height, "table_height", minimum=-10.0, maximum=_reach(robot))
+    n, limits = robot.n, robot.limits
+
+    def draw(rng: np.random.Generator) -> FloatArray:
+        return rng.normal(size=n * (1 + 2 * H))
+
+    def motion_of(point: FloatArray) -> FourierMotion:
+        numbers = point.reshape(n, 1 + 2 * H)
+        shape = FourierMotion(np.zeros(n), *at_rest(numbers[:, 1 : 1 + H], numbers[:, 1 + H :]), duration)
+        low, high = limits.lower + POSITION_MARGIN, limits.upper - POSITION_MARGIN
+        # The smaller a motion, the more choice of place it has: the same number moves it further.
+        wish = 0.5 * (low + high) + 0.25 * (high - low) * numbers[:, 0]
+        return within_limits(shape, limits, PERIODIC_VELOCITY_SHARE, wish, step=0.5 * SAMPLE_TIME)
+
+    blocked = partial(_blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, Margins(), table_height)
+    return search(draw, motion_of, score, blocked, trials, seed, DRAWN, progress)
+
+
+def within_limits(
+    shape: FourierMotion,
+    limits: JointLimits,
+    velocity_share: float,
+    middle: FloatArray,
+    *,
+    share: FloatArray | float = 1.0,
+    reach: FloatArray | float = np.inf,
+    step: float = SAMPLE_TIME,
+) -> FourierMotion:
+    """The motion `shape`, scaled joint by joint to what limits of position, velocity and acceleration leave.
+
+    Parameters
+    ----------
+    middle: (n,), rad, where the middle of each joint's motion should be, as far as its size allows.
+    share: (n,) or number in 0..1, of the largest size.
+    reach: rad, (n,) or number, the most to either side.
+    step: s, between the samples at which peaks are looked for.
+    """
+    q, dq, ddq = shape(np.arange(shape.settled, shape.settled + shape.period, step))
+    room = np.minimum(0.5 * (limits.upper - limits.lower) - POSITION_MARGIN, reach)
+    scale = share * np.min(
+        [
+            velocity_share * limits.velocity / np.abs(dq).max(0),
+            ACCELERATION_SHARE * limits.acceleration / np.abs(ddq).max(0),
+            2.0 * room / np.ptp(q, axis=0),
+        ],
+        axis=0,
+    )
+    half = scale * np.ptp(q, axis=0) / 2.0
+    off_centre = scale * ((q.max(0) + q.min(0)) / 2.0 - shape.centre)
+    low, high = limits.lower + POSITION_MARGIN + half, limits.upper - POSITION_MARGIN - half
+    centre = np.clip(middle, low, high) - off_centre
+    return replace(shape, centre=centre, cosine=scale[:, None] * shape.cosine, sine=scale[:, None] * shape.sine)
+
+
+def _blocked(
+    robot: RobotDescription,
+    velocity_share: float,
+    margins: Margins,
+    table_height: float,
+    states: tuple[FloatArray, FloatArray, FloatArray],
+) -> str | None:
+    """What a motion comes too near to, on the way out of the rest posture, too: the limits, or an obstacle."""
+    (q, dq, ddq), limits, margin = states, robot.limits, 0.9 * POSITION_MARGIN
+    kept = (
+        (q >= limits.lower + margin).all()
+        and (q <= limits.upper - margin).all()
+        and (np.abs(dq) <= velocity_share * limits.velocity).all()
+        and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
+    )
+    return obstacle(robot, q, margins, table_height) if kept else "limits"
+
+
+def _reach(robot: RobotDescription) -> float:
+    """How far from the base's origin the tip of a tool may come, m; of a sliding joint, with all of its travel."""
+    travel = np.abs([robot.limits.lower, robot.limits.upper]).max(axis=0)[list(robot.prismatic)].sum()
+    lengths = np.linalg.norm(robot.placements[:, :3, 3], axis=1).sum() + np.linalg.norm(robot.T_joint_flange[:3, 3])
+    return float(lengths + travel + TOOL)
+
+
+def search(
+    draw: Callable[[np.random.Generator], FloatArray],
+    motion_of: Callable[[FloatArray], FourierMotion],
+    score: Score,
+    blocked: Callable[[tuple[FloatArray, FloatArray, FloatArray]], str | None],
+    trials: int,
+    seed: int,
+    drawn_share: float = 1.0,
+    progress: Callable[[int, float], None] | None = None,
+) -> FoundMotion:
+    """The best of `trials` motions: drawn for a share of them and until one is clear, then varied about the best."""
+    checks.number(trials, "trials", minimum=1)
+    rng = np.random.default_rng(int(checks.number(seed, "seed", minimum=0)))
+    best, least, point, step = None, np.inf, np.empty(0), 0.3
+    hits: Counter[str | None] = Counter()
+    for trial in range(int(trials)):
+        drawn = best is None or trial < drawn_share * trials
+        candidate = draw(rng) if drawn else point + step * rng.normal(size=point.size)
+        motion = motion_of(candidate)
+        states = motion(np.arange(0.0, motion.settled + motion.period, SAMPLE_TIME))
+        hit = blocked(states)
+        hits[hit] += 1
+        value = np.inf if hit else score(*states)
+        better = value < least
+        if better:
+            best, least, point = motion, value, candidate
+        if not drawn:
+            # One success in five keeps the step: e^0.8 and e^-0.2, damped.
+            step = float(np.clip(step * np.exp((0.8 if better else -0.2) / 8.0), 0.005, 0.5))
+        if progress is not None:
+            progress(trial + 1, least)
+    if best is None:
+        if set(hits) == {TABLE}:
+            raise ArgumentError(
+                "table_height: expected a table with room for a motion above it, got one that is in the way of all "
+                f"{trials} motions"
+            )
+        counts = ", ".join(f"{name} {count} times" for name, count in hits.most_common())
+        raise ArgumentError(
+            "trials: expected enough to find a motion within the limits and clear of table, base and upper arm, got "
+            f"{trials}; in the way were: {counts}"
+        )
+    return FoundMotion(best, least, int(trials))
+
+
+TOOL = 0.12
+"""m: reach of a gripper or a payload beyond the flange."""
+TABLE, BASE, ARM = "table", "base", "upper arm"
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Distances in m from a point of the arm to an obstacle; the defaults are for an arm without a payload.
+
+    A Panda's links have a radius of 0.06 to 0.1 m, its base one of 0.1 m.
+
+    Attributes
+    ----------
+    height: of elbow and wrist above the table.
+    flange, tool: of flange and tip of the tool above the table.
+    wrist: of the wrist from the base.
+    base: of flange and tip of the tool from the base.
+    arm: of flange and tip of the tool from the upper arm.
+
+    Raises
+    ------
+    ArgumentError: a distance is negative or not finite.
+    """
+
+    height: float = 0.12
+    flange: float = 0.12
+    tool: float = 0.12
+    wrist: float = 0.24
+    base: float = 0.25
+    arm: float = 0.18
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            checks.number(getattr(self, field.name), field.name, minimum=0.0)
+
+
+CARRYING = Margins(flange=0.2, tool=0.1, base=0.3, arm=0.2)
+"""For an arm with a payload, which is wider than a tool; 0.1 m below the tip is left to its lower half."""
+
+
+def obstacle(
+    robot: RobotDescription, q: FloatArray, margins: Margins | None = None, table_height: float = 0.0
+) -> str | None:
+    """The first of table, base and upper arm to which the postures q (N, n) come nearer than `margins`; None if none.
+
+    Of an arm of fewer than six joints, only flange and tool are checked, against the table.
+
+    Parameters
+    ----------
+    table_height: m, in base axes.
+    """
+    limit = margins or Margins()
+    T_flange = pose(robot, q, "flange")
+    flange = T_flange[:, :3, 3]
+    tool = flange + TOOL * T_flange[:, :3, 2]
+    heights = [(flange, limit.flange), (tool, limit.tool)]
+    if robot.n < 6:
+        return _low(heights, table_height)
+    frames = ("joint2", "joint4", f"joint{robot.n - 1}")
+    shoulder, elbow, wrist = (pose(robot, q, frame)[:, :3, 3] for frame in frames)
+    if low := _low([(elbow, limit.height), (wrist, limit.height), *heights], table_height):
+        return low
+    base = np.zeros(3)
+    if any(_distance(point, base, shoulder) < least for point, least in ((wrist, limit.wrist), (flange, limit.base))):
+        return BASE
+    if _distance(tool, base, shoulder) < limit.base:
+        return BASE
+    return ARM if any(_distance(point, shoulder, elbow) < limit.arm for point in (flange, tool)) else None
+
+
+def _low(points: list[tuple[FloatArray, float]], table_height: float) -> str | None:
+    return TABLE if any(point[:, 2].min() < table_height + margin for point, margin in points) else None
+
+
+def _distance(point: FloatArray, start: FloatArray, end: FloatArray) -> float:
+    """The least distance of points (N, 3) from segments."""
+    along = end - start
+    share = np.clip(np.sum((point - start) * along, axis=-1) / np.sum(along * along, axis=-1), 0.0, 1.0)
+    return float(np.linalg.norm(point - start - share[..., None] * along, axis=-1).min())

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of pick-and-place cycles: what they say happened is in their torques."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from benchmarks.cycle.methods import Rows
+from benchmarks.cycle.recordings import PULL, Arm, Recording, cycles
+from panda_dynamics_ros.robot import ResidualModel
+
+NOISE = 0.4  # N m, five sigmas of the mean over 50 ms of noise and vibration
+
+
+def as_modelled(name: str) -> tuple[pdr.RobotModel, Arm]:
+    """A model and the arm that is this model, with friction that stays at rest."""
+    robot = pdr.load_robot(name, friction="none")
+    robot = replace(robot, residual=ResidualModel(np.full(7, 1e-6), np.ones(7)))
+    return robot, Arm(robot, np.full(7, 0.3), np.zeros(7), np.zeros(7), np.ones(7))
+
+
+@pytest.fixture(scope="module", params=["panda", "fr3"])
+def recording(request: pytest.FixtureRequest) -> Recording:
+    robot, arm = as_modelled(request.param)
+    return cycles(robot, 1, 5, arm=arm)
+
+
+def test_a_recording_is_one_motion_within_the_limits(recording: Recording) -> None:
+    r, limits = recording, recording.robot.limits
+    assert ((r.q > limits.lower) & (r.q < limits.upper)).all()
+    # Positions are rounded to 10 urad and noisy with 20, so a step of 1 ms is known to .1 rad/s at five sigmas.
+    np.testing.assert_allclose(np.diff(r.q, axis=0) / np.diff(r.stamp)[:, None], r.dq[1:], atol=0.2)
+
+
+def test_loads_come_and_go_in_the_torques(recording: Recording) -> None:
+    """Where the arm rests, the torque changes by the object's weight and a part of what friction holds."""
+    r = recording
+    for h in (h for h in r.happenings if h.kind in ("pick", "handed over", "release")):
+        before = slice(int(1e3 * h.begin) - 50, int(1e3 * h.begin))
+        after = slice(int(1e3 * h.end) + 90, int(1e3 * h.end) + 140)
+        q, zero = r.q[before].mean(axis=0), np.zeros(7)
+        change = r.truth[after.stop] - r.truth[before.start]
+        expected = r.robot.payload_regressor(q, zero, zero) @ change
+        measured = r.tau[after].mean(axis=0) - r.tau[before].mean(axis=0)
+        # The joints give way by some tenths of a milliradian, so that their friction of 0.3 N m may turn round.
+        np.testing.assert_allclose(measured, expected, rtol=0.0, atol=NOISE + 0.6)
+
+
+def test_a_pull_is_in_the_torques_and_nowhere_in_the_truth(recording: Recording) -> None:
+    r = recording
+    pulled = next(h for h in r.happenings if h.kind == "pulled")
+    middle, before = int(1e3 * (pulled.begin + 0.5)), int(1e3 * pulled.begin) - 100
+    np.testing.assert_array_equal(r.truth[middle], r.truth[before])
+    change = r.tau[middle - 50 : middle + 50].mean(axis=0) - r.tau[before - 50 : before + 50].mean(axis=0)
+    force = np.linalg.pinv(r.robot.jacobian(r.q[middle]).T) @ -change
+    assert np.linalg.norm(force[:3]) == pytest.approx(PULL, abs=3.0)  # NOISE at half a metre
+
+
+def test_simple_methods_weigh_an_arm_that_is_its_model(recording: Recording) -> None:
+    """Without model error the fit over all with friction is right to some grams, which the coarse friction leaves."""
+    pick = next(h for h in recording.happenings if h.kind == "pick")
+    rows = Rows(recording)
+    assert rows.whole(pick.end, pick.end + 2.0) == pytest.approx(pick.payload.mass, abs=0.1)
+    assert rows.two_rests(pick.end, pick.end + 1.0) == pytest.approx(pick.payload.mass, abs=0.1)

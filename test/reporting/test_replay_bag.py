@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replay's results as a rosbag2: read back by `rosbags`, they are the arrays they were made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bag_files import TYPES, both_storages
+from motion import PAYLOAD, sinusoids, torques
+from rosbags.interfaces import QosDurability
+from rosbags.rosbag2 import Reader
+from scipy.signal import lfilter
+
+from panda_dynamics_ros import JointDataset, RobotModel, load_dataset, pose
+from panda_dynamics_ros.recordings.replay import Replay, replay
+from panda_dynamics_ros.reporting import replay_bag as topics
+from panda_dynamics_ros.reporting.replay_bag import TOPICS, write_replay
+from panda_dynamics_ros.reporting.replay_markers import MARKER_ARRAY, SceneSerialiser
+from panda_dynamics_ros.reporting.scene import Scene
+from panda_dynamics_ros.reporting.scene.markers import ADD, ARROW, CUBE, DELETE, SPHERE
+from panda_dynamics_ros.reporting.scene.payload import MOMENTS
+from panda_dynamics_ros.reporting.scene.primitives import Ellipsoid, Primitive
+from panda_dynamics_ros.samples.stamps import to_seconds
+
+START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
+NAMES = tuple(f"fer_joint{i + 1}" for i in range(7))
+DYNAMICS = ("gravity_torques", "coriolis_torques", "external_torques")
+
+
+@pytest.fixture(scope="module")
+def data(panda: RobotModel) -> JointDataset:
+    """A second and a half at 1 kHz of an arm that carries a payload."""
+    motion = sinusoids(1.5)
+    stamp_ns = START + np.arange(len(motion.stamp)) * 1_000_000
+    stamp = np.array([to_seconds(*divmod(time, 10**9)) for time in stamp_ns.tolist()])
+    tau = torques(panda, motion, PAYLOAD)
+    return JointDataset(stamp, motion.q, motion.dq, tau, NAMES, "made up", recorded_ns=stamp_ns)
+
+
+@pytest.fixture(scope="module")
+def result(data: JointDataset, panda: RobotModel) -> Replay:
+    return replay(data, panda)
+
+
+def read(folder: Path) -> tuple[dict[str, list[Any]], dict[str, list[int]], set[str]]:
+    """Messages and times by topic, and which topics are latched."""
+    messages: dict[str, list[Any]] = {topic.name: [] for topic in TOPICS}
+    times: dict[str, list[int]] = {topic.name: [] for topic in TOPICS}
+    with Reader(folder) as reader:
+        assert [(c.topic, c.msgtype) for c in reader.connections] == [(t.name, t.type) for t in TOPICS]
+        offers = {c.topic: c.ext.offered_qos_profiles[0] for c in reader.connections}  # type: ignore[union-attr]
+        for connection, time, data in reader.messages():
+            messages[connection.topic].append(TYPES.deserialize_cdr(data, connection.msgtype))
+            times[connection.topic].append(time)
+    return messages, times, {name for name, qos in offers.items() if qos.durability == QosDurability.TRANSIENT_LOCAL}
+
+
+def stamp(message: Any) -> int:
+    return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
+
+
+@both_storages
+def test_the_bag_holds_what_was_computed(
+    storage: str,
+    data: JointDataset,
+    panda: RobotModel,
+    result: Replay,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
+    write_replay(tmp_path / "results", data, panda, result, storage)
+    messages, times, _ = read(tmp_path / "results")
+    states = messages["/joint_states"]
+    np.testing.assert_array_equal([message.effort for message in states], data.tau)
+    np.testing.assert_array_equal([message.velocity for message in states], data.dq)
+    np.testing.assert_array_equal([message.position for message in states], data.q)
+    for name in DYNAMICS:
+        got = messages[f"/panda_dynamics/{name}"]
+        np.testing.assert_array_equal([message.effort for message in got], getattr(result, name))
+        assert {tuple(message.name) for message in got} == {NAMES}
+        assert [stamp(message) for message in got] == data.stamp_ns.tolist()
+    felt = [message.wrench for message in messages["/panda_dynamics/contact_wrench"]]
+    np.testing.assert_array_equal(
+        [[w.force.x, w.force.z, w.torque.y] for w in felt], result.contact_wrench[:, [0, 2, 4]]
+    )
+    np.testing.assert_array_equal(
+        [pose.from_column_major(message.data) for message in messages["/panda_dynamics/o_t_ee"]], result.pose
+    )
+    current = messages["/panda_dynamics/current_pose"][-1]
+    o, p = current.pose.orientation, current.pose.position
+    np.testing.assert_allclose(pose.quaternion_to_matrix([o.x, o.y, o.z, o.w]), result.pose[-1, :3, :3], atol=1e-14)
+    assert [p.x, p.y, p.z] == result.pose[-1, :3, 3].tolist()
+    assert current.header.frame_id == "fer_link0"
+    assert times["/panda_dynamics/o_t_ee"] == data.stamp_ns.tolist()
+
+
+def test_payloads_come_at_the_node_s_period(
+    data: JointDataset, panda: RobotModel, result: Replay, tmp_path: Path
+) -> None:
+    write_replay(tmp_path / "results", data, panda, result)
+    messages, times, latched = read(tmp_path / "results")
+    payloads = messages["/payload_estimator/payload"]
+    assert len(payloads) == len(messages["/payload_estimator/payload_covariance"]) == len(result.published)
+    assert 70 <= len(payloads) <= 76  # 1.5 s with steps of 20 ms, now and then 21 or 22
+    assert [stamp(message) for message in payloads] == times["/payload_estimator/payload"]
+    assert times["/payload_estimator/payload"] == data.stamp_ns[result.published].tolist()
+    last, estimate = payloads[-1], result.estimates[-1]
+    i = last.inertia
+    assert last.header.frame_id == "fer_link8"
+    assert [i.m, i.com.x, i.com.y, i.com.z] == [estimate.mass, *estimate.com]
+    inertia = np.array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]])
+    np.testing.assert_array_equal(inertia, estimate.inertia)
+    covariance = np.array(messages["/payload_estimator/payload_covariance"][-1].data).reshape(10, 10)
+    np.testing.assert_array_equal(covariance, estimate.covariance)
+    assert latched == {"/payload_estimator/payload"}
+
+
+def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, result: Replay, tmp_path: Path) -> None:
+    """Ten times a second, in the base frame; the payload's once it is known to be there."""
+    write_replay(tmp_path / "results", data, panda, result)
+    messages, times, _ = read(tmp_path / "results")
+    arm, payload = messages["/panda_dynamics/robot_markers"], messages["/payload_estimator/payload_markers"]
+    assert times["/panda_dynamics/robot_markers"] == data.stamp_ns[::100].tolist()
+    assert len(payload) == len(arm) == 15
+    end_effector = [marker for marker in arm[7].markers if marker.ns == "ee" and marker.type == ARROW][2]
+    p, o = end_effector.pose.position, end_effector.pose.orientation
+    np.testing.assert_allclose([p.x, p.y, p.z], result.pose[700, :3, 3], rtol=0.0, atol=1e-12)
+    axis = pose.quaternion_to_matrix([o.x, o.y, o.z, o.w])[:, 2]
+    np.testing.assert_allclose(axis, result.pose[700, :3, 2], rtol=0.0, atol=1e-12)
+    assert payload[0].markers == []
+    assert {(marker.header.frame_id, marker.action) for marker in payload[-1].markers} == {("fer_link0", ADD)}
+    estimate = result.estimates[np.searchsorted(result.published, 1400, side="right") - 1]
+    types = {marker.type for marker in payload[-1].markers}
+    assert SPHERE in types
+    assert (CUBE in types) is bool(estimate.identifiable[MOMENTS].all())
+    words = [marker.text for marker in payload[-1].markers if marker.text]
+    assert words == [f"{estimate.mass:.2f} +/- {1.96 * estimate.std[0]:.2f} kg"]
+
+
+def test_what_is_no_longer_shown_is_deleted() -> None:
+    serialiser = SceneSerialiser("base")
+    ball = Ellipsoid("payload/com", "flange", np.eye(4), (1.0, 0.0, 0.0, 1.0), np.full(3, 0.01))
+    frames = {"flange": np.eye(4)}
+
+    def markers(time: int, *primitives: Primitive) -> Any:
+        array: Any = TYPES.deserialize_cdr(serialiser.message(time, Scene(frames, primitives)), MARKER_ARRAY)
+        return array.markers
+
+    shown, gone, nothing = markers(START, ball), markers(START + 1), markers(START + 2)
+    assert [(marker.ns, marker.action) for marker in shown] == [("payload", ADD)]
+    assert [(marker.ns, marker.id, marker.action) for marker in gone] == [("payload", shown[0].id, DELETE)]
+    assert stamp(gone[0]) == START + 1
+    assert nothing == []
+
+
+def test_the_bag_stands_alone(data: JointDataset, result: Replay, tmp_path: Path, panda: RobotModel) -> None:
+    """Its joint states replayed once more give the same; nothing of a stamp is lost."""
+    file = write_replay(tmp_path / "results", data, panda, result)
+    again = load_dataset(file, panda)
+    np.testing.assert_array_equal(again.stamp_ns, data.stamp_ns)
+    np.testing.assert_array_equal(again.tau, data.tau)
+    assert again.names == NAMES
+    np.testing.assert_array_equal(replay(again, panda).external_torques, result.external_torques)
+
+
+def test_external_torques_are_the_payloads_until_it_is_known(
+    data: JointDataset, result: Replay, panda: RobotModel
+) -> None:
+    """First what the payload takes from the arm, low-passed at 10 Hz (settled to e^-16 at sample 250); then nothing.
+
+    The filter here takes each sample as constant until the next: half a sample, 0.5 ms, of a slope of 40 N m/s.
+    """
+    motion = sinusoids(1.5)
+    external = torques(panda, motion) - data.tau
+    keep = np.exp(-2.0 * np.pi * 10.0 * 0.001)
+    expected = lfilter([1.0 - keep], [1.0, -keep], external, axis=0)
+    masses = np.array([estimate.mass for estimate in result.estimates])
+    known = result.published[np.flatnonzero(masses > 0.5)[0]]
+    assert 250 < known < 500
+    np.testing.assert_allclose(result.external_torques[250:known], expected[250:known], atol=0.02)
+    # The estimate is within 0.02 kg and 1 cm of the payload: 0.3 N m at this reach.
+    assert np.abs(result.external_torques[known + 20 :]).max() < 0.3
+    assert np.abs(expected[known:]).max() > 3.0

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint values by name: any order, other joints beside, several naming schemes, and every way to be unusable."""
+
+from __future__ import annotations
+
+import array
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros import PandaDynamicsError
+from panda_dynamics_ros.errors import ArgumentError, SampleError
+from panda_dynamics_ros.robot.joint_mapping import JointMapping, name_conflict, resolve_joint_names
+
+ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
+FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
+
+
+def named(prefix: str, n: int = 7) -> tuple[str, ...]:
+    return tuple(f"{prefix}joint{i + 1}" for i in range(n))
+
+
+def sample(names: tuple[str, ...]) -> tuple[list[float], list[float], list[float]]:
+    """Values that tell their joint and field: a joint's place in `names` tells nothing about them."""
+    number = [ARM.index(name) + 1.0 if name in ARM else 90.0 for name in names]
+    return number, [10.0 * x for x in number], [-100.0 * x for x in number]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_values_follow_their_names_in_any_order(seed: int) -> None:
+    names = tuple(np.random.default_rng(seed).permutation(ARM + FINGERS).tolist())
+    q, dq, tau = JointMapping(ARM).extract(names, *sample(names))
+    np.testing.assert_array_equal(q, np.arange(1.0, 8.0))
+    np.testing.assert_array_equal(dq, 10.0 * np.arange(1.0, 8.0))
+    np.testing.assert_array_equal(tau, -100.0 * np.arange(1.0, 8.0))
+    assert q.dtype == dq.dtype == tau.dtype == np.float64
+
+
+def test_arrays_are_contiguous() -> None:
+    """As kernels are compiled for."""
+    for values in JointMapping(ARM).extract(FINGERS + ARM, *sample(FINGERS + ARM)):
+        assert values.flags.c_contiguous
+
+
+def test_the_order_may_change_from_message_to_message() -> None:
+    mapping = JointMapping(ARM)
+    for names in (ARM, ARM[::-1], FINGERS + ARM, list(ARM), ARM[::-1]):
+        q, _, _ = mapping.extract(names, *sample(tuple(names)))
+        np.testing.assert_array_equal(q, np.arange(1.0, 8.0))
+
+
+def test_message_arrays_are_taken_as_they_come() -> None:
+    values = [array.array("d", field) for field in sample(ARM)]
+    q, _, _ = JointMapping(ARM).extract(list(ARM), *values)
+    np.testing.assert_array_equal(q, np.arange(1.0, 8.0))
+    values[0][0] = 55.0
+    assert q[0] == 1.0  # a copy: the message's buffer may be used again
+
+
+def test_a_bad_message_does_not_spoil_the_next() -> None:
+    mapping = JointMapping(ARM)
+    with pytest.raises(SampleError):
+        mapping.extract(FINGERS, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    with pytest.raises(SampleError):
+        mapping.extract(FINGERS, [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    q, _, _ = mapping.extract(ARM, *sample(ARM))
+    np.testing.assert_array_equal(q, np.arange(1.0, 8.0))
+
+
+def spoilt(field: int, value: list[float]) -> tuple[list[float], ...]:
+    fields = list(sample(ARM))
+    fields[field] = value
+    return tuple(fields)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason", "message"),
+    [
+        (spoilt(0, []), "no position", "position"),
+        (spoilt(1, []), "no velocity", "velocity"),
+        (spoilt(2, []), "no effort", "effort"),
+        (spoilt(0, [1.0] * 6), "lengths disagree", "position: expected 7 values, as many as names, got 6"),
+        (spoilt(2, [1.0] * 9), "lengths disagree", "effort: expected 7 values, as many as names, got 9"),
+        (spoilt(0, [1.0, 1.0, np.nan, 1.0, 1.0, 1.0, 1.0]), "not finite", "position: .* got nan for panda_joint3"),
+        (spoilt(1, [1.0] * 6 + [np.inf]), "not finite", "velocity: .* got inf for panda_joint7"),
+        (spoilt(2, [-np.inf] + [1.0] * 6), "not finite", "effort: .* got -inf for panda_joint1"),
+        (
+            spoilt(1, [1.0, -1e200] + [1.0] * 5),
+            "implausible",
+            r"velocity: .* at most 1000, got -1e\+200 for panda_joint2",
+        ),
+        (spoilt(2, [0.0] * 7), "all-zero effort", "torque sensing is off"),
+    ],
+)
+def test_unusable_samples_say_why(values: tuple[list[float], ...], reason: str, message: str) -> None:
+    with pytest.raises(SampleError, match=message) as caught:
+        JointMapping(ARM).extract(ARM, *values)
+    assert caught.value.reason == reason
+    assert isinstance(caught.value, ValueError)
+    assert "\n" not in str(caught.value)
+
+
+def test_zero_effort_of_the_arm_is_seen_beside_gripping_fingers() -> None:
+    names = ARM + FINGERS
+    with pytest.raises(SampleError, match="zero for every joint"):
+        JointMapping(ARM).extract(names, [1.0] * 9, [1.0] * 9, [0.0] * 7 + [3.0, 3.0])
+
+
+def test_one_joint_without_effort_is_no_reason() -> None:
+    _, _, tau = JointMapping(ARM).extract(ARM, *spoilt(2, [0.0] * 6 + [0.1]))
+    np.testing.assert_array_equal(tau, [0.0] * 6 + [0.1])
+
+
+def test_a_nan_of_another_joint_does_no_harm() -> None:
+    names = ARM + FINGERS[:1]
+    q, _, _ = JointMapping(ARM).extract(names, [1.0] * 7 + [np.nan], [1.0] * 8, [1.0] * 8)
+    np.testing.assert_array_equal(q, np.ones(7))
+
+
+def test_missing_and_repeated_joints_are_named() -> None:
+    with pytest.raises(SampleError, match="expected panda_joint2, panda_joint7 among") as caught:
+        JointMapping(ARM).extract((ARM[0], *ARM[2:6]), [1.0] * 5, [1.0] * 5, [1.0] * 5)
+    assert caught.value.reason == "missing joints"
+    with pytest.raises(SampleError, match="got panda_joint1 repeatedly") as caught:
+        JointMapping(ARM).extract((*ARM, ARM[0]), [1.0] * 8, [1.0] * 8, [1.0] * 8)
+    assert caught.value.reason == "repeated joints"
+
+
+@pytest.mark.parametrize("prefix", ["panda_", "fer_", "fr3_", "left_panda_", "left/fr3_", ""])
+def test_naming_schemes(prefix: str) -> None:
+    names = named(prefix)
+    shuffled = np.random.default_rng(6).permutation([*names, *FINGERS, "wheel"]).tolist()
+    assert resolve_joint_names(shuffled, ARM) == names
+
+
+def test_exact_names_win_over_other_complete_sets() -> None:
+    assert resolve_joint_names([*named("right_panda_"), *ARM], ARM) == ARM
+
+
+def test_two_arms_need_a_prefix() -> None:
+    both = [*named("left_panda_"), *named("right_panda_")]
+    with pytest.raises(ArgumentError, match=r"arm_prefix.*left_panda_joint1\.\.7, right_panda_joint1\.\.7"):
+        resolve_joint_names(both, ARM)
+    assert resolve_joint_names(both, ARM, "right_") == named("right_panda_")
+    assert resolve_joint_names(both, ARM, "left") == named("left_panda_")
+    assert resolve_joint_names([*both, *ARM], ARM, "left") == named("left_panda_")
+    with pytest.raises(SampleError, match="start with 'middle'"):
+        resolve_joint_names(both, ARM, "middle")
+
+
+def test_a_prefix_finds_the_set_of_another_scheme() -> None:
+    both = [*named("left_fr3_"), *named("right_fr3_")]
+    assert resolve_joint_names(both, ARM, "left_") == named("left_fr3_")
+
+
+def test_an_incomplete_arm_is_not_taken() -> None:
+    with pytest.raises(SampleError, match=r"expected panda_joint1 \.\. panda_joint7.*got panda_joint1") as caught:
+        resolve_joint_names(ARM[:6] + FINGERS, ARM)
+    assert caught.value.reason == "missing joints"
+    with pytest.raises(SampleError, match="no names"):
+        resolve_joint_names([], ARM)
+
+
+def test_names_of_a_robot_without_numbers_are_found_exactly() -> None:
+    assert resolve_joint_names(["hand", "elbow", "shoulder"], ("shoulder", "elbow")) == ("shoulder", "elbow")
+
+
+@pytest.mark.parametrize("names", [(), ("a", "a")])
+def test_a_mapping_needs_distinct_names(names: tuple[str, ...]) -> None:
+    with pytest.raises(PandaDynamicsError, match="joint_names: expected distinct names"):
+        JointMapping(names)
+
+
+def test_a_doubt_names_another_arm_of_the_library(panda: pdr.RobotModel) -> None:
+    renamed = replace(panda, joint_names=tuple(f"A{i + 1}_servo" for i in range(7)))  # of a URDF, say
+    assert "those of fr3, the parameters those of panda: set robot to fr3" in name_conflict(panda, named("left_fr3_"))
+    assert name_conflict(panda, named("left_panda_")) == name_conflict(panda, named("fer_")) == ""
+    assert name_conflict(renamed, ARM) == "", "a panda is told to be set to panda"
+    assert "set robot to panda" in name_conflict(replace(renamed, name="iiwa"), ARM)
