@@ -127,7 +127,7 @@ def _fade(plant: SimulatedPanda, ratio: float) -> None:
     """Let the link-side friction be this part of what it was."""
     arm, friction = plant.true_arm, plant.true_arm.robot.friction
     less = replace(friction, coulomb=ratio * friction.coulomb, viscous=ratio * friction.viscous)
-    plant.true_arm = replace(arm, robot=replace(arm.robot, friction=less), hysteresis=ratio * arm.hysteresis)
+    plant.true_arm = replace(arm, robot=replace(arm.robot, friction=less))
 
 
 def scored(arms: int, real: bool = True) -> Scores:

@@ -22,8 +22,9 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
+from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
-from panda_dynamics_ros.simulation.perturbation import perturbed_body
+from panda_dynamics_ros.simulation.perturbation import PRESLIDING_SPREAD, perturbed_body
 from panda_dynamics_ros.simulation.realism import SensorLevels, Sensors
 
 STEP = 1e-3  # s
@@ -81,17 +82,19 @@ class Recording:
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """The arm as it is: `robot` with its true links, dry friction with memory, viscous friction, offsets and gains."""
+    """The arm as it is: `robot` with its true links, dry friction with memory (N m, and rad by which it builds up),
+    viscous friction, offsets and gains."""
 
     robot: RobotModel
     dry: FloatArray
+    presliding: FloatArray
     viscous: FloatArray
     offset: FloatArray
     gain: FloatArray
 
     def torques(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, load: FloatArray) -> FloatArray:
         """Link-side torques (N, n) of a motion with `load` (N, n), without residual and noise."""
-        s, _ = presliding_states(q)
+        s, _ = presliding_states(q * (PRESLIDING / self.presliding))
         rigid = self.robot.inverse_dynamics(q, dq, ddq)
         return self.gain * (rigid + load + self.dry * s + self.viscous * dq + self.offset)
 
@@ -104,6 +107,7 @@ def drawn_arm(robot: RobotModel, rng: np.random.Generator) -> Arm:
     return Arm(
         replace(robot, links=links),
         dry,
+        PRESLIDING * np.exp(PRESLIDING_SPREAD * rng.standard_normal(n)),
         VISCOUS * np.abs(rng.standard_normal(n)),
         OFFSET * rng.standard_normal(n),
         1.0 + GAIN * rng.standard_normal(n),

@@ -149,8 +149,7 @@ class Cycles:
                 step = min(1.0, until - now)
                 grown = 1.0 + DRIFT * now
                 warm = replace(friction, **{name: grown * getattr(friction, name) for name in WARMING})
-                true = replace(arm.robot, friction=warm)
-                plant.true_arm = replace(arm, robot=true, hysteresis=grown * arm.hysteresis)
+                plant.true_arm = replace(arm, robot=replace(arm.robot, friction=warm))
                 parts.append(recordings.run(plant, step))
                 now += step
             if mass > 0.0:

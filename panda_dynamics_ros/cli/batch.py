@@ -11,11 +11,10 @@ from typing import Any
 from rich.progress import DownloadColumn, TimeElapsedColumn
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.engines import cores
-from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, finished_rows, results_of
+from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.table import default_name
-from panda_dynamics_ros.annotation.task import RecordingResult, Task
+from panda_dynamics_ros.annotation.table import default_name, read_table
+from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli.options import (
     JSON,
     RECORDING,
@@ -37,11 +36,10 @@ DESCRIPTION = """\
 Annotates recordings of all kinds that `replay` reads: a row for each payload
 and each contact with its interval, and one for each recording with rate,
 losses, residual, joint offsets, problems and provenance. It writes
-  TABLE          Parquet or CSV; its columns are on the documentation's page
-                 "Datasets"
-  TABLE.journal  what is done, for --resume
-  TABLE.html     masses, residual by arm, the recordings with the largest
-                 residuals
+  TABLE       Parquet or CSV; its columns are on the documentation's page
+              "Datasets"
+  TABLE.html  masses, residual by arm, problems, failures, and the recordings
+              with the largest residuals
 A recording that cannot be read, or whose worker dies or hangs, is a row with
 its error.
 """
@@ -63,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         *RECORDING,
         output(default_name(), "TABLE", "Parquet or CSV"),
-        flag("--resume", "go on from TABLE.journal: skip what is done"),
+        flag("--resume", "go on from TABLE: skip what is done"),
         flag("--overwrite", "replace an earlier table"),
         option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
         option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
@@ -89,24 +87,19 @@ def run(args: argparse.Namespace) -> int:
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
             overwrite=args.overwrite, started=shown.start, progress=shown.advance,
         )  # fmt: skip
-    page = _write_page(args, task, outcome)
+    page = _write_page(outcome)
     tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
     if outcome.failures:
         kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
         tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
-    print_results(args.json, _summary(outcome), tables, [outcome.table, outcome.journal, page])
+    print_results(args.json, _summary(outcome), tables, [outcome.table, page])
     return 0
 
 
-def _write_page(args: argparse.Namespace, task: Task, outcome: Outcome) -> Path:
+def _write_page(outcome: Outcome) -> Path:
     from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
 
-    overview = Overview.of(finished_rows(outcome, task))
-    known = {result.source.path for result in outcome.worst}
-    earlier = {path for _, path in overview.worst} - known  # those of an earlier run have no curves yet
-    sources = [source for source in outcome.sources if source.path in earlier]
-    curves = results_of(task, sources, args.jobs, args.scheduler)
-    return write_overview(overview, [*outcome.worst, *curves], outcome.table.with_name(f"{outcome.table.name}.html"))
+    return write_overview(Overview.of(read_table(outcome.table)), outcome.table.with_name(f"{outcome.table.name}.html"))
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:
@@ -150,9 +143,9 @@ class _Progress:
         self._count = len(waiting)
         self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
 
-    def advance(self, result: RecordingResult, outcome: Outcome) -> None:
+    def advance(self, source: Source, outcome: Outcome) -> None:
         """One recording is done."""
-        self._bar.update(self._task, advance=result.source.bytes, description=self._words(outcome))
+        self._bar.update(self._task, advance=source.bytes, description=self._words(outcome))
         tenths = outcome.done * 10 // self._count
         if self._bar.disable and not self._quiet and tenths > self._lines:
             self._lines = tenths

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +34,7 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.urdf_file import urdf_inertials
+from panda_dynamics_ros.robot.urdf import urdf_inertials
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 DESCRIPTION = """\
@@ -113,10 +114,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecordings]:
-    from panda_dynamics_ros.annotation.engines import results_of_cluster
+    from panda_dynamics_ros.annotation.job import open_executor
 
     paths = [str(Path(path).absolute()) for path in args.data]
-    return results_of_cluster(prepared_recording, paths, prior, recording_options(args), scheduler=args.scheduler)
+    read = functools.partial(prepared_recording, prior=prior, where=recording_options(args))
+    with open_executor(scheduler=args.scheduler) as executor:
+        yield from executor.map(read, paths)
 
 
 def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecordings:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 
@@ -37,7 +36,7 @@ class NodeProcesses:
 
     def start(self, module: str, parameters: dict[str, object] | None = None) -> int:
         """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
-        arguments = [sys.executable, "-m", f"panda_dynamics_ros.nodes.{module}", "--ros-args"]
+        arguments = python_command(f"panda_dynamics_ros.nodes.{module}", "--ros-args")
         for name, value in (parameters or {}).items():
             arguments += ["-p", f"{name}:={value}"]
         with self.log(module).open("wb") as log:

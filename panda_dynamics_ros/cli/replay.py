@@ -38,7 +38,6 @@ from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting.console import (
     LiveTable,
     Table,
-    counts_text,
     joint_values,
     payload_rows,
     print_results,
@@ -142,7 +141,7 @@ def _replay(
     summary = summary_of(data, result, segments, load_entry(loads))
     rows = [
         ("samples", stream_text(data)),
-        ("dropped", counts_text(data.rejected)),
+        ("lost", result.findings.losses),
         ("torque residual RMS", f"{joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
         *(row for row in payload_rows(result.last) if row[0] != "problem"),
         *([("load that Franka has", load_text(loads))] if loads else []),
@@ -178,7 +177,7 @@ def _smoothed(
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
     unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.events, unloaded, **options)
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.findings.changes, unloaded, **options)
 
 
 def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:

@@ -21,6 +21,7 @@ from rich.table import Table as RichTable
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.untrusted import printable
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""
@@ -109,7 +110,7 @@ class LiveTable:
             self._live.update(_rows_table(self._title, rows, min_width=64))
         elif not self._quiet and self._calls % self._every == 1:
             line = "  ".join(f"{name}: {' '.join(value.split())}" for name, value in rows[:4])
-            print(line, file=sys.stderr, flush=True)
+            print(printable(line), file=sys.stderr, flush=True)
 
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
@@ -133,7 +134,7 @@ def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table
         return
     for table in tables:
         print_table(*table)
-    print("written: " + ", ".join(map(str, files)), flush=True)
+    print("written: " + printable(", ".join(map(str, files))), flush=True)
 
 
 def print_table(title: str, rows: list[tuple[str, str]]) -> None:
@@ -142,11 +143,11 @@ def print_table(title: str, rows: list[tuple[str, str]]) -> None:
 
 
 def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> RichTable:
-    table = RichTable(title=title, title_justify="left", show_header=False, **options)
+    table = RichTable(title=printable(title), title_justify="left", show_header=False, **options)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     return table
 
 

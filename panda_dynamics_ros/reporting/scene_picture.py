@@ -9,13 +9,12 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from matplotlib.collections import PolyCollection
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.scene import Scene
 from panda_dynamics_ros.reporting.scene.primitives import Colour, Label, Primitive
 from panda_dynamics_ros.reporting.scene.tessellation import tessellate
-from panda_dynamics_ros.reporting.style import RED, Axes, Figure, styled
+from panda_dynamics_ros.reporting.style import RED, Axes, Figure, PolyCollection, styled
 
 WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
 LOOKING = np.array([-0.62, 0.70, -0.36])  # the eye's direction

@@ -1,27 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matplotlib with the package's own style: neither the user's settings nor a file of the working folder change it.
-
-Import `Figure` from here: matplotlib reads `matplotlibrc` of the working folder when it is imported.
-"""
+"""matplotlib with the package's own style: neither the user's settings nor a file of the working folder change it."""
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
+from panda_dynamics_ros.untrusted import safe_matplotlib
 
-if "matplotlib" not in sys.modules and Path("matplotlibrc").exists():
-    _here = Path.cwd()
-    os.chdir(Path(__file__).parent)
-    try:
-        import matplotlib
-    finally:
-        os.chdir(_here)
-else:
-    import matplotlib
+matplotlib = safe_matplotlib()  # before anything of it is imported
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.collections import PolyCollection  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
 
 __all__ = [
     "BLUE",
@@ -31,6 +19,7 @@ __all__ = [
     "RED",
     "Axes",
     "Figure",
+    "PolyCollection",
     "add_legend",
     "axes_of_joints",
     "plain_text",

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of the simulated arm that no model of rigid bodies has: coloured disturbances, and Dahl's friction.
+"""Torques of the simulated arm that no model has: coloured disturbances.
 
 Ornstein-Uhlenbeck processes (Uhlenbeck and Ornstein, Physical Review 36, 1930), plain and oscillating:
     dx = (-1/tau + i w) x dt + noise,
 of which the real part is used: its autocorrelation is std^2 exp(-|s|/tau) cos(w s). With w = 0 it is the slow residual
 that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
 Discretised exactly, for any time step.
-
-Dahl's friction (P. Dahl, "A solid friction model", 1968, with exponent 1; the LuGre model without its Stribeck curve)
-is Coulomb friction that builds up over a distance:
-    ds/dt = (dq - |dq| s) / distance,   tau = coulomb * s,   -1 <= s <= 1.
-At a standstill s keeps its value (stiction); after a reversal it takes some `distance` to turn (hysteresis).
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +16,6 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.vectors import compiled
 
 
 class OrnsteinUhlenbeck:
@@ -82,12 +74,3 @@ class OrnsteinUhlenbeck:
     def _noise(self) -> FloatArray:
         """Complex noise whose real and imaginary parts have unit variance each."""
         return self._rng.standard_normal(2 * self._decay.size).view(np.complex128)
-
-
-@compiled
-def dahl_step(state, dq, timestep, distance):
-    """Move s (n,), in place, along one step of constant velocities dq (n,): exact for any step."""
-    for i in range(state.shape[0]):
-        way = abs(dq[i]) * timestep
-        direction = 1.0 if dq[i] > 0.0 else -1.0
-        state[i] = direction + (state[i] - direction) * math.exp(-way / distance)

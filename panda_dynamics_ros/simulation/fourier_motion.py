@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
-from panda_dynamics_ros.kernels.vectors import compiled
 
 RAMP = 1.0
 """Time in which the motion comes to a standstill before a pause, and gets going after it, s."""

@@ -15,25 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics
+from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
-from panda_dynamics_ros.simulation.disturbance import dahl_step
+from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
 from panda_dynamics_ros.simulation.realism import Realism
 
 INERTIAL_CAP = 0.8  # of the model error's RMS at most from inertias, so that friction has its part everywhere
-HYSTERESIS_PART = 0.3  # Dahl amplitude in units of the model error's RMS
-PRESLIDING_DISTANCE = 0.01  # rad
+PRESLIDING_SPREAD = 0.4  # standard deviation of the logarithm of the distance over which friction builds up
 TRANSITION = 0.05  # rad/s, of Coulomb friction where the nominal model has none
 TIMESTEP = 0.02  # s, of the motion's samples
 
 
 @dataclass(frozen=True, eq=False)
 class TrueArm:
-    """The arm as it is: `robot` with its true inertias and friction; hysteresis (n,) N m; joint_offset (n,) rad."""
+    """The arm as it is.
+
+    Attributes
+    ----------
+    robot: with its true inertias and friction.
+    presliding: (n,), rad, by which a joint turns until its dry friction has built up.
+    joint_offset: (n,), rad, of the encoders.
+    """
 
     robot: RobotDescription
-    hysteresis: FloatArray
+    presliding: FloatArray
     joint_offset: FloatArray
 
 
@@ -64,17 +70,15 @@ def perturbed_arm(
     offset = realism.sensors.joint_offset * rng.standard_normal(robot.n)
     friction = robot.friction if realism.link_friction else Friction.of(robot.n)
     target = realism.residual * np.sqrt(1.0 - realism.disturbance_share**2) * robot.residual.std
+    presliding = PRESLIDING * np.exp(PRESLIDING_SPREAD * rng.standard_normal(robot.n))
     if not target.any():
-        return TrueArm(replace(robot, friction=friction), np.zeros(robot.n), offset)
+        return TrueArm(replace(robot, friction=friction), presliding, offset)
     samples = motion(motion.settled + np.arange(0.0, motion.period, TIMESTEP))
     links, error = _perturbed_links(robot, samples, target, offset, realism, rng)
-    if not realism.link_friction:
-        return TrueArm(replace(robot, links=links, friction=friction), np.zeros(robot.n), offset)
-    hysteresis = HYSTERESIS_PART * target
-    dq = samples[1]
-    error += hysteresis * _dahl_states(dq)
-    friction = _filling_friction(robot, rng, dq, error, target)
-    return TrueArm(replace(robot, links=links, friction=friction), hysteresis, offset)
+    if realism.link_friction:
+        s, _ = presliding_states(samples[0] * (PRESLIDING / presliding))
+        friction = _filling_friction(robot, rng, samples[1], s, error, target)
+    return TrueArm(replace(robot, links=links, friction=friction), presliding, offset)
 
 
 def _perturbed_links(
@@ -101,26 +105,25 @@ def _perturbed_links(
     return links, error
 
 
-def _dahl_states(dq: FloatArray) -> FloatArray:
-    """Dahl's s (k, n) along a motion, from rest."""
-    states = np.zeros_like(dq)
-    for k in range(1, len(dq)):
-        states[k] = states[k - 1]
-        dahl_step(states[k], dq[k - 1], TIMESTEP, PRESLIDING_DISTANCE)
-    return states
-
-
 def _filling_friction(
-    robot: RobotDescription, rng: np.random.Generator, dq: FloatArray, error: FloatArray, target: FloatArray
+    robot: RobotDescription,
+    rng: np.random.Generator,
+    dq: FloatArray,
+    s: FloatArray,
+    error: FloatArray,
+    target: FloatArray,
 ) -> Friction:
-    """Friction that brings each joint's RMS `error` to `target` by other offset, Coulomb and viscous terms."""
+    """Friction that brings each joint's RMS `error` to `target` by other offset, Coulomb and viscous terms.
+
+    s: (k, n), direction of dry friction along the motion.
+    """
     nominal, n = robot.friction, robot.n
     transition = np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition)
     speed = np.sqrt(np.mean(dq**2, axis=0))
     weights = rng.uniform(0.3, 1.0, (3, n)) * rng.choice([-1.0, 1.0], (3, n))
     friction = nominal
     for _ in range(2):
-        shape = weights[0] + weights[1] * np.tanh(dq / transition) + weights[2] * dq / speed
+        shape = weights[0] + weights[1] * s + weights[2] * dq / speed
         scale = _scale_to(error, shape, target)
         friction = replace(
             nominal,

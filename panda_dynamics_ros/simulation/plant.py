@@ -4,6 +4,7 @@
 Between motor and link sits the torque sensor. On the motor's side are rotor inertia, gear friction and damping,
 which it does not see; on the link's side the rigid arm, its payload, link friction and pushes:
     u - armature ddq - gear friction = tau = M ddq + C dq + g + link friction - J^T F.
+Both frictions follow the way of the joint and stay at rest what they were (`dynamics.PreslidingState`).
 `tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. The rigid
 part comes from MuJoCo, not from this package's own dynamics.
 """
@@ -17,13 +18,14 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_kernel
+from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
+from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.batch import one_at_a_time
-from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck, dahl_step
+from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
 from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, motion_samples
 from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.simulation.mjcf import (
@@ -35,13 +37,13 @@ from panda_dynamics_ros.simulation.mjcf import (
     write_body,
 )
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
-from panda_dynamics_ros.simulation.perturbation import PRESLIDING_DISTANCE, perturbed_arm
+from panda_dynamics_ros.simulation.perturbation import perturbed_arm
 from panda_dynamics_ros.simulation.realism import Realism, Sensors
 
 # The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
 ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
 MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
-MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m, with Dahl's hysteresis
+MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m
 JUMP = 0.02  # rad, between where the arm is and where a trajectory starts
 MAX_PAYLOAD = 10.0  # kg, more than three times the arm's rated payload
 
@@ -129,7 +131,7 @@ class SimulatedPanda:
         self._samples = 0
         self._trajectory: JointTrajectory | None = None
         self._followed_since = 0.0
-        self._motor_state, self._link_state = np.zeros(n), np.zeros(n)
+        self._direction, self._scale = np.zeros((2, n)), PRESLIDING / self.true_arm.presliding
         self._armature, self._motor_friction = np.array(ARMATURE), np.array(MOTOR_FRICTION)
         self._reference = np.empty((3, n))
         self._command, self._motor, self._rigid, self._push = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
@@ -161,9 +163,9 @@ class SimulatedPanda:
         self._mujoco.mj_rne(self._model, data, 1, self._rigid)  # M ddq + C dq + g, without armature
         tau = self._rigid + link_friction - self._push + self._disturbance.step()
         measured = self._sensors.measure(data.qpos, data.qvel, tau)
-        dahl_step(self._motor_state, data.qvel, self.timestep, PRESLIDING_DISTANCE)
-        dahl_step(self._link_state, data.qvel, self.timestep, PRESLIDING_DISTANCE)
+        before = data.qpos * self._scale
         self._mujoco.mj_Euler(self._model, data)  # dq += h ddq, then q += h dq
+        presliding_step(self._direction, before, data.qpos * self._scale)
         self._samples += 1
         return Measurement(stamp, *measured)
 
@@ -230,9 +232,9 @@ class SimulatedPanda:
 
     def _link_friction(self) -> FloatArray:
         """What opposes the motion between torque sensor and link, (n,): part of the measured torque."""
-        friction_kernel(self.true_arm.robot.friction.table, self._data.qvel[None], self._friction)
-        torque: FloatArray = self._friction[0] + self.true_arm.hysteresis * self._link_state
-        return torque
+        friction = self.true_arm.robot.friction.table
+        friction_memory_kernel(friction, self._data.qvel[None], self._direction[:1], self._friction)
+        return self._friction[0]
 
     def _apply_motors(self) -> None:
         """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model."""
@@ -241,7 +243,7 @@ class SimulatedPanda:
             self.robot.table, self._armature, limits.effort, q, dq,
             self._reference, self._command, self._motor,
         )  # fmt: skip
-        self._motor -= self._motor_friction * self._motor_state
+        self._motor -= self._motor_friction * self._direction[0]
 
     def _update_push(self) -> None:
         """Generalised force J^T F of the push, (n,); uses the body positions of this instant."""

@@ -20,7 +20,7 @@ def as_modelled(name: str) -> tuple[pdr.RobotModel, Arm]:
     """A model and the arm that is this model, with friction that stays at rest."""
     robot = pdr.load_robot(name, friction="none")
     robot = replace(robot, residual=ResidualModel(np.full(7, 1e-6), np.ones(7)))
-    return robot, Arm(robot, np.full(7, 0.3), np.zeros(7), np.zeros(7), np.ones(7))
+    return robot, Arm(robot, np.full(7, 0.3), np.full(7, 0.002), np.zeros(7), np.zeros(7), np.ones(7))
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3"])
@@ -58,6 +58,7 @@ def test_a_pull_is_in_the_torques_and_nowhere_in_the_truth(recording: Recording)
     change = r.tau[middle - 50 : middle + 50].mean(axis=0) - r.tau[before - 50 : before + 50].mean(axis=0)
     force = np.linalg.pinv(r.robot.jacobian(r.q[middle]).T) @ -change
     assert np.linalg.norm(force[:3]) == pytest.approx(PULL, abs=3.0)  # NOISE at half a metre
+    assert force[2] < -0.5 * PULL
 
 
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording: Recording) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Disturbances, sensors and hysteresis: levels, colours and exactness of the discretisation."""
+"""Disturbances and sensors: levels, colours and exactness of the discretisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from scipy import signal
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import OrnsteinUhlenbeck, SensorLevels
-from panda_dynamics_ros.simulation.disturbance import dahl_step
 from panda_dynamics_ros.simulation.realism import Sensors
 from panda_dynamics_ros.simulation.scenario import correlation_time
 
@@ -107,15 +106,3 @@ def test_ideal_sensors_tell_the_truth() -> None:
 def test_bad_sensor_levels(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         SensorLevels(**arguments)  # type: ignore[arg-type]
-
-
-def test_hysteresis_saturates_turns_over_its_distance_and_remembers() -> None:
-    state = np.zeros(1)
-    dahl_step(state, np.array([1.0]), 1.0, 0.01)
-    np.testing.assert_allclose(state, 1.0, rtol=1e-12)  # e^-100
-    dahl_step(state, np.array([0.0]), 5.0, 0.01)
-    np.testing.assert_allclose(state, 1.0, rtol=1e-12)  # stiction: a standstill changes nothing
-    for _ in range(100):
-        dahl_step(state, np.array([-0.1]), 1e-3, 0.01)
-    # After one distance of the way back, s = -1 + 2/e, in a hundred steps as in one: the step is exact.
-    np.testing.assert_allclose(state, -1.0 + 2.0 * np.exp(-1.0), rtol=1e-12)

@@ -59,8 +59,8 @@ def test_level_and_colour_are_the_real_arms(panda: pdr.RobotModel, seed: int) ->
     # variance varies by 25 %, its product with the model error by as much; 8 % in RMS per joint, of which three.
     np.testing.assert_allclose(report.rms, report.expected, rtol=0.25)
     assert abs(np.mean(report.rms / report.expected) - 1.0) < 0.10  # seven joints: 3 %, of which three
-    # White noise would have 0.02 s at the filter's 10 Hz.
-    assert (report.correlation_time > 0.3).all()
+    # White noise would have 0.02 s at the filter's 10 Hz, the real arm has 0.4 to 0.9 s; dry friction turns quickly.
+    assert (report.correlation_time > 0.2).all()
     assert (report.correlation_time < 1.0).all()
     assert "real arm's" in str(report)
 
@@ -81,7 +81,9 @@ def test_half_the_level_is_half_the_residual(panda: pdr.RobotModel) -> None:
         measure_residual(panda, settled_run(SimulatedPanda(panda, realism=replace(Realism(), residual=r)), 1)).rms
         for r in (1.0, 0.5, 0.0)
     )
-    np.testing.assert_allclose(half / whole, 0.5, rtol=0.2)  # the same draws; the links' share may differ by the cap
+    # The same draws; the links' share may differ by the cap, and friction that would drive a joint is turned round.
+    np.testing.assert_allclose(half / whole, 0.5, rtol=0.35)
+    assert np.mean(half / whole) == pytest.approx(0.5, abs=0.05)
     # Sensors alone: what of the vibration reaches below 10 Hz, lag, offsets. 5 % in variance beside the rest.
     assert (nothing < 0.3 * panda.residual.std).all()
 
