@@ -41,7 +41,7 @@ ARROWS: dict[str, set[str]] = {
     "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {
         *("robot", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("annotation", "model", "untrusted", *CHECKED),
+        *("annotation", "model", "samples", "untrusted", *CHECKED),
     },
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }

@@ -8,6 +8,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from panda_dynamics_ros.untrusted import python_command
+
 
 def isolated_environment(domain: int) -> dict[str, str]:
     """The environment for nodes that are to talk to each other only; what the user has set stays.
