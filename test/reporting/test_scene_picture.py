@@ -113,7 +113,9 @@ def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel
 def test_a_banner_is_red_and_on_top(panda: pdr.RobotModel, tmp_path: Path) -> None:
     """In all three pictures of a replay, which have little else in red at the top."""
     time, motion = np.linspace(0.0, 1.0, 20), np.zeros((20, 7))
-    curves = {"estimate": SmoothedHistory(motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], np.zeros(20, dtype=bool))}
+    curves = {
+        "estimate": SmoothedHistory(motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], np.zeros(20, dtype=bool))
+    }
     scene, path = ArmScene(panda).at(np.zeros(7)), tmp_path / "picture.png"
     draw: list[Callable[[str], Path]] = [
         lambda banner: plot_payload(time, curves, path, "title", banner=banner),
