@@ -8,6 +8,7 @@ import os
 import sys
 import zlib
 from pathlib import Path
+from types import ModuleType
 
 from panda_dynamics_ros.errors import DataError
 
@@ -72,6 +73,20 @@ def python_command(module: str, *arguments: str) -> list[str]:
         path.append(str(_ROOT))
     start = f"import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
     return [sys.executable, "-I", "-c", start, *arguments]
+
+
+def safe_matplotlib() -> ModuleType:
+    """matplotlib, imported without the `matplotlibrc` of the working folder, which it would read at that moment."""
+    here = Path.cwd()
+    if "matplotlib" not in sys.modules and exists(here / "matplotlibrc"):
+        os.chdir(Path(__file__).parent)
+        try:
+            import matplotlib
+        finally:
+            os.chdir(here)
+    import matplotlib
+
+    return matplotlib
 
 
 def one_core() -> dict[str, str]:

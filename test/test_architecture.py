@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Room (a folder or a file of the package): the rooms that it imports, beside itself. `__init__` is the package's own
 # front door: the public names. The arrow is robot -> dynamics -> model -> {estimation,
-# identification, simulation} -> {recordings, reporting, demo} -> {nodes, cli}.
+# identification, simulation} -> {recordings, reporting} -> {nodes, cli}.
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -43,7 +43,6 @@ ARROWS: dict[str, set[str]] = {
         *("robot", "dynamics", "pose", "estimation", "identification", "recordings"),
         *("annotation", "model", "samples", "untrusted", *CHECKED),
     },
-    "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", "untrusted", *CHECKED},
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)

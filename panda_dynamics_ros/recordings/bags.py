@@ -265,8 +265,7 @@ def _listed_files(metadata: Path) -> list[str]:
     """
     with suppress(OSError, yaml.YAMLError, TypeError, KeyError, ValueError, RecursionError):
         if metadata.stat().st_size <= LARGEST_METADATA:
-            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-            content = yaml.load(metadata.read_text(encoding="utf-8"), Loader=loader)
+            content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
             names = content["rosbag2_bagfile_information"]["relative_file_paths"]
             return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
     return []

@@ -304,7 +304,7 @@ def test_a_flipped_bit_in_a_chunk_is_noticed(tmp_path: Path, rng: np.random.Gene
         (tmp_path / "flipped.mcap").write_bytes(content)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            with pytest.raises((UserWarning, DataError), match="checksum|not whole|damaged"):
+            with pytest.raises((UserWarning, DataError), match=r"checksum|not whole|damaged"):
                 list(read_joint_states(tmp_path / "flipped.mcap"))
             warnings.simplefilter("ignore")
             read: list[list[float]] = []
