@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panda_dynamics_ros import pose
+    from panda_dynamics_ros.dynamics.kernels.batch import threads
     from panda_dynamics_ros.errors import PandaDynamicsError
     from panda_dynamics_ros.estimation import (
         ArmMonitor,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     )
     from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
     from panda_dynamics_ros.identification import Identification, identify, identify_gravity
-    from panda_dynamics_ros.kernels.batch import threads
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
@@ -74,7 +74,7 @@ _HOMES = {
         "learn_residual",
     ),
     "identification": ("Identification", "identify", "identify_gravity"),
-    "kernels.batch": ("threads",),
+    "dynamics.kernels.batch": ("threads",),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),

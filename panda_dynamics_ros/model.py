@@ -63,7 +63,7 @@ def load_robot(
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
         link, and `ee` its tool frame.
     base, tip: links between which the chain of a .urdf or .xml file is taken; by default its root, and the end link
-        with most joints to it, or the flange of a hand with fingers. See `robot.urdf_file.read_urdf` for what URDF does
+        with most joints to it, or the flange of a hand with fingers. See `robot.urdf.read_chain` for what URDF does
         and does not say.
     friction: "published", of the library or the file, or "none", of simulated arms without friction.
     mounting: (3,), roll, pitch and yaw of the base in rad, for an arm on a wall, a ceiling or a tilted table.

@@ -27,7 +27,7 @@ SKIPPED = 6.0  # s at the start of a test, until the arm has its full speed
 LEAD, CARRIED, REST = 6.0, 22.0, 2.0  # s before the pick, with the payload, after it was put down
 
 
-SOURCES = ("robot", "kernels", "dynamics", "simulation")
+SOURCES = ("robot", "dynamics", "simulation")
 """Rooms of the package that make a recording."""
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from panda_dynamics_ros.kernels.vectors import (
+from panda_dynamics_ros.dynamics.kernels.vectors import (
     AXIS,
     IDENTITY,
     ZERO,

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.mass_matrix import body_at, body_to_parent
-from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
-from panda_dynamics_ros.kernels.vectors import (
+from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.vectors import (
     IDENTITY,
     ZERO,
     add,
@@ -33,6 +32,7 @@ from panda_dynamics_ros.kernels.vectors import (
     symmetric_times,
     vector_at,
 )
+from panda_dynamics_ros.dynamics.mass_matrix import body_at, body_to_parent
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
 
 BODY = 22  # columns of the workspace for a body: inertial vector, h and E; then come a unit twist and its rate

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_motion
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.newton_euler import gravity_torques
-from panda_dynamics_ros.kernels.batch import finite, is_one_motion
-from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
 

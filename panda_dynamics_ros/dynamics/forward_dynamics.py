@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
+from panda_dynamics_ros.dynamics.kernels.small_matrices import solve_in_place, solve_rows
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_kernel, mass_matrix_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_kernel, newton_euler_sample
 from panda_dynamics_ros.errors import RobotDescriptionError
-from panda_dynamics_ros.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.scratch import scratch, zeros
-from panda_dynamics_ros.kernels.small_matrices import solve_in_place, solve_rows
-from panda_dynamics_ros.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
 

@@ -8,10 +8,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kinematics import beyond_joints
-from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
-from panda_dynamics_ros.kernels.vectors import (
+from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.vectors import (
     IDENTITY,
     ZERO,
     add,
@@ -24,6 +22,8 @@ from panda_dynamics_ros.kernels.vectors import (
     rotate,
     sub,
 )
+from panda_dynamics_ros.dynamics.kinematics import beyond_joints
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 _AT_THE_ORIGIN = checks.read_only(np.zeros(3))

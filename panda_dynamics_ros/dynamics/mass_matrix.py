@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.batch import batched, is_one_state, over_rows
-from panda_dynamics_ros.kernels.vectors import (
+from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.vectors import (
     AXIS,
     add,
     compiled,

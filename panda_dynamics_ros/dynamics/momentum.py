@@ -20,9 +20,8 @@ from panda_dynamics_ros.dynamics.body_regressor import (
     store_row,
     unit_twists,
 )
-from panda_dynamics_ros.dynamics.newton_euler import link_wrench
-from panda_dynamics_ros.kernels.batch import batched, is_one_state, joint_rows
-from panda_dynamics_ros.kernels.vectors import (
+from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.kernels.vectors import (
     AXIS,
     ZERO,
     add,
@@ -38,6 +37,7 @@ from panda_dynamics_ros.kernels.vectors import (
     upward,
     vector_at,
 )
+from panda_dynamics_ros.dynamics.newton_euler import link_wrench
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 

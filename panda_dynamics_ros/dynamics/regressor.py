@@ -14,9 +14,8 @@ from panda_dynamics_ros.dynamics.body_regressor import (
     store_row,
     unit_twists,
 )
-from panda_dynamics_ros.dynamics.newton_euler import step_outward
-from panda_dynamics_ros.kernels.batch import batched, is_one_state, joint_rows, over_rows
-from panda_dynamics_ros.kernels.vectors import (
+from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, joint_rows, over_rows
+from panda_dynamics_ros.dynamics.kernels.vectors import (
     ZERO,
     add,
     compiled,
@@ -28,6 +27,7 @@ from panda_dynamics_ros.kernels.vectors import (
     upward,
     vector_at,
 )
+from panda_dynamics_ros.dynamics.newton_euler import step_outward
 from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
 
 

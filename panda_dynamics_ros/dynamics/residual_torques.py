@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.scratch import zeros
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.scratch import zeros
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
 

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_motion
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, joint_count, place_joints
 from panda_dynamics_ros.dynamics.kinematics import step_beyond, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
 from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
-from panda_dynamics_ros.kernels.batch import finite, is_one_motion
-from panda_dynamics_ros.kernels.scratch import scratch, zeros
-from panda_dynamics_ros.kernels.vectors import compiled, joint_count, place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
 

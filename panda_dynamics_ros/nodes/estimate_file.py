@@ -11,8 +11,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, Pand
 from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.nodes.interface import fixed
-from panda_dynamics_ros.robot.residual_file import read_residual_map, write_residual_map
-from panda_dynamics_ros.robot.residual_map import ResidualMap
+from panda_dynamics_ros.robot.residual_map import ResidualMap, read_residual_map, write_residual_map
 
 RESUME_PERIOD = 1.0  # s
 

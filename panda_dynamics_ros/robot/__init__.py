@@ -7,8 +7,7 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.moving_base import MovingBase
-from panda_dynamics_ros.robot.yaml_file import library_names, read_robot
-from panda_dynamics_ros.robot.yaml_writer import write_robot
+from panda_dynamics_ros.robot.yaml_file import library_names, read_robot, write_robot
 
 __all__ = [
     "PARAMETER_NAMES",

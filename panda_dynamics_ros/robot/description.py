@@ -18,7 +18,6 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
-from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
 from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
@@ -222,3 +221,13 @@ class RobotDescription:
         ArgumentError: `T_flange_ee` is not a (4, 4) rigid transform.
         """
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))
+
+
+def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
+    """R = Rz(yaw) Ry(pitch) Rx(roll), (3, 3), of angles (3,) in rad about fixed axes, as URDF has them."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])  # fmt: skip

@@ -16,8 +16,16 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.inertial import InertialParameters
-from panda_dynamics_ros.robot.yaml_content import body, mapping, string_keys, transform
-from panda_dynamics_ros.robot.yaml_file import YAML, find_description, read_yaml
+from panda_dynamics_ros.robot.yaml_file import (
+    YAML,
+    body,
+    find_description,
+    library_names,
+    mapping,
+    read_yaml,
+    string_keys,
+    transform,
+)
 
 LIBRARY = Path(__file__).parent / "end_effectors"
 NONE = "none"
@@ -53,7 +61,7 @@ class EndEffector:
 
 def end_effector_names() -> tuple[str, ...]:
     """Names of the end effectors that come with the package, and "none"."""
-    return (NONE, *sorted(path.stem for path in LIBRARY.glob("*.yaml")))
+    return (NONE, *library_names(LIBRARY))
 
 
 def read_end_effector(source: str | Path) -> EndEffector | None:

@@ -9,8 +9,7 @@ from typing import Generic, TypeVar
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.robot.description import PRISMATIC, TRANSLATION, RobotDescription
-from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
+from panda_dynamics_ros.robot.description import PRISMATIC, TRANSLATION, RobotDescription, rotation_from_rpy
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ class Visual:
 
     Attributes
     ----------
-    frame: one of the arm's frames; in a `UrdfTree`, the link.
+    frame: one of the arm's frames; in a `Tree`, the link.
     T: (4, 4), T_frame_mesh.
     uri: of the file, as the description has it: `package://`, `file://` or a path.
     scale: (3,), of the file's coordinates.
@@ -47,14 +47,13 @@ class Visual:
         Packages are looked for as ROS does (AMENT_PREFIX_PATH, ROS_PACKAGE_PATH), above the description, and among the
         data of this Python environment.
         """
-        parts = urlparse(self.uri)
-        if parts.scheme == "package":
-            places = [folder / parts.netloc / unquote(parts.path).lstrip("/") for folder in self._package_folders()]
-        elif parts.scheme in ("", "file"):
-            places = [(self.folder or Path()) / unquote(parts.path)]
+        scheme, separator, rest = self.uri.partition("://")
+        name = unquote(rest if separator else self.uri)
+        if not separator or scheme == "file":
+            places = iter([(self.folder or Path()) / name])
         else:
-            places = []
-        return next((place for place in places if place.is_file()), None)
+            places = (folder / name.lstrip("/") for folder in self._package_folders() if scheme == "package")
+        return next((place for place in places if _is_file(place)), None)
 
     def _package_folders(self) -> Iterator[Path]:
         """Folders in which packages lie."""
@@ -66,13 +65,16 @@ class Visual:
         yield from data_folders()
 
 
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; not where no file can have this name (too long, with a zero byte)."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def data_folders() -> Iterator[Path]:
     """Where packages of PyPI put the data of robots: `share` of the environment, and of cmeel within it."""
     yield Path(sys.prefix) / "share"
     for place in sys.path:
         yield Path(place) / "cmeel.prefix" / "share"
-
-
-def placed(visual: Visual, frame: str, T: FloatArray) -> Visual:
-    """The visual in another frame; `T` (4, 4) is that of its present frame there."""
-    return replace(visual, frame=frame, T=np.asarray(T @ visual.T))

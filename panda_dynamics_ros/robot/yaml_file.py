@@ -1,26 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots by name or path: the library of arms, and a user's own YAML or URDF file."""
+"""Robots by name or path: the library of arms, and users' own files; arms as YAML, read and written bit for bit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import yaml
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.mjcf_file import read_mjcf
-from panda_dynamics_ros.robot.urdf_file import read_urdf
-from panda_dynamics_ros.robot.yaml_content import robot_from_content
+from panda_dynamics_ros.robot.effort import MEASURED
+from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.inertial import (
+    InertialParameters,
+    require_physical,
+    six_from_symmetric,
+    symmetric_from_six,
+)
+from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.mjcf import parse_mjcf
+from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
+from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
 YAML, URDF, MJCF = (".yaml", ".yml"), (".urdf",), (".xml",)
+REQUIRED = ("name", "joint_names", "inertia_about", "links", "limits", "residual")
+TEXTS = {"effort": MEASURED, "base_link": "", "flange_link": ""}
+OPTIONAL = (
+    *("modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia"),
+    *("motor_constants", "residual_map", *TEXTS),
+)
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
 
 Robot = TypeVar("Robot", bound=RobotDescription)
+PerJoint = TypeVar("PerJoint", JointLimits, ResidualModel)
+
+
+def library_names(library: Path = LIBRARY) -> tuple[str, ...]:
+    """Names of the arms that come with the package."""
+    return tuple(sorted(path.stem for path in library.glob("*.yaml")))
+
+
+def read_robot(
+    source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
+) -> Robot:
+    """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
+
+    Parameters
+    ----------
+    base, tip, strict: of a URDF or MJCF file, see `urdf.read_chain`; links of a YAML file are never replaced.
+
+    Raises
+    ------
+    ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
+    DataFileNotFoundError: a path to a file that does not exist.
+    RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message
+        names the file, and the key or the link.
+    """
+    if isinstance(source, str) and source.lstrip().startswith("<"):
+        return read_chain(source, parse_urdf, model, base, tip, strict=strict)
+    path = find_description(source)
+    if path.suffix in (*URDF, *MJCF):
+        return read_chain(path, parse_urdf if path.suffix in URDF else parse_mjcf, model, base, tip, strict=strict)
+    for name, link in (("base", base), ("tip", tip)):
+        if link is not None:
+            raise ArgumentError(
+                f"{name}: expected none, since only a .urdf or .xml file has a chain to choose, got {link!r}"
+            )
+    content = read_yaml(path)
+    try:
+        return _robot(content, model, path.parent)
+    except (ArgumentError, RobotDescriptionError) as error:
+        raise RobotDescriptionError(f"{path}: {error}") from error
+
+
+def find_description(
+    source: str | Path,
+    library: Path = LIBRARY,
+    suffixes: tuple[str, ...] = (*YAML, *URDF, *MJCF),
+    argument: str = "robot",
+    others: tuple[str, ...] = (),
+) -> Path:
+    """The file of a name in `library` or of a path; `others` are names that the caller deals with.
+
+    Raises
+    ------
+    ArgumentError: neither a library name nor a path; the message lists the names.
+    DataFileNotFoundError: a path to a file that does not exist.
+    """
+    name, names = str(source), library_names(library)
+    if name in names:
+        return library / f"{name}.yaml"
+    if name.endswith(".xacro"):
+        raise ArgumentError(
+            f"{argument}: expected plain URDF, got {name!r}; expand it first: xacro {name} > robot.urdf"
+        )
+    if not isinstance(source, str | Path) or Path(source).suffix not in suffixes:
+        raise ArgumentError(
+            f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
+            f"{suffixes[-1]} file, got {source!r}"
+        )
+    path = checks.path(source, argument)
+    if not path.is_file():
+        raise DataFileNotFoundError(f"{argument}: expected an existing file, got {name!r}")
+    return path
+
+
+# ---- YAML that may come from anywhere ----------------------------------------------------------------------------
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -44,96 +138,208 @@ def _value_count(node: yaml.Node, known: dict[int, float]) -> float:
     return known[id(node)]
 
 
-def library_names() -> tuple[str, ...]:
-    """Names of the arms that come with the package."""
-    return tuple(sorted(path.stem for path in LIBRARY.glob("*.yaml")))
-
-
-def find_description(
-    source: str | Path,
-    library: Path = LIBRARY,
-    suffixes: tuple[str, ...] = (*YAML, *URDF, *MJCF),
-    argument: str = "robot",
-    others: tuple[str, ...] = (),
-) -> Path:
-    """The file of a name in `library` or of a path.
-
-    Raises
-    ------
-    ArgumentError: neither a library name nor a path; the message lists the names (and the `others`, which the
-        caller deals with).
-    DataFileNotFoundError: a path to a file that does not exist.
-    """
-    names = tuple(sorted(path.stem for path in library.glob("*.yaml")))
-    name = str(source)
-    if name in names:
-        return library / f"{name}.yaml"
-    if name.endswith(".xacro"):
-        raise ArgumentError(
-            f"{argument}: expected plain URDF, got {name!r}; expand it first: xacro {name} > robot.urdf"
-        )
-    if not isinstance(source, str | Path) or Path(source).suffix not in suffixes:
-        raise ArgumentError(
-            f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
-            f"{suffixes[-1]} file, got {source!r}"
-        )
-    path = checks.path(source, argument)
-    if not path.is_file():
-        raise DataFileNotFoundError(f"{argument}: expected an existing file, got {name!r}")
-    return path
-
-
 def read_yaml(path: Path) -> Any:
-    """The content of a YAML file.
-
-    Raises
-    ------
-    RobotDescriptionError: the file cannot be read; the message names it.
-    """
+    """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
     try:
-        if path.stat().st_size > LARGEST_YAML:
-            raise RobotDescriptionError(f"{path}: expected at most {LARGEST_YAML} bytes, got {path.stat().st_size}")
-        return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)
-    except RecursionError as error:
-        raise RobotDescriptionError(f"{path}: expected YAML, got one that is nested too deeply") from error
+        if (size := path.stat().st_size) <= LARGEST_YAML:
+            return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)
+        problem = f"at most {LARGEST_YAML} bytes, got {size}"
+    except RecursionError:
+        problem = "YAML, got one that is nested too deeply"
     except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
-        if isinstance(error, RobotDescriptionError):
-            raise
-        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split()):.200}") from error
+        problem = f"YAML, got {' '.join(str(error).split()):.200}"
     except OSError as error:
-        raise RobotDescriptionError(f"{path}: expected a readable file, got {error.strerror}") from error
+        problem = f"a readable file, got {error.strerror}"
+    raise RobotDescriptionError(f"{path}: expected {problem}")
 
 
-def read_robot(
-    source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
-) -> Robot:
-    """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
+# ---- from YAML to an arm -----------------------------------------------------------------------------------------
+
+
+def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
+    """The robot of a parsed description in a `folder`; errors name the key, or the link."""
+    top = mapping(content, "description", REQUIRED, OPTIONAL)
+    names = tuple(str(name) for name in _listed(top["joint_names"], "joint_names"))
+    n = len(names)
+    prismatic = _listed(top.get("prismatic", [False] * n), "prismatic")
+    for entry in prismatic:
+        if not isinstance(entry, bool):
+            raise RobotDescriptionError(f"prismatic: expected true or false for each joint, got {entry!r:.60}")
+    links = _listed(top["links"], "links")
+    map_name = top.get("residual_map")
+    if map_name is not None and (not isinstance(map_name, str) or Path(map_name).name != map_name):
+        raise RobotDescriptionError(
+            f"residual_map: expected the name of a file beside the description, got {map_name!r}"
+        )
+    return model(
+        name=str(top["name"]),
+        joint_names=names,
+        placements=_placements(top, n),
+        prismatic=tuple(prismatic),
+        links=tuple(body(link, f"link {i}", top["inertia_about"]) for i, link in enumerate(links, start=1)),
+        T_joint_flange=transform(top.get("flange", {}), "flange"),
+        T_flange_ee=transform(top.get("end_effector", {}), "end_effector"),
+        friction=Friction.of(n, **string_keys(top.get("friction", {}), "friction")),
+        limits=_per_joint(JointLimits, top["limits"], n, "limits"),
+        residual=_per_joint(ResidualModel, top["residual"], n, "residual"),
+        gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
+        rotor_inertia=checks.exactly(top.get("rotor_inertia", np.zeros(n)), (n,), "rotor_inertia"),
+        motor_constants=checks.real_array(top.get("motor_constants", []), "motor_constants"),
+        residual_map=None if map_name is None else read_residual_map(folder / map_name),
+        **{key: str(top.get(key, default)) for key, default in TEXTS.items()},
+    )
+
+
+def modified_dh(a: float, d: float, alpha: float, theta: float) -> FloatArray:
+    """T_{i-1}_{i} (4, 4) of modified DH parameters (Gautier and Khalil, ICRA 1988, eq. (1): document 004). m, rad."""
+    ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
+    return np.array([
+        [ct, -st, 0.0, a],
+        [st * ca, ct * ca, -sa, -d * sa],
+        [st * sa, ct * sa, ca, d * ca],
+        [0.0, 0.0, 0.0, 1.0],
+    ])  # fmt: skip
+
+
+def _placements(top: Mapping[str, Any], n: int) -> FloatArray:
+    """T_{i-1}_{i} at zero position, from modified DH parameters or from explicit matrices."""
+    if ("placements" in top) == ("modified_dh" in top):
+        both = "both" if "placements" in top else "neither"
+        raise RobotDescriptionError(f"description: expected either the key modified_dh or placements, got {both}")
+    if "placements" in top:
+        return checks.exactly(top["placements"], (n, 4, 4), "placements")
+    given = {"theta": np.zeros(n), **mapping(top["modified_dh"], "modified_dh", ("a", "d", "alpha"), ("theta",))}
+    columns = (checks.exactly(given[key], (n,), f"modified_dh.{key}") for key in ("a", "d", "alpha", "theta"))
+    return np.array([modified_dh(*row) for row in zip(*columns, strict=True)])
+
+
+def transform(content: Any, name: str) -> FloatArray:
+    """A constant (4, 4) transform of an optional rotation (rows) and an optional translation (m)."""
+    given = mapping(content, name, (), ("rotation", "translation"))
+    T = np.eye(4)
+    rotation = checks.exactly(given.get("rotation", np.eye(3)), (3, 3), f"{name}.rotation")
+    T[:3, :3] = checks.rotation_matrix(rotation, f"{name}.rotation")
+    T[:3, 3] = checks.exactly(given.get("translation", np.zeros(3)), (3,), f"{name}.translation")
+    return T
+
+
+def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
+    """One body, of its centre of mass or first moment, its inertia taken about the CoM or the frame's origin."""
+    if inertia_about not in ("com", "origin"):
+        raise RobotDescriptionError(f"inertia_about: expected com or origin, got {inertia_about!r}")
+    position = "first_moment" if isinstance(content, Mapping) and "first_moment" in content else "com"
+    given = mapping(content, name, ("mass", position, "inertia"))
+    mass = checks.number(given["mass"], f"{name}: mass", minimum=0.0)
+    vector = checks.exactly(given[position], (3,), f"{name}: {position}")
+    six = checks.exactly(given["inertia"], (6,), f"{name}: inertia")
+    first_moment = vector if position == "first_moment" else mass * vector
+    try:
+        link = InertialParameters.from_vector([mass, *first_moment, *six])
+    except ArgumentError as error:
+        raise RobotDescriptionError(f"{name}: {error}") from error
+    if inertia_about == "com":
+        link = InertialParameters(mass, link.com if position == "first_moment" else vector, symmetric_from_six(six))
+    return require_physical(link, name)
+
+
+def mapping(content: Any, name: str, required: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Any]:
+    """`content` as a mapping that has all of the `required` keys, and none but these and the `optional`."""
+    known, given = [*required, *optional], string_keys(content, name)
+    unknown = [key for key in given if key not in known]
+    missing = [key for key in required if key not in given]
+    if unknown:
+        raise RobotDescriptionError(f"{name}: expected keys among {', '.join(known)}, got {', '.join(unknown)}")
+    if missing:
+        raise RobotDescriptionError(f"{name}: expected the key {missing[0]}, got {', '.join(given) or 'no key'}")
+    return given
+
+
+def string_keys(content: Any, name: str) -> dict[str, Any]:
+    """`content` as a mapping whose keys are strings."""
+    if not isinstance(content, Mapping):
+        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
+    return {str(key): value for key, value in content.items()}
+
+
+def _per_joint(kind: type[PerJoint], content: Any, n: int, name: str) -> PerJoint:
+    """A dataclass of (n,) arrays, from a mapping of its fields; those with a default may be missing."""
+    required = [each.name for each in fields(kind) if each.default_factory is MISSING]
+    optional = [each.name for each in fields(kind) if each.name not in required]
+    given = mapping(content, name, required, optional)
+    return kind(**{key: checks.exactly(value, (n,), f"{name}.{key}") for key, value in given.items()})
+
+
+def _listed(content: Any, name: str) -> list[Any]:
+    if not isinstance(content, list):
+        raise RobotDescriptionError(f"{name}: expected a list, got {content!r:.60}")
+    return content
+
+
+# ---- from an arm to YAML -----------------------------------------------------------------------------------------
+
+
+def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
+    """Write `robot` to a .yaml file, whole or not at all, and return the path.
+
+    Placements are written as matrices, numbers with all their digits: a robot that is read back has the same bits. A
+    residual map goes to a file beside it, `<name>.residual.npz`, which the YAML file names.
 
     Parameters
     ----------
-    base, tip, strict: of a URDF or MJCF file, see `read_urdf`; links of a YAML file are never replaced.
+    comment: lines for the head of the file; where the numbers are from, say.
 
     Raises
     ------
-    ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
-    DataFileNotFoundError: a path to a file that does not exist.
-    RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message
-        names the file, and the key or the link.
+    ArgumentError: `robot` is not a robot, `path` does not end in .yaml or .yml, or cannot be written.
+    RobotDescriptionError: a link is not physical, so that it could not be loaded again; the message names it.
     """
-    if isinstance(source, str) and source.lstrip().startswith("<"):
-        return read_urdf(source, model, base, tip, strict=strict)
-    path = find_description(source)
-    if path.suffix in URDF:
-        return read_urdf(path, model, base, tip, strict=strict)
-    if path.suffix in MJCF:
-        return read_mjcf(path, model, base, tip, strict=strict)
-    for name, link in (("base", base), ("tip", tip)):
-        if link is not None:
-            raise ArgumentError(
-                f"{name}: expected none, since only a .urdf or .xml file has a chain to choose, got {link!r}"
-            )
-    content = read_yaml(path)
+    if not isinstance(robot, RobotDescription):
+        raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
+    target = checks.path(path, "path")
+    if target.suffix not in YAML:
+        raise ArgumentError(f"path: expected a name that ends in .yaml, got {str(path)!r}")
+    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+    content, map_path = _content(robot), target.with_name(f"{target.stem}.residual.npz")
+    if robot.residual_map is not None:
+        content["residual_map"] = map_path.name
+    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
+    partial = target.with_name(f".{target.name}.partial")
     try:
-        return robot_from_content(content, model, path.parent)
-    except (ArgumentError, RobotDescriptionError) as error:
-        raise RobotDescriptionError(f"{path}: {error}") from error
+        if robot.residual_map is not None:
+            write_residual_map(robot.residual_map, map_path)
+        partial.write_text(head + text, encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        raise ArgumentError(f"path: expected a place to write to, got {str(path)!r}: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def _content(robot: RobotDescription) -> dict[str, Any]:
+    """The keys that `_robot` reads; optional ones where they say more than their defaults."""
+    links = [require_physical(link, f"link {i}") for i, link in enumerate(robot.links, start=1)]
+    stated = {"rotor_inertia": robot.rotor_inertia.tolist() if robot.rotor_inertia.any() else []}
+    stated |= {"motor_constants": robot.motor_constants.tolist()}
+    stated |= {key: value for key, default in TEXTS.items() if (value := getattr(robot, key)) != default}
+    return {
+        "name": robot.name,
+        "joint_names": list(robot.joint_names),
+        "gravity": robot.gravity.tolist(),
+        "placements": robot.placements.tolist(),
+        "prismatic": [bool(sliding) for sliding in robot.prismatic],
+        **{
+            key: {"rotation": T[:3, :3].tolist(), "translation": T[:3, 3].tolist()}
+            for key, T in (("flange", robot.T_joint_flange), ("end_effector", robot.T_flange_ee))
+        },
+        "inertia_about": "com",
+        "links": [
+            {"mass": link.mass, "com": link.com.tolist(), "inertia": six_from_symmetric(link.inertia).tolist()}
+            for link in links
+        ],
+        **{
+            key: {field.name: getattr(value, field.name).tolist() for field in fields(value)}
+            for key, value in (("friction", robot.friction), ("residual", robot.residual), ("limits", robot.limits))
+        },
+        **{key: value for key, value in stated.items() if value},
+    }

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 
 WINDOW, MOTION = 50, 0.02  # samples; rad or m of the joint that moves most
 LONGEST = 2.0  # s: in a longer one with less motion an offset of dq would count

@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.errors import SampleError
-from panda_dynamics_ros.kernels.compiled import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.samples.stamps import STAMP_JUMP
 

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
+from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.batch import one_at_a_time
-from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck

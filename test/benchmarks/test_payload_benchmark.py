@@ -39,7 +39,7 @@ def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
     [
         "dynamics/momentum.py",
         "robot/friction.py",
-        "kernels/vectors.py",
+        "dynamics/kernels/vectors.py",
         "simulation/motion_search.py",
         "robot/arms/fr3.yaml",
     ],

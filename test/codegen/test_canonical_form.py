@@ -12,7 +12,7 @@ from oracles import assert_agrees
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.codegen.canonical_form import cheapest_parameters, with_modified_dh_frames
-from panda_dynamics_ros.robot.yaml_content import modified_dh
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -18,7 +18,7 @@ from oracles import assert_agrees
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.codegen import FUNCTIONS, generate
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.yaml_content import modified_dh
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 # Required: 1e-12 of the largest entry. Seen: 5e-15 for the library's arms, 1e-13 where frames are oblique.
 TOLERANCE = 1e-12

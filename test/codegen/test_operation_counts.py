@@ -13,7 +13,7 @@ from arms import chain, random_body, random_chain, random_states, transform
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.codegen import FUNCTIONS, generate
-from panda_dynamics_ros.robot.yaml_content import modified_dh
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 
 class Counted(float):

@@ -16,7 +16,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import BaseParameters
 from panda_dynamics_ros.dynamics.regrouping import parameter_symbols
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.yaml_content import modified_dh
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 # Seen over 2,000 chains: the smallest singular value that counts is above 1e-4 of the largest, rounding below 1e-14.
 RANK_TOLERANCE = 1e-9

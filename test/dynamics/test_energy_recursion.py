@@ -22,7 +22,7 @@ from panda_dynamics_ros.dynamics.regrouping.energy import (
     twist_transport,
 )
 from panda_dynamics_ros.dynamics.regrouping.transfers import closed_form_transfers
-from panda_dynamics_ros.robot.yaml_content import modified_dh
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 TOLERANCE = 1e-13
 # Places in the inertial vector, in the order in which the document writes its relations.

@@ -12,7 +12,7 @@ import pytest
 from arms import chain, random_body, random_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.robot.yaml_content import modified_dh
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 D3, RL4 = 0.6, 0.45  # m; the paper keeps them as symbols, so any lengths do
 RIGHT = np.pi / 2

@@ -15,26 +15,26 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import newton_euler
-from panda_dynamics_ros.kernels import vectors
-from panda_dynamics_ros.kernels.cache import kernel_source
+from panda_dynamics_ros.dynamics.kernels import vectors
+from panda_dynamics_ros.dynamics.kernels.cache import kernel_source
 
 CALLEE = """
-from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 OFFSET = {offset}
 @compiled
 def inner(x):
     return {factor} * x + OFFSET
 """
 CALLER = """
-from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from kernel_under_test_inner import inner
 @compiled
 def outer(x):
     return inner(x)
 """
 SAMPLE = """
-from panda_dynamics_ros.kernels.batch import batched
-from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.batch import batched
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 @compiled
 def scaled_sample(table, q, result):
     for i in range(table.shape[0] - 3):

@@ -13,9 +13,9 @@ import pytest
 from arms import random_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.kernels.compiled import compiled
-from panda_dynamics_ros.kernels.cos_sin import LARGEST, cos_sin
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.cos_sin import LARGEST, cos_sin
+from panda_dynamics_ros.dynamics.kernels.lanes import LANES, state_lanes
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "pose": (pdr.RobotModel.pose, 1),

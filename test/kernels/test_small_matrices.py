@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from panda_dynamics_ros.kernels.small_matrices import factorise, forward, invert, solve
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward, invert, solve
 
 
 @pytest.fixture(params=[1, 4, 10])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics.kernels.batch import LEAST_ROWS
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_kernel
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.batch import LEAST_ROWS
 
 ROWS = 5 * LEAST_ROWS + 3  # neither a multiple of the threads nor of eight
 

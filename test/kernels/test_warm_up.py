@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys, resource
 import numpy as np
-from panda_dynamics_ros.kernels import small_matrices
-from panda_dynamics_ros.kernels.cache import compilation
+from panda_dynamics_ros.dynamics.kernels import small_matrices
+from panda_dynamics_ros.dynamics.kernels.cache import compilation
 {before}
 with compilation.reporting_to(lambda line: print(line, flush=True), "{name}"):
     found = np.empty((2, 2))
@@ -32,7 +32,7 @@ print("hits", sum(small_matrices.invert.stats.cache_hits.values()))
 """
 QUIET = """
 import numpy as np
-from panda_dynamics_ros.kernels import small_matrices
+from panda_dynamics_ros.dynamics.kernels import small_matrices
 found = np.empty((2, 2))
 small_matrices.invert(np.diag([2.0, 4.0]), found)
 assert found[1, 1] == 0.25
@@ -146,7 +146,8 @@ def test_a_disk_that_fills_while_a_kernel_is_saved(environment: dict[str, str]) 
 def test_a_folder_that_becomes_read_only(environment: dict[str, str]) -> None:
     """Root may write anywhere, so the folder is replaced by a file: ENOTDIR at the write."""
     replace = (
-        "from pathlib import Path; import os, shutil; from panda_dynamics_ros.kernels.cache import KernelCache\n"
+        "from pathlib import Path; import os, shutil\n"
+        "from panda_dynamics_ros.dynamics.kernels.cache import KernelCache\n"
         "made = KernelCache.load_overload\n"
         "def gone(self, *a):\n"
         "    found = made(self, *a); shutil.rmtree(self._cache_path, ignore_errors=True)\n"

@@ -31,7 +31,7 @@ DESCRIPTION = re.sub('"link(.)"', r'"arm_link\1"', urdf_texts.panda().replace("t
 @pytest.fixture(scope="module")
 def arm() -> pdr.RobotModel:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fingers are left out
+        warnings.simplefilter("ignore")  # the fingers are locked
         return pdr.load_robot(DESCRIPTION)
 
 

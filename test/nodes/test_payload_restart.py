@@ -18,7 +18,7 @@ from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
-from panda_dynamics_ros.robot.residual_file import read_residual_map
+from panda_dynamics_ros.robot.residual_map import read_residual_map
 
 LEARNT, MORE = 3000, 1000
 

@@ -16,7 +16,7 @@ from panda_dynamics_ros.reporting.scene.markers import MESH_RESOURCE, draw, spli
 from panda_dynamics_ros.reporting.scene.meshes import PANDA, mesh_primitives
 from panda_dynamics_ros.reporting.scene.primitives import Capsule, MeshPart, Primitive
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
-from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
+from panda_dynamics_ros.robot.description import rotation_from_rpy
 from panda_dynamics_ros.robot.visual import data_folders
 
 trimesh = pytest.importorskip("trimesh", reason="meshes need trimesh")
@@ -93,7 +93,11 @@ def test_a_published_description_keeps_its_packages(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("uri", "content", "words"),
     [
-        ("package://cell/meshes/none.obj", None, "package://cell/meshes/none.obj: this mesh is not to be found"),
+        ("package://cell/meshes/none.obj", None, "'package://cell/meshes/none.obj': this mesh is not to be found"),
+        # No address, a name that no file can have, an escape sequence that a terminal would obey.
+        ("package://[", None, r"'package://\[': this mesh is not to be found"),
+        ("m" * 300 + ".stl", None, "not to be found"),
+        ("package://cell/%00%1b[2J.stl", None, "not to be found"),
         ("http://example.org/box.obj", None, "not to be found"),
         ("../meshes/broken.stl", b"solid but not really", "broken.stl: not read"),
         ("../meshes/empty.obj", b"", "empty.obj: not read"),

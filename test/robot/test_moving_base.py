@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from arms import random_states
 from motion import PAYLOAD, coloured, sinusoids
-from oracles import Pinocchio, assert_agrees
+from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.reporting.scene import ArmScene
-from panda_dynamics_ros.robot.urdf_xml import rotation_from_rpy
+from panda_dynamics_ros.robot.description import rotation_from_rpy
 
 DOWN = np.array([0.0, 0.0, -9.81])
 MOUNTINGS = {"ceiling": (np.pi, 0.0, 0.0), "wall": (0.0, np.pi / 2, 0.3), "tilted table": (0.2, -0.35, 1.0)}

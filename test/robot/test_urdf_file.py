@@ -10,12 +10,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import urdf_texts
 from arms import random_states
 from numpy.typing import NDArray
-from oracles import assert_agrees
+from oracles import assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
@@ -27,17 +26,13 @@ RANDOM_TREES = range(20)
 
 
 class PinocchioChain:
-    """The joints of one chain in Pinocchio's model of the whole file, all others at zero."""
+    """The joints of one chain in Pinocchio's model of the whole file, all others locked at zero: they do not move."""
 
     def __init__(self, text: str, robot: pdr.RobotModel, base: str, tip: str) -> None:
         self.model = pin.buildModelFromXML(text)
         joints = [self.model.getJointId(name) for name in robot.joint_names]
         self.columns = [self.model.joints[i].idx_v for i in joints]
         self.base, self.tip = self.model.getFrameId(base), self.model.getFrameId(tip)
-        # What moves on joints off the chain is left out of ours; what stands before the chain does not matter.
-        for i in range(1, self.model.njoints):
-            if i not in joints:
-                self.model.inertias[i] = pin.Inertia.Zero()
         self.data = self.model.createData()
 
     def _full(self, values: Array) -> Array:
@@ -129,13 +124,11 @@ def test_panda_is_that_of_the_library(tmp_path: Path) -> None:
 
 
 def test_fixed_hand_is_that_of_the_library(tmp_path: Path) -> None:
-    """Whatever the tip, the hand hangs on link 7 by fixed joints, and its mass is link 7's."""
-    fingers = pdr.InertialParameters(0.03, np.array([0, 0, 0.0584]), np.diag([4.75e-6, 4.75e-6, 1.5e-6]))
+    """Whatever the tip, the hand hangs on link 7, its fingers locked at zero, and its mass is link 7's."""
     library = pdr.load_robot("panda", end_effector="hand")
-    for tip in ("link8", "hand"):
+    for tip in (None, "link8", "hand"):
         last = load(urdf_texts.panda(), tmp_path, tip=tip).links[-1]
-        whole = last + fingers.transformed(library.T_joint_flange @ _turn_about_z(-np.pi / 4))
-        assert np.abs(whole.vector - library.links[-1].vector).max() < 1e-15  # rounding of 1 kg within 0.2 m
+        assert np.abs(last.vector - library.links[-1].vector).max() < 1e-15  # rounding of 1 kg within 0.2 m
 
 
 def test_a_hand_with_fingers_has_the_flange_for_its_tip(tmp_path: Path) -> None:
@@ -144,20 +137,23 @@ def test_a_hand_with_fingers_has_the_flange_for_its_tip(tmp_path: Path) -> None:
     assert np.array_equal(robot.T_joint_flange, pdr.load_robot("panda").T_joint_flange)
 
 
-def _turn_about_z(angle: float) -> Array:
-    T = np.eye(4)
-    T[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
-    return T
-
-
-def test_masses_on_other_joints_are_left_out_with_a_warning(tmp_path: Path) -> None:
+def test_joints_beyond_the_tip_are_locked_with_a_warning(tmp_path: Path) -> None:
+    """Fingers, and the wrist of an arm that is cut off at link 5: one body of all that it carries at zero."""
     (tmp_path / "arm.urdf").write_text(urdf_texts.panda())
-    with pytest.warns(UserWarning, match=r"^panda: links on movable joints off the chain are left out: left, right \("):
-        robot = pdr.load_robot(tmp_path / "arm.urdf", tip="hand")
-    assert robot.links[-1].mass == pytest.approx(0.735522 + 0.73, abs=1e-12)
+    with pytest.warns(
+        UserWarning, match=r"^panda: joints off the chain are locked at zero: to_\w+, .* \(0.03 kg are on"
+    ):
+        whole = pdr.load_robot(tmp_path / "arm.urdf", tip="hand")
+    with pytest.warns(
+        UserWarning, match=r"locked at zero: to_link6, to_link7, to_\w+, to_\w+ \(3.16208 kg are on them"
+    ):
+        cut = pdr.load_robot(tmp_path / "arm.urdf", tip="link5")
+    q = np.array([0.3, -0.4, 0.2, -1.0, 0.5, 0.0, 0.0])
+    # The same arm, of which the last two joints stand at zero; sums of 30 N m.
+    assert np.abs(cut.gravity_torques(q[:5]) - whole.gravity_torques(q)[:5]).max() < 1e-12
 
 
-def test_no_warning_where_nothing_is_left_out(tmp_path: Path) -> None:
+def test_no_warning_where_nothing_is_locked(tmp_path: Path) -> None:
     (tmp_path / "arm.urdf").write_text(urdf_texts.with_slide_and_fixed_joints())
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -15,7 +15,7 @@ PROGRAM = """
 import numpy as np
 from panda_dynamics_ros import InertialParameters, load_robot
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
-from panda_dynamics_ros.kernels.compiled import _Kernel
+from panda_dynamics_ros.dynamics.kernels.compiled import _Kernel
 from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.warm_up import warm_up
 

@@ -44,7 +44,8 @@ def mesh_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
             continue
         file = visual.file()
         if file is None:
-            warnings.warn(f"{visual.uri}: this mesh is not to be found; the arm is drawn from its model", stacklevel=2)
+            words = "this mesh is not to be found; the arm is drawn from its model"
+            warnings.warn(f"{visual.uri!r:.200}: {words}", stacklevel=2)
             return ()
         try:
             pieces = _pieces(file)

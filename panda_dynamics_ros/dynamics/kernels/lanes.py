@@ -23,7 +23,7 @@ from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import models, overload, register_model
 
-from panda_dynamics_ros.kernels.scratch import intrinsic, on_stack, sizes
+from panda_dynamics_ros.dynamics.kernels.scratch import intrinsic, on_stack, sizes
 
 LANES = 8
 

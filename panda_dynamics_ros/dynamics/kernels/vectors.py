@@ -8,8 +8,10 @@ functions are compiled for either.
 
 from __future__ import annotations
 
-from panda_dynamics_ros.kernels.compiled import compiled as compiled  # imported with the vectors in every kernel file
-from panda_dynamics_ros.kernels.cos_sin import cos_sin
+from panda_dynamics_ros.dynamics.kernels.compiled import (
+    compiled as compiled,  # imported with the vectors in every kernel file
+)
+from panda_dynamics_ros.dynamics.kernels.cos_sin import cos_sin
 from panda_dynamics_ros.robot.description import PRISMATIC, ROTATION, TRANSLATION
 
 ZERO = (0.0, 0.0, 0.0)

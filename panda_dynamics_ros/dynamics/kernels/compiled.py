@@ -22,7 +22,7 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.types.functions import BaseFunction
 
-from panda_dynamics_ros.kernels.cache import GENERATED, KernelCache, compilation
+from panda_dynamics_ros.dynamics.kernels.cache import GENERATED, KernelCache, compilation
 
 # Division by zero gives inf or nan, as in NumPy; no references are counted (see scratch.py).
 OPTIONS = {"nopython": True, "error_model": "numpy", "_nrt": False}

@@ -25,11 +25,11 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.lanes import LANES, state_lanes, work_lanes
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.vectors import place_joints
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.kernels.compiled import compiled
-from panda_dynamics_ros.kernels.lanes import LANES, state_lanes, work_lanes
-from panda_dynamics_ros.kernels.scratch import scratch
-from panda_dynamics_ros.kernels.vectors import place_joints
 from panda_dynamics_ros.robot.description import RobotDescription
 
 _FLOAT64, _NDARRAY = np.dtype(np.float64), np.ndarray

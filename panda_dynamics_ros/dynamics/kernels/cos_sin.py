@@ -12,8 +12,8 @@ import math
 
 from numba.extending import overload
 
-from panda_dynamics_ros.kernels.compiled import compiled
-from panda_dynamics_ros.kernels.lanes import LANES, Lanes, lane, lanes_of, with_lane
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.lanes import LANES, Lanes, lane, lanes_of, with_lane
 
 LARGEST = 1.0e5  # rad; beyond, m times a part of pi/2 would be rounded
 _QUARTER_TURNS = 2.0 / math.pi

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from panda_dynamics_ros.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 
 
 @compiled

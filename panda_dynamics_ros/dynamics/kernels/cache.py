@@ -27,7 +27,7 @@ from typing import Any
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 # Their functions are no kernels but teach numba new ones; a kernel that names one is made of the whole file.
-_EXTENSIONS = tuple(f"panda_dynamics_ros.kernels.{name}" for name in ("lanes", "cos_sin", "scratch"))
+_EXTENSIONS = tuple(f"panda_dynamics_ros.dynamics.kernels.{name}" for name in ("lanes", "cos_sin", "scratch"))
 GENERATED: dict[Callable[..., Any], str] = {}
 """The texts of functions that are not in a file."""
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled building blocks: the compiler and its cache, three-vectors, small linear algebra, eight states at a time."""

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serial arms from MJCF, compiled by MuJoCo: its bodies and joints become the links and joints of a tree.
+
+A joint's `damping` is viscous friction, its `frictionloss` Coulomb friction, its `armature` rotor inertia. Effort
+limits are the force ranges of joints and of actuators that drive them; MJCF states no velocity limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionError
+from panda_dynamics_ros.robot.inertial import InertialParameters
+from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
+from panda_dynamics_ros.robot.visual import Visual
+
+LAST_SHOWN = 2
+"""Group of geoms; those of higher groups are for collisions."""
+FREE, BALL, SLIDE, HINGE = range(4)
+"""MuJoCo's types of joints."""
+
+
+def parse_mjcf(path: Path) -> Tree:
+    """The bodies of a file, each in a frame with its own axes in the (last) joint that moves it, and its joints.
+
+    Sites that are named like a flange (MuJoCo Menagerie's `attachment_site`) become massless links, and so do bodies
+    between several joints of one body.
+
+    Raises
+    ------
+    MissingDependencyError: MuJoCo is not installed.
+    RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingDependencyError(f"an MJCF file needs MuJoCo (pip install mujoco): {error}") from error
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+        model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
+        data = mujoco.MjData(model)
+    except (ValueError, MemoryError, mujoco.FatalError) as error:
+        raise RobotDescriptionError(
+            f"expected MJCF that MuJoCo compiles, got {' '.join(str(error).split())}"
+        ) from error
+    data.qpos[model.jnt_qposadr[model.jnt_type >= SLIDE]] = 0.0  # the posture of the file is at each joint's `ref`
+    mujoco.mj_kinematics(model, data)
+    names = [str(model.body(index).name or f"body{index}") for index in range(model.nbody)]
+    world: dict[str, FloatArray] = {names[0]: np.eye(4)}  # T_world_link at zero
+    links: dict[str, InertialParameters | None] = {names[0]: None}
+    joints: list[Joint] = []
+
+    def fixed_or_moved(link: str, parent: str, T: FloatArray, **joint: Any) -> None:
+        world[link], links[link] = T, None
+        joint = joint or {"name": f"{link}_fixed", "kind": "fixed", "axis": np.array([0.0, 0.0, 1.0])}
+        joints.append(Joint(parent=parent, child=link, T_parent_child=np.linalg.inv(world[parent]) @ T, **joint))
+
+    for index in range(1, model.nbody):
+        R, carrier = data.xmat[index], names[model.body_parentid[index]]
+        first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
+        for number in range(first, first + count):
+            link = names[index] if number == first + count - 1 else f"{names[index]}:{model.joint(number).name}"
+            T = _transform(R, data.xanchor[number])
+            fixed_or_moved(link, carrier, T, **_joint(mujoco, model, number, T[:3, :3].T @ data.xaxis[number]))
+            carrier = link
+        if count == 0:
+            fixed_or_moved(names[index], carrier, _transform(R, data.xpos[index]))
+        body = InertialParameters(float(model.body_mass[index]), np.zeros(3), np.diag(model.body_inertia[index]))
+        T_link_body = np.linalg.inv(world[names[index]]) @ _transform(data.ximat[index], data.xipos[index])
+        links[names[index]] = body.transformed(T_link_body)
+    for index in range(model.nsite):
+        name = str(model.site(index).name)
+        if name.endswith(FLANGES) and name not in links:
+            T = _transform(data.site_xmat[index], data.site_xpos[index])
+            fixed_or_moved(name, names[model.site_bodyid[index]], T)
+    return Tree(path.stem, links, joints, model.opt.gravity.copy(), tuple(_visuals(mujoco, model, data, names, world)))
+
+
+def _transform(R: FloatArray, p: FloatArray) -> FloatArray:
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R.reshape(3, 3), p
+    return T
+
+
+def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, Any]:
+    """What a `Joint` has beside its links and its place."""
+    kind, dof = int(model.jnt_type[number]), int(model.jnt_dofadr[number])
+    limited = bool(model.jnt_limited[number])
+    turns = "revolute" if limited else "continuous"
+    lower, upper = model.jnt_range[number] if limited else (UNSTATED["lower"], UNSTATED["upper"])
+    efforts = [np.abs(model.jnt_actfrcrange[number]).max()] if model.jnt_actfrclimited[number] else []
+    for actuator in range(model.nu):
+        drives = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+        if drives and model.actuator_trnid[actuator, 0] == number and model.actuator_forcelimited[actuator]:
+            efforts.append(np.abs(model.actuator_gear[actuator, 0] * model.actuator_forcerange[actuator]).max())
+    return {
+        "name": str(model.joint(number).name or f"joint{number}"),
+        "kind": {SLIDE: "prismatic", HINGE: turns}.get(kind, "floating"),  # a ball is no joint of a serial arm either
+        "axis": axis,
+        "limit": {
+            "lower": lower,
+            "upper": upper,
+            "velocity": UNSTATED["velocity"],
+            "effort": min(efforts, default=UNSTATED["effort"]),
+        },
+        "dynamics": {
+            "damping": np.ravel(model.dof_damping)[dof],
+            "friction": np.ravel(model.dof_frictionloss)[dof],
+            "armature": np.ravel(model.dof_armature)[dof],
+        },
+    }
+
+
+def _visuals(mujoco: Any, model: Any, data: Any, names: list[str], world: dict[str, FloatArray]) -> Iterator[Visual]:
+    """The meshes that MuJoCo's viewer shows, in the links' frames."""
+    for geom in range(model.ngeom):
+        if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH or model.geom_group[geom] > LAST_SHOWN:
+            continue
+        mesh, link, material = int(model.geom_dataid[geom]), names[model.geom_bodyid[geom]], model.geom_matid[geom]
+        vertices = slice(model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh])
+        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
+        triangles = np.array(model.mesh_vert[vertices], dtype=float), np.array(model.mesh_face[faces], dtype=np.int64)
+        R, p = np.empty(9), model.geom_pos[geom]
+        mujoco.mju_quat2Mat(R, model.geom_quat[geom])
+        body = _transform(data.xmat[model.geom_bodyid[geom]], data.xpos[model.geom_bodyid[geom]])
+        red, green, blue, opacity = (model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]).tolist()
+        T = np.linalg.inv(world[link]) @ body @ _transform(R, p)
+        name, colour = str(model.mesh(mesh).name), (red, green, blue, opacity)
+        yield Visual(link, T, name, np.ones(3), colour, None, triangles)

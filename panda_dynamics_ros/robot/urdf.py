@@ -1,0 +1,524 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serial arms from URDF: links and joints as a tree, the chain between two of its links as an arm; and back to URDF.
+
+XML is read by the standard library behind defusedxml, which refuses entities. Libraries for URDF cost more than they
+save here: yourdfpy and urchin need trimesh, let lxml follow entities and take `nan` for a mass; urdf-parser-py (2021)
+prints what is wrong and goes on. What URDF means is most of this file, and no library says it of an arm's chain.
+"""
+
+from __future__ import annotations
+
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any, TypeVar
+
+import defusedxml.ElementTree
+import numpy as np
+from defusedxml import DefusedXmlException
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot.description import RobotDescription, rotation_from_rpy
+from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.inertial import (
+    InertialParameters,
+    require_physical,
+    six_from_symmetric,
+    symmetric_from_six,
+)
+from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.visual import Visual
+
+Robot = TypeVar("Robot", bound=RobotDescription)
+Source = TypeVar("Source", Path, Path | str)
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+FLANGES = ("link8", "flange", "tool0", "attachment_site")
+"""How the names of flange links end: of Franka's arms, of others (REP 199), of the arms of MuJoCo Menagerie."""
+LARGEST, MOST_LINKS = 16 << 20, 2000
+"""Bytes of a description, which may come from anywhere, and its links: whole humanoids have a hundred."""
+ACCELERATION = 10.0
+"""rad/s^2 or m/s^2, limit of every joint: URDF states none."""
+UNSTATED = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}
+"""rad, rad/s, N m: of a continuous joint, and for the velocity or effort 0 of exporters that know none."""
+RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5
+"""Standard deviation of the torque residual as a share of the effort limit, and s for which it keeps its value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One joint: child's frame in its parent's at zero position (4, 4), unit axis (3,) in the child's frame.
+
+    `limit` (None: no such element) and `dynamics` are the file's attributes: those off the chain may be wrong.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    T_parent_child: FloatArray
+    axis: FloatArray
+    limit: Mapping[str, Any] | None = None
+    dynamics: Mapping[str, Any] = field(default_factory=dict)
+    mimics: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Links (None: one without an inertial tag), each in its link frame, joints, gravity in the root link (m/s^2).
+
+    Raises
+    ------
+    RobotDescriptionError: it is not a tree; the message names the joint or the link.
+    """
+
+    name: str
+    links: Mapping[str, InertialParameters | None]
+    joints: Iterable[Joint]
+    gravity: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    visuals: tuple[Visual, ...] = ()
+    above: dict[str, Joint] = field(init=False, default_factory=dict)
+    below: dict[str, list[Joint]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.links) <= MOST_LINKS:
+            raise RobotDescriptionError(f"expected 1 to {MOST_LINKS} links, got {len(self.links) or 'none'}")
+        self.below.update({link: [] for link in self.links})
+        names = set()
+        for joint in self.joints:
+            if joint.name in names:
+                raise RobotDescriptionError(f"joint {joint.name}: expected one joint of this name, got two")
+            names.add(joint.name)
+            for end in (joint.parent, joint.child):
+                if end not in self.links:
+                    raise RobotDescriptionError(f"joint {joint.name}: expected an existing link, got {end}")
+            if joint.child in self.above:
+                other = self.above[joint.child].name
+                raise RobotDescriptionError(f"link {joint.child}: expected one parent joint, got {other}, {joint.name}")
+            self.above[joint.child] = joint
+            self.below[joint.parent].append(joint)
+        roots = [link for link in self.links if link not in self.above]
+        if len(roots) != 1:
+            raise RobotDescriptionError(f"expected one root link, got {', '.join(roots) or 'none: a loop of joints'}")
+        apart = set(self.links) - set(self.held(roots[0], ()))
+        if apart:
+            first = next(link for link in self.links if link in apart)
+            raise RobotDescriptionError(f"link {first}: expected a way from the root {roots[0]}, got a loop")
+
+    @property
+    def root(self) -> str:
+        """The link that is no joint's child."""
+        return next(link for link in self.links if link not in self.above)
+
+    def held(self, link: str, chain: Iterable[Joint]) -> dict[str, FloatArray]:
+        """T_link_part (4, 4) of `link` and of every link below it, but for those behind joints of the `chain`."""
+        parts, waiting = {link: np.eye(4)}, [link]
+        while waiting:
+            part = waiting.pop()
+            for joint in self.below[part]:
+                if joint not in chain:
+                    parts[joint.child] = parts[part] @ joint.T_parent_child
+                    waiting.append(joint.child)
+        return parts
+
+    def path(self, base: str, tip: str) -> list[Joint]:
+        """All joints from `base` to `tip`, fixed ones too; an ArgumentError where `tip` is not below `base`."""
+        joints: list[Joint] = []
+        link = tip
+        while link != base:
+            if link not in self.above:
+                raise ArgumentError(f"tip: expected a link below the base {base}, got {tip}")
+            joints.insert(0, self.above[link])
+            link = joints[0].parent
+        return joints
+
+    def known(self, link: str, name: str) -> str:
+        """`link`, if there is one of this name."""
+        if link not in self.links:
+            raise ArgumentError(f"{name}: expected one of the links {', '.join(self.links)}, got {link!r}")
+        return link
+
+    def deepest_tip(self, base: str) -> str:
+        """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
+
+        Of several that are as deep on the last body, the one with a flange's name is taken. Where several are as deep,
+        and further joints part their ways than each has from there on, they are fingers: the tip is then the last link
+        with a flange's name before the hand, else the hand. Otherwise an ArgumentError lists the ends.
+        """
+        ways = {link: self.path(base, link) for link in self.held(base, ()) if not self.below[link]}
+        depths = {link: (_movable(way), len(way)) for link, way in ways.items()}
+        deepest = [link for link, depth in depths.items() if depth == max(depths.values())]
+        if len(deepest) == 1:
+            return deepest[0]
+        chains = zip(*([base, *(joint.child for joint in ways[link])] for link in deepest), strict=False)
+        shared = [links[0] for links in chains if len(set(links)) == 1]
+        before, whole = _movable(self.path(base, shared[-1])), depths[deepest[0]][0]
+        flanges = [link for link in deepest if link.endswith(FLANGES)]
+        if before == whole and len(flanges) == 1:
+            return flanges[0]
+        if before > whole - before:
+            last_body = [link for link in shared if _movable(self.path(base, link)) == before]
+            return next((link for link in last_body if link.endswith(FLANGES)), shared[-1])
+        tips = ", ".join(f"{link} ({joints} joints)" for link, (joints, _) in sorted(depths.items()))
+        raise ArgumentError(f"tip: expected a link, since several are as deep; got none, the ends are {tips}")
+
+
+def _movable(joints: Iterable[Joint]) -> int:
+    return sum(joint.kind != "fixed" for joint in joints)
+
+
+# ---- from XML to a tree ------------------------------------------------------------------------------------------
+
+
+def parse_urdf(source: Path | str) -> Tree:
+    """The links and joints of a file, or of the text of one; a RobotDescriptionError names what is malformed."""
+    try:
+        if (size := len(source) if isinstance(source, str) else source.stat().st_size) > LARGEST:
+            raise RobotDescriptionError(f"expected at most {LARGEST} bytes, got {size}")
+        content = source.encode() if isinstance(source, str) else source.read_bytes()
+        root = defusedxml.ElementTree.fromstring(content)
+    except RobotDescriptionError:
+        raise
+    except (ET.ParseError, DefusedXmlException, LookupError, ValueError) as error:
+        raise RobotDescriptionError(f"expected XML without entities, got {error}") from error
+    except OSError as error:
+        raise RobotDescriptionError(f"expected a readable file, got {error.strerror}") from error
+    if root.tag != "robot":
+        raise RobotDescriptionError(f"expected the XML element robot, got {root.tag}")
+    if any(isinstance(element.tag, str) and "xacro}" in element.tag for element in root.iter()):
+        raise RobotDescriptionError("expected plain URDF, got xacro; expand it first: xacro FILE.xacro > robot.urdf")
+    links: dict[str, InertialParameters | None] = {}
+    for element in root.findall("link"):
+        name = _attribute(element, "name", "link")
+        if name in links:
+            raise RobotDescriptionError(f"link {name}: expected one link of this name, got two")
+        links[name] = _inertial(element, f"link {name}")
+    name, folder = ("robot", None) if isinstance(source, str) else (source.stem, source.parent)
+    joints = [_joint(element) for element in root.findall("joint")]
+    return Tree(root.get("name", name), links, joints, visuals=tuple(_visuals(root, folder)))
+
+
+def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
+    """The body of a link in the link's frame; URDF gives CoM and axes of its inertia by the inertial's origin."""
+    inertial = link.find("inertial")
+    if inertial is None:
+        return None
+    mass = _number(_child(inertial, "mass", owner).attrib, "value", f"{owner}: mass")
+    attributes = _child(inertial, "inertia", owner).attrib
+    six = [_number(attributes, key, f"{owner}: inertia") for key in INERTIA]
+    return InertialParameters(mass, np.zeros(3), symmetric_from_six(six)).transformed(_origin(inertial, owner))
+
+
+def _joint(element: ET.Element) -> Joint:
+    name = _attribute(element, "name", "joint")
+    owner = f"joint {name}"
+    kind = _attribute(element, "type", owner)
+    if kind not in JOINT_TYPES:
+        raise RobotDescriptionError(f"{owner}: expected a type among {', '.join(JOINT_TYPES)}, got {kind}")
+    given, limit, dynamics, mimic = (element.find(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
+    axis = _numbers("1 0 0" if given is None else _attribute(given, "xyz", f"{owner}: axis"), 3, f"{owner}: axis")
+    length = float(np.linalg.norm(axis))
+    if kind != "fixed" and length < 1e-9:
+        raise RobotDescriptionError(f"{owner}: axis: expected a direction, got {axis.tolist()}")
+    return Joint(
+        name=name,
+        kind=kind,
+        parent=_attribute(_child(element, "parent", owner), "link", f"{owner}: parent"),
+        child=_attribute(_child(element, "child", owner), "link", f"{owner}: child"),
+        T_parent_child=_origin(element, owner),
+        axis=axis / max(length, 1e-9),
+        limit=None if limit is None else limit.attrib,
+        dynamics={} if dynamics is None else dynamics.attrib,
+        mimics=None if mimic is None else mimic.get("joint", "another joint"),
+    )
+
+
+def _visuals(root: ET.Element, folder: Path | None) -> Iterator[Visual]:
+    """The meshes of all links; what is malformed in them is left out, since nothing is computed with them."""
+    colours = {each.get("name"): each.find("color") for each in root.findall("material")}
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            mesh, material = visual.find("geometry/mesh"), visual.find("material")
+            if mesh is None or not mesh.get("filename"):
+                continue
+            colour = None if material is None else material.find("color")
+            if colour is None and material is not None:
+                colour = colours.get(material.get("name"))
+            try:
+                scale = _numbers(mesh.get("scale", "1 1 1"), 3, "scale")
+                rgba = None if colour is None else _numbers(colour.get("rgba", ""), 4, "rgba")
+                T = _origin(visual, "visual")
+            except RobotDescriptionError:
+                continue
+            shown = None if rgba is None else (float(rgba[0]), float(rgba[1]), float(rgba[2]), float(rgba[3]))
+            yield Visual(link.get("name", ""), T, mesh.get("filename", ""), scale, shown, folder)
+
+
+def _child(element: ET.Element, tag: str, owner: str) -> ET.Element:
+    child = element.find(tag)
+    if child is None:
+        raise RobotDescriptionError(f"{owner}: expected the element {tag} in {element.tag}, got none")
+    return child
+
+
+def _attribute(element: ET.Element, key: str, owner: str) -> str:
+    value = element.get(key)
+    if not value:
+        raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(element.keys()) or 'none'}")
+    return value
+
+
+def _origin(element: ET.Element, owner: str) -> FloatArray:
+    """The (4, 4) of an optional origin: xyz in m; rpy in rad about the fixed axes x, y, z."""
+    origin = element.find("origin")
+    attributes: Mapping[str, str] = {} if origin is None else origin.attrib
+    T = np.eye(4)
+    T[:3, :3] = rotation_from_rpy(_numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy"))
+    T[:3, 3] = _numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
+    return T
+
+
+def _number(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> float:
+    """One attribute as a finite number; the error names its `owner`."""
+    given = attributes.get(key, default)
+    if given is None:
+        raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(attributes) or 'none'}")
+    return float(_numbers(str(given), 1, f"{owner}: {key}")[0])
+
+
+def _numbers(text: str, count: int, owner: str) -> FloatArray:
+    if "${" in text or "$(" in text:
+        raise RobotDescriptionError(f"{owner}: expected plain URDF, got the xacro expression {text}; expand it first")
+    try:
+        values = [float(word) for word in text.split()]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        expected = "a number" if count == 1 else f"{count} numbers"
+        raise RobotDescriptionError(f"{owner}: expected {expected}, got {text!r:.60}")
+    try:
+        return checks.exactly(values, (count,), owner)
+    except ArgumentError as error:
+        raise RobotDescriptionError(str(error)) from error
+
+
+# ---- from a tree to an arm ---------------------------------------------------------------------------------------
+
+
+def read_chain(
+    source: Source,
+    parse: Callable[[Source], Tree],
+    model: type[Robot],
+    base: str | None = None,
+    tip: str | None = None,
+    *,
+    strict: bool = False,
+) -> Robot:
+    """The chain from link `base` to link `tip` of what `parse` finds in a file or text, as an instance of `model`.
+
+    The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the file's
+    joint i, and its z along the joint's axis: where the axis is z, it is the file's own link frame. All links that hang
+    on a joint of the chain, and on no later one, become one body: fixed joints hold them, and further movable joints
+    (of fingers, say) are locked at zero, with a warning that says how much is on them.
+    Gravity points along -z of the root link, wherever `base` is mounted on it.
+    Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's; acceleration limits
+    and the torque residual, which it does not state, are the constants above, to be replaced by an
+    identification. A continuous joint gets limits of one turn. A velocity or effort limit of 0, as exporters write it
+    that know none, is replaced by a constant, with a warning.
+
+    Parameters
+    ----------
+    source: a file; of URDF also a text, which the topic `robot_description` has.
+    base: by default the root link.
+    tip: by default the link that is most movable joints away, see `Tree.deepest_tip`.
+    strict: whether a link that cannot exist is an error. By default the nearest that can is taken, with a warning that
+        names it: published files have inertias that no distribution of mass has, and massless links with inertia.
+
+    Raises
+    ------
+    ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep; the message
+        lists the ends.
+    RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
+        joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`); the message
+        names the file and the link or joint.
+    """
+    name = source if isinstance(source, Path) else "robot_description"
+    try:
+        tree = parse(source)
+        start = tree.root if base is None else tree.known(base, "base")
+        end = tree.deepest_tip(start) if tip is None else tree.known(tip, "tip")
+        robot = _robot(tree, start, end, model, strict)
+    except RobotDescriptionError as error:
+        raise RobotDescriptionError(f"{name}: {error}") from error
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from error
+    if parse is parse_urdf:  # MuJoCo demands masses, and has none between two joints of one body
+        _warn_of_missing_mass(robot)
+    return robot
+
+
+def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) -> Robot:
+    joints = [_independent(joint) for joint in tree.path(base, tip) if joint.kind != "fixed"]
+    if not joints:
+        raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
+    parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
+    placements, links, visuals, locked = [], [], _visuals_of(tree, parts, T_link_frame, "base"), []
+    for number, joint in enumerate(joints, start=1):
+        T_link_next = _frame_along(joint.axis)
+        placements.append(T_link_frame.T @ parts[joint.parent] @ joint.T_parent_child @ T_link_next)
+        parts, T_link_frame = tree.held(joint.child, joints), T_link_next
+        links.append(_joined(tree, parts, T_link_frame, strict))
+        visuals += _visuals_of(tree, parts, T_link_frame, f"joint{number}")
+        locked += [each for part in parts for each in tree.below[part] if each.kind != "fixed" and each not in joints]
+    _warn_of_locked(tree, locked)
+    limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
+    n = len(joints)
+    return model(
+        name=tree.name,
+        joint_names=tuple(joint.name for joint in joints),
+        placements=np.array(placements),
+        prismatic=tuple(joint.kind == "prismatic" for joint in joints),
+        links=tuple(links),
+        T_joint_flange=T_link_frame.T @ parts[tip],
+        T_flange_ee=np.eye(4),
+        friction=Friction.of(n, viscous=_dynamics(joints, "damping"), coulomb=_dynamics(joints, "friction")),
+        limits=JointLimits(acceleration=np.full(n, ACCELERATION), **limits),
+        residual=ResidualModel(RESIDUAL_SHARE * limits["effort"], np.full(n, RESIDUAL_TIME)),
+        gravity=tree.held(tree.root, ())[base][:3, :3].T @ tree.gravity,
+        rotor_inertia=_dynamics(joints, "armature"),
+        base_link=base,
+        flange_link=tip,
+        visuals=tuple(visuals),
+    )
+
+
+def _independent(joint: Joint) -> Joint:
+    if joint.mimics is not None:
+        raise RobotDescriptionError(
+            f"joint {joint.name}: expected independent joints, got one that mimics {joint.mimics}"
+        )
+    if joint.kind in ("floating", "planar"):
+        raise RobotDescriptionError(
+            f"joint {joint.name}: expected revolute, continuous or prismatic on the chain, got {joint.kind}"
+        )
+    return joint
+
+
+def _frame_along(axis: FloatArray) -> FloatArray:
+    """The rotation (4, 4) with z along a unit axis that turns x and y least; 1 where the axis is z already."""
+    T = np.eye(4)
+    # About e_z x axis; for an axis below the horizon, after half a turn about x: no division by about zero.
+    x, y, z = axis if axis[2] >= 0.0 else -axis
+    W = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
+    T[:3, :3] += W + W @ W / (1.0 + z)
+    if axis[2] < 0.0:
+        T[:3, :3] = T[:3, :3] @ np.diag((1.0, -1.0, -1.0))
+    return T
+
+
+def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, strict: bool) -> InertialParameters:
+    """One body of the links that move together, in the joint frame."""
+    bodies, massless = [], []
+    for link, T_link_part in parts.items():
+        body = tree.links[link]
+        if body is None:
+            continue
+        if body.mass == 0.0 and not (body.is_physical() or strict):
+            massless.append(link)
+        else:
+            body = require_physical(body, f"link {link}", strict=strict)
+        bodies.append(body.transformed(T_link_frame.T @ T_link_part))
+    whole = reduce(add, bodies) if bodies else InertialParameters.zero()
+    if massless and whole.mass > 0.0:
+        warnings.warn(
+            f"link {', '.join(massless)}: no body has inertia without mass; it is taken for that of the links fixed to "
+            f"it ({whole.mass:g} kg)",
+            stacklevel=2,
+        )
+    # Where no mass is fixed to it, such an inertia is left out.
+    return require_physical(whole, f"link {', '.join(massless)}", strict=False) if massless else whole
+
+
+def _visuals_of(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, frame: str) -> list[Visual]:
+    """The meshes of links that move together, in a frame of the arm."""
+    return [
+        replace(each, frame=frame, T=T_link_frame.T @ parts[each.frame] @ each.T)
+        for each in tree.visuals
+        if each.frame in parts
+    ]
+
+
+def _limit(joint: Joint, key: str) -> float:
+    """One limit of a joint; URDF demands them of every joint but a continuous one."""
+    owner, continuous = f"joint {joint.name}: limit", joint.kind == "continuous"
+    if joint.limit is None and not continuous:
+        raise RobotDescriptionError(f"{owner}: expected the element limit, got none")
+    given = joint.limit or {}
+    if key in ("lower", "upper"):
+        if continuous:
+            return UNSTATED[key]
+        lower, upper = _number(given, "lower", owner, 0.0), _number(given, "upper", owner, 0.0)
+        if not lower < upper:
+            raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
+        return lower if key == "lower" else upper
+    value = _number(given, key, owner, UNSTATED[key] if continuous else None)
+    if value < 0.0:
+        raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
+    if value == 0.0:
+        warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
+    return value or UNSTATED[key]
+
+
+def _dynamics(joints: list[Joint], key: str) -> FloatArray:
+    return np.array([_number(joint.dynamics, key, f"joint {joint.name}: dynamics", 0.0) for joint in joints])
+
+
+def _warn_of_locked(tree: Tree, locked: list[Joint]) -> None:
+    """Say which movable joints the arm does not have, and what moves on them."""
+    carried = {link for joint in locked for link in tree.held(joint.child, ())}
+    mass = sum(body.mass for link in carried if (body := tree.links[link]) is not None)
+    if mass:
+        names = ", ".join(joint.name for joint in locked)
+        warnings.warn(
+            f"{tree.name}: joints off the chain are locked at zero: {names} ({mass:g} kg are on them)", stacklevel=2
+        )
+
+
+def _warn_of_missing_mass(robot: RobotDescription) -> None:
+    """Name the joints whose link has a length but no mass; the cross of a universal joint has neither."""
+    lengths = [*np.linalg.norm(robot.placements[1:, :3, 3], axis=1), 1.0]
+    found = [
+        name
+        for name, link, length in zip(robot.joint_names, robot.links, lengths, strict=True)
+        if link.mass == 0.0 and length > 1e-3
+    ]
+    if found:
+        warnings.warn(
+            f"{robot.name}: the links that {', '.join(found)} move have no mass, so torques lack their weight: is the "
+            "element inertial missing?",
+            stacklevel=3,
+        )
+
+
+def urdf_inertials(robot: RobotDescription) -> str:
+    """The <inertial> elements of all links, in a URDF without joints, to be pasted into a robot's description.
+
+    Links have the names of the joints that move them, with "joint" as "link". Origin and axes are those of the joint
+    frame, as for the links of a URDF; the inertia is about the CoM, its products with the signs of the matrix.
+    """
+    root = ET.Element("robot", name=robot.name)
+    for name, link in zip(robot.joint_names, robot.links, strict=True):
+        inertial = ET.SubElement(ET.SubElement(root, "link", name=name.replace("joint", "link")), "inertial")
+        ET.SubElement(inertial, "origin", xyz=" ".join(repr(float(c)) for c in link.com), rpy="0 0 0")
+        ET.SubElement(inertial, "mass", value=repr(float(link.mass)))
+        moments = (repr(float(value)) for value in six_from_symmetric(link.inertia))
+        ET.SubElement(inertial, "inertia", dict(zip(INERTIA, moments, strict=True)))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
