@@ -9,7 +9,7 @@ from rclpy.node import Node
 
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ArmMonitor
-from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
+from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.nodes.interface import fixed
 from panda_dynamics_ros.robot.residual_map import ResidualMap, read_residual_map, write_residual_map
 

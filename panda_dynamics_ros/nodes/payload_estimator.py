@@ -19,8 +19,8 @@ from std_srvs.srv import SetBool, Trigger
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
-from panda_dynamics_ros.estimation.payload.estimate import ESTIMATING, STANDSTILL, com_covariance
-from panda_dynamics_ros.estimation.payload.publication import PERIOD
+from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
+from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile

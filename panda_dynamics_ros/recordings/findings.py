@@ -17,9 +17,9 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, PayloadEstimate, WrenchEstimator
-from panda_dynamics_ros.estimation.contact.detector import Contact
-from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
-from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
+from panda_dynamics_ros.estimation.contact import Contact
+from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.validation import REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import StreamSteps, stream_steps

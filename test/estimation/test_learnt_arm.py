@@ -13,7 +13,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ContactDetector, MomentumObserver
 from panda_dynamics_ros.estimation.learnt_arm import LearntArm
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
-from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrorRegression
+from panda_dynamics_ros.estimation.arm_errors import ArmErrorRegression
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 

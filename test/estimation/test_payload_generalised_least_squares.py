@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 
-from panda_dynamics_ros.estimation.payload.generalised_least_squares import (
+from panda_dynamics_ros.estimation.generalised_least_squares import (
     MODEL_ERROR_TIME,
     GeneralisedLeastSquares,
     payload_posteriors,

@@ -7,15 +7,15 @@ from motion import PAYLOAD, sinusoids, torques
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
-from panda_dynamics_ros.estimation.payload.glr_signatures import (
+from panda_dynamics_ros.estimation.glr_signatures import (
     MOMENTS,
     GlrSignatures,
     contact_evidence,
     fits_and_penalties,
     payload_evidence,
 )
-from panda_dynamics_ros.estimation.payload.kalman_filter import FilterStep, GaussianState, correct, predict
-from panda_dynamics_ros.estimation.payload.onset_regressors import OnsetRegressors
+from panda_dynamics_ros.estimation.kalman_filter import FilterStep, GaussianState, correct, predict
+from panda_dynamics_ros.estimation.onset_regressors import OnsetRegressors
 from panda_dynamics_ros.estimation.regression import MomentumRegression, first_order_hold
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
