@@ -41,7 +41,6 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, friction_sample
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
@@ -218,8 +217,16 @@ class ErrorColumns:
         """
         momentum, bias = self._terms
         error_terms(
-            self._table, self._tables, self._tilted, self._dry, self._published, self._memory, self._std, *sample,
-            momentum, bias,
+            self._table,
+            self._tables,
+            self._tilted,
+            self._dry,
+            self._published,
+            self._memory,
+            self._std,
+            *sample,
+            momentum,
+            bias,
         )
         filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
         second, old_middle = self._filters[2], self._filters[3]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,7 @@ class ArmMonitor:
             part = slice(first, first + BLOCK)
             block = ArmRows(found.external_torques[part], found.residual[part], [], [])
             self._follow(stamps[part], q[part], dq[part], tau[part], block)
-            found.estimates.extend((first + k, *rest) for k, *rest in block.estimates)
+            found.estimates.extend((first + k, estimate, due) for k, estimate, due in block.estimates)
             found.contacts.extend((first + k, contact) for k, contact in block.contacts)
         return found
 
@@ -166,9 +167,7 @@ class ArmMonitor:
             self._terms.restart()
         return self._terms.rows(*block)
 
-    def _follow(
-        self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None
-    ) -> None:
+    def _follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None) -> None:
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
         estimator, self._is_due, last = self.payload_estimator, False, -1
         kept, steps = estimator.validator.select(stamp, q, dq, tau)
@@ -184,9 +183,7 @@ class ArmMonitor:
         if found is not None:
             self._fill(found, kept, before_residual)
 
-    def _follow_rows(
-        self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None, last: int
-    ) -> int:
+    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None, last: int) -> int:
         estimator, k = self.payload_estimator, 0
         while k < len(steps):
             before = estimator.estimate
@@ -248,7 +245,9 @@ class ArmMonitor:
         then = row if self._learnt is None else with_model(row, self._learnt)
         now = with_model(row, model)
         self._learnt, self._learnt_at = model, estimate.stamp
-        momentum, bias = (b[0, :, ARM] - a[0, :, ARM] for a, b in ((then.momentum, now.momentum), (then.bias, now.bias)))
+        momentum, bias = (
+            b[0, :, ARM] - a[0, :, ARM] for a, b in ((then.momentum, now.momentum), (then.bias, now.bias))
+        )
         self._observer.change_arm(momentum, bias)
         self.contact_detector.change_arm(momentum, bias)
 
@@ -267,4 +266,4 @@ class ArmMonitor:
 def _without_gaps(steps: FloatArray) -> list[slice]:
     """Parts of N samples in which only the first may be a restart."""
     starts = [0, *(int(k) for k in np.flatnonzero(steps <= 0.0) if k > 0), len(steps)]
-    return [slice(a, b) for a, b in zip(starts, starts[1:], strict=False) if b > a]
+    return [slice(a, b) for a, b in pairwise(starts) if b > a]

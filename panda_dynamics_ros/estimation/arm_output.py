@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.contact import Contact
-from panda_dynamics_ros.estimation.wrench import ContactWrench
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
+from panda_dynamics_ros.estimation.wrench import ContactWrench
 
 
 class DynamicsOutput(NamedTuple):

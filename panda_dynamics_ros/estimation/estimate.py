@@ -206,7 +206,9 @@ class ArmMemory:
         ratio = checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio")
         low, high = PLAUSIBLE_RATIO
         if not ((ratio > low) & (ratio < high)).all():
-            raise ArgumentError(f"arm.noise_ratio: expected {low:g} to {high:g}, got {ratio.min():g} to {ratio.max():g}")
+            raise ArgumentError(
+                f"arm.noise_ratio: expected {low:g} to {high:g}, got {ratio.min():g} to {ratio.max():g}"
+            )
         size_of_errors = np.abs(self.mean[10:]).max()
         if size_of_errors > PLAUSIBLE_ERROR:
             raise ArgumentError(

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.kalman_filter import THETA, FilterStep, GaussianState, add_row
 from panda_dynamics_ros.estimation.regression import MomentumRegression, OnsetRegressors
@@ -44,7 +44,7 @@ TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
 EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
-seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor that tells a payload from a contact."""
+seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor between payload and contact."""
 DEGREES = 20.0
 EMPTY_ODDS = 10.0
 """Prior odds that nothing is carried before a pick."""
@@ -53,9 +53,7 @@ PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 
 
 @compiled
-def follow_step(
-    slots, decay, Y, A, shared, gain, innovation, variance, regressors, step_response, X, L, v, chi
-):
+def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regressors, step_response, X, L, v, chi):
     """Follow a prediction and a correction of the filter in every slot, in place.
 
     regressors (slots, n, 10), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations

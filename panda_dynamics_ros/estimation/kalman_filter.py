@@ -139,9 +139,7 @@ def correct(
     """The state given y (n,), N m, and the step that led to it; see `FilterStep`."""
     state, n = state.copy(), len(y)
     step = FilterStep(decay, Y.copy(), A.copy(), np.empty((n, len(state.mean))), np.empty(n), np.empty(n), shared)
-    correct_in_place(
-        state.mean, state.covariance, Y, A, shared, y, variance, step.gain, step.innovation, step.variance
-    )
+    correct_in_place(state.mean, state.covariance, Y, A, shared, y, variance, step.gain, step.innovation, step.variance)
     return state, step
 
 
@@ -152,8 +150,8 @@ def fade(
     """Let what is known of the payload and of the arm's errors fade for `motion_time` s of motion.
 
     The payload's covariance grows in proportion (fading memory) up to the prior's; the variance of each error of the
-    arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means would draw what is carried for
-    long to zero, and put errors of the arm in its place.
+    arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means would draw what is
+    carried for long to zero, and put errors of the arm in its place.
     """
     P, k = state.covariance.copy(), np.arange(errors.start, errors.stop)
     room = np.maximum(1.0, payload_std**2 / P.diagonal()[THETA])

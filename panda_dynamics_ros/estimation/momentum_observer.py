@@ -108,8 +108,6 @@ class MomentumObserver:
     def follow(self, rows: Rows, steps: FloatArray) -> FloatArray:
         """External torques (N, n) after each of N samples, `steps` (N,) s apart (0: restart)."""
         external = np.empty(rows.q.shape)
-        observer_rows(
-            rows.momentum, rows.bias, self._weights, self.pole, steps, self._state, self._previous, external
-        )
+        observer_rows(rows.momentum, rows.bias, self._weights, self.pole, steps, self._state, self._previous, external)
         self.torques = external[-1].copy()
         return external

@@ -22,9 +22,9 @@ from scipy import signal
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
 from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification.rows import prepare, without_rotors
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
-from panda_dynamics_ros.estimation.paired_rows import PAUSE, RunRows, aligned, rows_of
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
-from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.dynamics.kernels.scratch import zeros
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
+from panda_dynamics_ros.estimation.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.paired_rows import PAUSE, RunRows, aligned, rows_of
+from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

@@ -392,9 +392,7 @@ class PayloadEstimator:
         self._since_fade += motion
         if self._since_fade > 0.1:  # s: it is slow
             o = self.options
-            self._state = fade(
-                self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi
-            )
+            self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
             self._since_fade = 0.0
         d, P = self._state.mean[self._d], self._state.covariance.diagonal()[self._d]
         self._noise.learn(motion, d, P, innovation, variance)

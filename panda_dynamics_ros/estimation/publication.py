@@ -12,12 +12,12 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
+from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 
 COM = slice(1, 4)
 

@@ -153,9 +153,7 @@ class ArmTerms:
         momentum, bias, s, unexplained = np.empty(shape), np.empty(shape), np.empty(q.shape), np.ones(q.shape)
         if math.isnan(self._before[0]):
             self._before[:] = q[0]
-        sample_terms(
-            *self.model[:4], self._frame, q, dq, self._before, self._bounds, tau, s, momentum, bias
-        )
+        sample_terms(*self.model[:4], self._frame, q, dq, self._before, self._bounds, tau, s, momentum, bias)
         if self._map is not None:
             mean = np.empty(self._n)
             for k in range(len(q)):

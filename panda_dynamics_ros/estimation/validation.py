@@ -68,7 +68,9 @@ def usual_samples(
     """
     for k in range(stamp.shape[0]):
         dt = stamp[k] - last_stamp
-        if is_gap(dt, before, max_gap) or not follows(q[k], dq[k], tau[k], dt, last[0], last[1], bounds, largest, fastest):
+        if is_gap(dt, before, max_gap) or not follows(
+            q[k], dq[k], tau[k], dt, last[0], last[1], bounds, largest, fastest
+        ):
             return k, False
         if torque_steps(tau[k], last[2], dt, effort_limit) or repeats(last, q[k], dq[k], tau[k]):
             return k, False

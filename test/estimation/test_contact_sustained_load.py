@@ -3,7 +3,6 @@
 
 import numpy as np
 from motion import PAYLOAD, coloured, sinusoids
-
 from panda_dynamics_ros.estimation.contact.sustained_load import SustainedLoad
 
 

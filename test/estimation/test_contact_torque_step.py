@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
+from panda_dynamics_ros.estimation.contact.torque_step import LAG, TorqueStepDetector, drift_variance
 
 from panda_dynamics_ros.estimation import ContactOptions
-from panda_dynamics_ros.estimation.contact.torque_step import LAG, TorqueStepDetector, drift_variance
 from panda_dynamics_ros.robot import ResidualModel
 from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME
 

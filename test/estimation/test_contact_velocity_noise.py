@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from panda_dynamics_ros.estimation.contact.velocity_noise import (
     MEANS,
     VELOCITY_NOISE,
@@ -14,6 +13,7 @@ from panda_dynamics_ros.estimation.contact.velocity_noise import (
     velocity_noise_gain,
 )
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
+
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 PRIOR = 0.5

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from conftest import public_log
 from motion import PAYLOAD, coloured, sinusoids, torques
+from panda_dynamics_ros.estimation.arm_errors import ArmErrorRegression
+from panda_dynamics_ros.estimation.learnt_arm import LearntArm
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 
 from panda_dynamics_ros import ArmMonitor, RobotModel, load_dataset, load_robot
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ContactDetector, MomentumObserver
-from panda_dynamics_ros.estimation.learnt_arm import LearntArm
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
-from panda_dynamics_ros.estimation.arm_errors import ArmErrorRegression
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from motion import sinusoids, torques
-
-from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
-from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.arm_errors import OWN, TERMS, ArmErrorRegression, error_directions
 from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.payload import arm_errors
-from panda_dynamics_ros.estimation.arm_errors import OWN, TERMS, ArmErrorRegression, error_directions
+
+from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 BANDWIDTH, SETTLED = 3.0, 600  # Hz; samples

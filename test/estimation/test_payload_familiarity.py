@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from panda_dynamics_ros.estimation.familiarity import WIDEST_GAIN, CommonGain, Familiarity
+
 from panda_dynamics_ros.estimation.kalman_filter import GaussianState
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
-
 from panda_dynamics_ros.estimation.generalised_least_squares import (
     MODEL_ERROR_TIME,
     GeneralisedLeastSquares,

@@ -4,9 +4,6 @@
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
-
-from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.glr_signatures import (
     MOMENTS,
     GlrSignatures,
@@ -14,8 +11,11 @@ from panda_dynamics_ros.estimation.glr_signatures import (
     fits_and_penalties,
     payload_evidence,
 )
-from panda_dynamics_ros.estimation.kalman_filter import FilterStep, GaussianState, correct, predict
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.onset_regressors import OnsetRegressors
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation.kalman_filter import FilterStep, GaussianState, correct, predict
 from panda_dynamics_ros.estimation.regression import MomentumRegression, first_order_hold
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 

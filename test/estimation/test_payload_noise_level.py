@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from panda_dynamics_ros.estimation.noise_level import HIGHEST, LOWEST, NoiseLevel
+
 from panda_dynamics_ros.robot.limits import ResidualModel
 
 RESIDUAL = ResidualModel(np.array([0.3, 0.5]), np.array([0.5, 0.2]))

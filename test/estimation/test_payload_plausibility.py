@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
-
+from panda_dynamics_ros.estimation.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
-from panda_dynamics_ros.estimation.arm_errors import ArmErrors
+
 from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from motion import AMPLITUDE, REST, sinusoids, torques
+from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import residual_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import smooth_payloads
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 RATE = 500.0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+from panda_dynamics_ros.estimation.sample_clock import SampleClock
 
 from panda_dynamics_ros.estimation import ContactDetector
-from panda_dynamics_ros.estimation.sample_clock import SampleClock
 
 
 def steps(stamps, max_gap=0.5):
