@@ -34,7 +34,7 @@ ARROWS: dict[str, set[str]] = {
     "codegen": {"robot", "dynamics", *CHECKED},
     "samples": {"robot", "dynamics", *CHECKED},
     "live": {"robot", *CHECKED},
-    "estimation": {"robot", "kernels", "dynamics", "samples", "identification", *CHECKED},
+    "estimation": {"robot", "dynamics", "samples", "identification", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
     "recordings": {"robot", "model", "samples", "estimation", "untrusted", *CHECKED},
