@@ -158,3 +158,8 @@ def test_ee_is_the_flange_until_it_is_set(robot: pdr.RobotModel, rng: np.random.
 def test_a_wrong_end_effector_is_named(panda: pdr.RobotModel) -> None:
     with pytest.raises(ArgumentError, match=r"^T_flange_ee: expected shape \(\.\.\., 4, 4\), got \(16,\)$"):
         panda.with_end_effector(T_FLANGE_EE.ravel())
+
+
+def test_a_robot_in_a_notebook_is_one_line(panda: pdr.RobotModel) -> None:
+    assert repr(panda) == "RobotModel('panda': 7 joints, 16.1 kg, effort measured)"
+    assert "4 joints, " in repr(random_chain(4, seed=1))
