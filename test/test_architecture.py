@@ -19,10 +19,11 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Room (a folder or a file of the package): the rooms that it imports, beside itself. `__init__` is the package's own
 # front door: the public names. The arrow is robot -> dynamics -> model -> {estimation,
-# identification, simulation} -> {recordings, reporting, demo} -> {nodes, cli}.
+# identification, simulation} -> {recordings, reporting} -> {nodes, cli}.
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
+    "untrusted": set(),
     "checks": {"errors"},
     "pose": CHECKED,
     "robot": CHECKED,
@@ -36,13 +37,12 @@ ARROWS: dict[str, set[str]] = {
     "estimation": {"robot", "kernels", "dynamics", "samples", "identification", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "dynamics", *CHECKED},
-    "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
-    "annotation": {*("robot", "model", "estimation", "recordings", "warm_up", "errors", "checks", "__init__")},
+    "recordings": {"robot", "model", "samples", "estimation", "untrusted", *CHECKED},
+    "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {
         *("robot", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("annotation", "model", "samples", *CHECKED),
+        *("annotation", "model", "samples", "untrusted", *CHECKED),
     },
-    "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", *CHECKED},
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
@@ -58,7 +58,9 @@ ARROWS["__init__"] = {
         "robot",
     ),
 }
-ARROWS["nodes"] = (BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation"}) | {"__init__"}
+ARROWS["nodes"] = BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "untrusted"} | {
+    "__init__"
+}
 ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

@@ -20,7 +20,7 @@ from benchmarks.datasets.recordings import DROID_RATE, DROID_SECONDS, write_1khz
 from benchmarks.datasets.sample import seconds_per_sample
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.annotation import Task, annotate_recordings
-from panda_dynamics_ros.annotation.engines import cores
+from panda_dynamics_ros.annotation.job import cores
 
 DROID_EPISODES, HOURS_1KHZ = 76_000, 10_000
 

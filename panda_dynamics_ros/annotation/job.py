@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings to a table: finds them, leaves out what is done, has the rest annotated, writes the table."""
+"""Recordings to a table: finds them, leaves out what is done, has the rest annotated, writes the table.
+
+A pool of threads, each with a worker process, or a Dask cluster runs `annotate_in_worker`: both are executors.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import json
+import os
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.engines import cores, on_cluster, on_this_machine
-from panda_dynamics_ros.annotation.journal import Journal
-from panda_dynamics_ros.annotation.rows import Row
+from panda_dynamics_ros.annotation.rows import RECORDING, Row
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.table import table_writer
-from panda_dynamics_ros.annotation.task import RecordingResult, Task
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.annotation.table import check_name, read_table, write_table
+from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 
-WORST = 6
-"""Recordings that are kept to be shown."""
-
-
-def _residual(result: RecordingResult) -> float:
-    return float(result.rows[0].get("residual_nm") or 0.0)
+SAVING_S = 60.0
+"""The table is written so often: a run that is killed loses no more."""
+PATIENCE_WITH_SCHEDULER = "20s"
 
 
 @dataclass
@@ -31,17 +35,14 @@ class Outcome:
 
     Attributes
     ----------
-    table, journal: the files.
+    table: the file.
     sources: all recordings, in the table's order.
-    worst: the results of this run with the largest residuals, the largest first.
     skipped: recordings that had been done before; `done`, those of this run; `failures`, the errors of this run's.
     worker_s, samples, bytes: seconds that workers needed, samples and bytes that they read.
     """
 
     table: Path
-    journal: Path
     sources: list[Source]
-    worst: list[RecordingResult] = field(default_factory=list)
     skipped: int = 0
     done: int = 0
     worker_s: float = 0.0
@@ -49,21 +50,60 @@ class Outcome:
     bytes: int = 0
     failures: dict[str, str] = field(default_factory=dict)
 
-    def add(self, result: RecordingResult) -> None:
-        """Count the result of one recording."""
+    def add(self, source: Source, row: Row) -> None:
+        """Count a recording by its own row."""
         self.done += 1
-        self.worker_s += result.seconds
-        self.bytes += result.source.bytes
-        self.samples += int(result.rows[0].get("samples") or 0)
-        if result.error:
-            self.failures[result.source.path] = result.error
-        else:
-            self.worst = sorted([*self.worst, result], key=_residual, reverse=True)[:WORST]
+        self.bytes += source.bytes
+        self.worker_s += row.get("seconds") or 0.0
+        self.samples += row.get("samples") or 0
+        if row.get("error"):
+            self.failures[source.path] = row["error"]
 
     @property
     def kinds_of_failure(self) -> Counter[str]:
         """Errors without the names of files, and how many recordings have each."""
         return Counter(error.replace(path, "..") for path, error in self.failures.items())
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
+    """`jobs` threads of this machine (by default one for each core), or the workers of a Dask scheduler.
+
+    Raises
+    ------
+    ArgumentError: there is no scheduler at this address.
+    MissingDependencyError: `distributed` is not installed.
+    WorkerError: the connection to the scheduler is lost.
+    """
+    if scheduler is None:
+        pool = ThreadPoolExecutor(jobs or cores())
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_workers()
+        return
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"distributed: expected it to be installed (pip install 'panda_dynamics_ros[cluster]'), got: {error}"
+        ) from error
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE_WITH_SCHEDULER, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ArgumentError(f"scheduler: expected the address of a Dask scheduler, got {scheduler}: {error}") from error
+    with client:
+        try:
+            yield client.get_executor(pure=False)
+            client.run(end_workers)
+        except (distributed.comm.CommClosedError, CancelledError) as error:
+            raise WorkerError(f"scheduler {scheduler}: the connection was lost") from error
 
 
 def annotate_recordings(
@@ -75,69 +115,92 @@ def annotate_recordings(
     scheduler: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    started: Callable[[Outcome, list[Source]], None] | None = None,
-    progress: Callable[[RecordingResult, Outcome], None] | None = None,
+    started: Callable[[Outcome, list[Source]], None] = lambda outcome, waiting: None,
+    progress: Callable[[Source, Outcome], None] = lambda source, outcome: None,
 ) -> Outcome:
     """Annotate recordings and write the table; an interrupted run writes what is done.
 
     Parameters
     ----------
     paths: see `find_recordings`.
-    output: a .parquet or .csv file; the journal lies beside it, with `.journal` appended to the name.
+    output: a .parquet or .csv file.
     task: see `Task.of`.
-    jobs: processes on this machine; by default one for each core.
-    scheduler: address of a Dask scheduler, whose workers are used instead.
-    resume: go on from the journal: recordings that it has are skipped, unless they have changed or failed.
-    overwrite: replace an earlier table and its journal.
+    jobs, scheduler: see `open_executor`.
+    resume: keep what an earlier table has of recordings that have not changed and did not fail.
+    overwrite: replace an earlier table.
     started: called once with the outcome so far and the recordings that will be annotated.
     progress: called after each recording.
 
     Raises
     ------
-    ArgumentError: nothing is found at a path, there is an earlier run and neither `resume` nor `overwrite` is set, the
-        earlier run had other options, or there is no such scheduler. `output` is one of the recordings, or another file
-        that is there and no table of an earlier run, and `overwrite` is not set.
+    ArgumentError: nothing is found at a path, there is a table and neither `resume` nor `overwrite` is set, it was made
+        with other options, or there is no such scheduler. `output` is one of the recordings.
+    DataError: the file to resume from is no table of an earlier run.
     MissingDependencyError: pyarrow, fsspec or distributed is needed and not installed.
     WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is done.
     """
     table = Path(output)
-    write, journal_path = table_writer(table), table.with_name(f"{table.name}.journal")
-    sources = find_recordings(paths, leave_out=(table, journal_path) if journal_path.exists() else ())
-    if table.exists() and not journal_path.exists():
+    check_name(table)
+    sources = find_recordings(paths)
+    if resume and table.exists():
+        sources = [source for source in sources if Path(source.path).absolute() != table.absolute()]
+    elif table.exists():
         checks.not_an_input(table, (source.path for source in sources), "output")
         if not overwrite:
-            raise ArgumentError(f"output: expected no file there yet, or --overwrite, got {str(table)!r}")
+            raise ArgumentError(f"{table}: expected no file there yet: --resume goes on from it, --overwrite does not")
+    done = _earlier_rows(table, task) if resume and table.exists() else {}
+    versions = {path: json.loads(rows)[0]["version"] for path, rows in done.items()}
+    waiting = [source for source in sources if versions.get(source.path) != source.version]
+    outcome = Outcome(table, sources, skipped=len(sources) - len(waiting))
     table.parent.mkdir(parents=True, exist_ok=True)
-    if overwrite:
-        journal_path.unlink(missing_ok=True)
-    with Journal(journal_path, task, resume=resume) as journal:
-        waiting = [source for source in sources if not journal.is_done(source)]
-        outcome = Outcome(table, journal_path, sources, skipped=len(sources) - len(waiting))
-        if started is not None:
-            started(outcome, waiting)
-        try:
-            for result in results_of(task, waiting, jobs, scheduler):
-                journal.add(result)
-                outcome.add(result)
-                if progress is not None:
-                    progress(result, outcome)
-        finally:
-            write(journal.rows(sources))
+    started(outcome, waiting)
+    saved = time.monotonic()
+    try:
+        for source, rows in _annotated(task, waiting, jobs, scheduler):
+            done[source.path] = json.dumps(rows)
+            outcome.add(source, rows[0])
+            if time.monotonic() - saved > SAVING_S:
+                _write(table, sources, done)
+                saved = time.monotonic()
+            progress(source, outcome)
+    finally:
+        _write(table, sources, done)
     return outcome
 
 
-def results_of(
-    task: Task, sources: Sequence[Source], jobs: int | None = None, scheduler: str | None = None
-) -> Iterator[RecordingResult]:
-    """The results of this machine's processes, or of a cluster, as they come."""
+def _annotated(
+    task: Task, sources: list[Source], jobs: int | None, scheduler: str | None
+) -> Iterator[tuple[Source, list[Row]]]:
+    """The recordings and their rows as they come; one that kills a cluster's workers three times has failed."""
     if not sources:
-        return iter(())
-    if scheduler is not None:
-        return on_cluster(task, sources, scheduler)
-    return on_this_machine(task, sources, jobs or cores())
+        return
+    with open_executor(jobs, scheduler) as executor:
+        by_future = {executor.submit(annotate_in_worker, json.dumps([task, source])): source for source in sources}
+        for future in as_completed(list(by_future)):
+            source = by_future.pop(future)
+            try:
+                rows = future.result()
+            except (WorkerError, CancelledError):
+                raise
+            except Exception as error:  # of the cluster
+                rows = task.failure(source, f"{type(error).__name__}: {error}")
+            yield source, rows
 
 
-def finished_rows(outcome: Outcome, task: Task) -> Iterator[Row]:
-    """The table's rows once more, from the journal."""
-    with Journal(outcome.journal, task, resume=True) as journal:
-        yield from journal.rows(outcome.sources)
+def _earlier_rows(table: Path, task: Task) -> dict[str, str]:
+    """What an earlier run has done without an error: the rows of each recording by its path, as JSON."""
+    found: dict[str, list[Row]] = {}
+    now = task.provenance(Source("/", (), 0, ""))
+    for row in read_table(table):
+        if row["kind"] == RECORDING:
+            before = {name: row.get(name) for name in ("robot_sha256", "options", "package_version")}
+            if differing := [f"{name} {value!r:.80}" for name, value in before.items() if value != now[name]]:
+                raise ArgumentError(
+                    f"--resume: expected the options of the earlier run ({table}: {', '.join(differing)}), got others"
+                )
+        found.setdefault(row["path"], []).append(row | {"arm": task.arm_of(row["path"])})
+    return {path: json.dumps(rows) for path, rows in found.items() if not rows[0].get("error")}
+
+
+def _write(table: Path, sources: list[Source], done: dict[str, str]) -> None:
+    write_table(table, (row for source in sources if source.path in done for row in json.loads(done[source.path])))

@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the table. One table for all: `kind` says what a row is, and columns of other kinds are empty."""
+"""The columns of the table, and the rows of one recording.
+
+One table for all: `kind` says what a row is, and columns of other kinds are empty.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
+from panda_dynamics_ros.recordings.findings import Findings, Follower
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 Row = dict[str, Any]
 """A row by column; what is absent is empty."""
@@ -25,10 +39,10 @@ COLUMNS: dict[str, Column] = {
     "path": Column("text", ALL, "the recording"),
     "arm": Column("text", ALL, "the arm that was recorded: the recording's folder, or what `--arm` finds in its path"),
     "start_s": Column("float", ALL, "begin, s since the first sample"),
-    "end_s": Column("float", ALL, "end, s; empty for a contact that lasts at the end of the recording"),
+    "end_s": Column("float", ALL, "end, s; empty for a contact whose end was not seen"),
     "first_stamp_s": Column("float", RECORDING, "stamp of the first sample, s"),
     "samples": Column("int", RECORDING, "samples that were used"),
-    "rate_hz": Column("float", RECORDING, "by the median step of the first 10,000 samples"),
+    "rate_hz": Column("float", RECORDING, "by the median step between stamps"),
     "lost": Column("int", RECORDING, "samples that are missing between others, in steps of up to 0.5 s"),
     "gaps": Column("int", RECORDING, "longer steps, after which the filters start anew"),
     "longest_gap_s": Column("float", RECORDING, "the longest of them"),
@@ -37,7 +51,7 @@ COLUMNS: dict[str, Column] = {
     "residual_nm": Column("float", RECORDING, "root sum square of `joint_residual_nm`"),
     "joint_residual_nm": Column("floats", RECORDING, "RMS torque that neither arm nor payload explains, N m"),
     "joint_offset_nm": Column("floats", RECORDING, "mean of that torque, N m"),
-    "problem": Column("text", RECORDING, "samples that contradict the arm or the options, in words; empty: none"),
+    "problem": Column("text", RECORDING, "what contradicts the arm or the options, in a sentence; empty: nothing"),
     "notes": Column("text", RECORDING, "what else is to be said of the file"),
     "error": Column("text", RECORDING, "why the recording has no other rows; empty: it has"),
     "carried": Column("bool", PAYLOAD, "whether the 95 % interval of the mass is above 0.1 kg"),
@@ -47,10 +61,11 @@ COLUMNS: dict[str, Column] = {
     "com_std_m": Column("floats", PAYLOAD, "standard deviations (3), m"),
     "inertia_kgm2": Column("floats", PAYLOAD, "xx, xy, xz, yy, yz, zz about the centre of mass, flange axes"),
     "status": Column("text", PAYLOAD, "what the estimator was doing"),
-    "link": Column("int", CONTACT, "1..n, on which a force explains the torques best"),
+    "link": Column("int", CONTACT, "1..n, on which a force explains the torques best; empty: not known"),
     "force_n": Column("float", CONTACT, "largest force at the flange that would explain the torques, N"),
     "contact_torque_nm": Column("floats", CONTACT, "torques that the contact added, N m"),
-    "ended_by": Column("text", CONTACT, "released, payload, steady, or empty while it lasts"),
+    "ended_by": Column("text", CONTACT, "released, steady, or empty where its end was not seen"),
+    "version": Column("text", RECORDING, "changes with sizes and times of the recording's files, for --resume"),
     "bytes": Column("int", RECORDING, "size of the recording's files"),
     "sha256": Column("text", RECORDING, "of their contents, in the order of their names"),
     "robot": Column("text", RECORDING, "name of the arm's model"),
@@ -58,3 +73,104 @@ COLUMNS: dict[str, Column] = {
     "options": Column("text", RECORDING, "options of the run, as JSON"),
     "package_version": Column("text", RECORDING, "of panda_dynamics_ros"),
 }
+
+
+def annotate(
+    path: str | Path,
+    robot: RobotDescription,
+    *,
+    topic: str | None = None,
+    arm_prefix: str = "",
+    columns: str | None = None,
+    progress: Callable[[], None] = lambda: None,
+    **options: Any,
+) -> list[Row]:
+    """The rows of one recording: itself, its payloads and its contacts, each in order of time.
+
+    The recording is read piece by piece, so that memory hardly grows with its length (8 bytes a sample).
+
+    Parameters
+    ----------
+    path, topic, arm_prefix, columns: see `load_dataset`.
+    robot: the arm's model with its end effector, without the payload.
+    progress: called after each 10,000 samples.
+    options: see `ArmMonitor`.
+
+    Raises
+    ------
+    The errors of `load_dataset` and `ArmMonitor`.
+    """
+    blocks = open_dataset(path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, block=BLOCK)
+    follower, names = Follower(robot, **options), ()
+    for block in blocks:
+        names = block.names
+        follower.add(block.stamp, block.q, block.dq, block.tau)
+        progress()
+    found = follower.findings(names, blocks.rejected)
+    row = _recording(found) | {"notes": "\n".join(blocks.notes), "robot": robot.name}
+    return [
+        {name: _finite(value) for name, value in each.items()} for each in (row, *_payloads(found), *_contacts(found))
+    ]
+
+
+def _recording(found: Findings) -> Row:
+    period, lost, pauses = found.steps
+    known = not np.isnan(found.residual_rms).any()
+    return {
+        "kind": RECORDING,
+        "start_s": 0.0,
+        "end_s": found.end - found.start,
+        "first_stamp_s": found.start,
+        "samples": found.samples,
+        "rate_hz": 1.0 / period,
+        "lost": lost,
+        "gaps": len(pauses),
+        "longest_gap_s": float(pauses[:, 1].max()) if len(pauses) else None,
+        "rejected": sum(found.dropped.values()),
+        "reasons": json.dumps(found.dropped, sort_keys=True),
+        "residual_nm": float(np.linalg.norm(found.residual_rms)),
+        "joint_residual_nm": found.residual_rms.tolist() if known else None,
+        "joint_offset_nm": found.residual_mean.tolist() if known else None,
+        "problem": found.problem,
+    }
+
+
+def _payloads(found: Findings) -> list[Row]:
+    rows = []
+    for start, end, estimate in ((each.start, each.end, each.estimate) for each in found.payloads):
+        known = estimate.com_is_known
+        row = {
+            "kind": PAYLOAD,
+            "start_s": start - found.start,
+            "end_s": end - found.start,
+            "carried": estimate.is_carried,
+            "mass_kg": estimate.mass,
+            "mass_std_kg": float(estimate.std[0]),
+            "com_m": estimate.com.tolist() if known else None,
+            "com_std_m": estimate.com_std.tolist() if known else None,
+            "inertia_kgm2": six_from_symmetric(estimate.inertia).tolist() if known else None,
+            "status": estimate.status,
+        }
+        rows.append(row)
+    return rows
+
+
+def _contacts(found: Findings) -> list[Row]:
+    return [
+        {
+            "kind": CONTACT,
+            "start_s": event.onset - found.start,
+            "end_s": None if event.end is None else event.end - found.start,
+            "link": event.link,
+            "force_n": event.force,
+            "contact_torque_nm": None if event.torques is None else event.torques.tolist(),
+            "ended_by": event.ended_by,
+        }
+        for event in found.events
+        if event.is_contact
+    ]
+
+
+def _finite(value: Any) -> Any:
+    """Null in place of nan and infinity, which JSON does not have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

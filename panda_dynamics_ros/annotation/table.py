@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table as a Parquet or CSV file, written whole or not at all, a few thousand rows at a time."""
+"""The table as a Parquet or CSV file, written whole or not at all, and read back for `--resume`."""
 
 from __future__ import annotations
 
 import csv
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from panda_dynamics_ros.annotation.rows import COLUMNS, Row
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 
 ROWS = 5000
 """Rows that are written at once."""
@@ -23,33 +23,63 @@ def default_name() -> str:
     return "recordings.csv" if find_spec("pyarrow") is None else "recordings.parquet"
 
 
-def table_writer(path: Path) -> Callable[[Iterable[Row]], None]:
-    """What writes rows to a file, by its name's ending.
+def check_name(path: Path) -> None:
+    """Refuse a name that is neither .parquet nor .csv.
 
     Raises
     ------
-    ArgumentError: the name ends neither in .parquet nor in .csv.
+    ArgumentError: it is neither.
     MissingDependencyError: pyarrow is needed and not installed.
     """
-    if path.suffix == ".csv":
-        return lambda rows: _replacing(path, rows, _write_csv)
-    if path.suffix != ".parquet":
+    if path.suffix not in (".parquet", ".csv"):
         raise ArgumentError(f"--output: expected a name that ends in .parquet or .csv, got {str(path)!r}")
-    if find_spec("pyarrow") is None:
+    if path.suffix == ".parquet" and find_spec("pyarrow") is None:
         raise MissingDependencyError(
             "pyarrow: expected it to be installed for Parquet (pip install 'panda_dynamics_ros[datasets]'), got "
             "nothing; a name that ends in .csv needs no library"
         )
-    return lambda rows: _replacing(path, rows, _write_parquet)
 
 
-def _replacing(path: Path, rows: Iterable[Row], write: Callable[[Path, Iterable[Row]], None]) -> None:
+def write_table(path: Path, rows: Iterable[Row]) -> None:
+    """Write all rows, in place of what is there."""
     partial = path.with_name(f".{path.name}.partial")
     try:
-        write(partial, rows)
+        (_write_csv if path.suffix == ".csv" else _write_parquet)(partial, rows)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def read_table(path: Path) -> Iterator[Row]:
+    """The rows of a table that `write_table` wrote, without what is absent.
+
+    Raises
+    ------
+    DataError: it is no such table.
+    """
+    try:
+        if path.suffix == ".csv":
+            with path.open(newline="", encoding="utf-8") as stream:
+                table = csv.DictReader(stream)
+                if table.fieldnames != list(COLUMNS):
+                    raise ValueError("other columns")
+                for cells in table:
+                    yield {name: _value(COLUMNS[name].type, text) for name, text in cells.items() if text}
+            return
+        with importlib.import_module("pyarrow.parquet").ParquetFile(path) as table:
+            if table.schema_arrow.names != list(COLUMNS):
+                raise ValueError("other columns")
+            for batch in table.iter_batches(ROWS):
+                for row in batch.to_pylist():
+                    yield {name: value for name, value in row.items() if value is not None}
+    except (OSError, ValueError, KeyError, csv.Error) as error:  # ArrowInvalid is a ValueError
+        raise DataError(f"{path}: expected the table of an earlier run, got: {error!s:.200}") from error
+
+
+def _value(kind: str, text: str) -> Any:
+    if kind == "floats":
+        return [float(number) for number in text.split()]
+    return {"text": str, "int": int, "float": float, "bool": lambda word: word == "true"}[kind](text)
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> None:
@@ -74,13 +104,8 @@ def _write_parquet(path: Path, rows: Iterable[Row]) -> None:
     types = {"text": arrow.string(), "float": arrow.float64(), "int": arrow.int64(), "bool": arrow.bool_()}
     types["floats"] = arrow.list_(arrow.float64())
     schema = arrow.schema([(name, types[column.type]) for name, column in COLUMNS.items()])
+    remaining = iter(rows)
     with parquet.ParquetWriter(path, schema) as writer:
-        for some in _by(ROWS, rows):
+        while some := list(islice(remaining, ROWS)):
             columns = {name: [row.get(name) for row in some] for name in COLUMNS}
             writer.write_table(arrow.table(columns, schema=schema))
-
-
-def _by(count: int, rows: Iterable[Row]) -> Iterator[list[Row]]:
-    remaining = iter(rows)
-    while some := list(islice(remaining, count)):
-        yield some

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of a worker: `python -m panda_dynamics_ros.annotation.worker`, started by `WorkerProcess`.
+"""A process that annotates one recording after the other. If it crashes, is killed or hangs, one recording is lost.
 
-It reads JSON lines from standard input: first a `Task`, then a `Source` for each recording to annotate. It writes JSON
-lines to standard output: {"ready": true}, {"samples": done so far} and {"rows": .., "seconds": ..}.
+`annotate_in_worker` is the function that a pool of threads, or a cluster, runs: each thread has a process of its own,
+which is this module run as a program. It reads JSON lines: a `Task`, then a `Source` for each recording. It writes JSON
+lines: that it is ready, then the rows of each.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
-import math
 import os
+import re
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,82 +23,214 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from panda_dynamics_ros.annotation.annotator import Curve, annotate
-from panda_dynamics_ros.annotation.rows import Row
+from panda_dynamics_ros import __version__
+from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
 from panda_dynamics_ros.annotation.sources import Source, contents_sha256, local_copy
-from panda_dynamics_ros.annotation.task import RecordingResult, Task, failure, provenance
-from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.yaml_file import write_robot
+from panda_dynamics_ros.untrusted import one_core, python_command
 from panda_dynamics_ros.warm_up import warm_up
 
 GIBIBYTE = 1 << 30
-PROGRESS_PERIOD = 1.0  # s
+STARTING_S = 900.0
+"""Patience with a worker that starts: the first one on a machine compiles."""
 
 
-class _Output:
-    """Standard output as it was at the start; whatever a library prints goes to standard error."""
-
-    def __init__(self) -> None:
-        self._stream = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        self._last_write = 0.0
-
-    def write(self, **message: Any) -> None:
-        """Write one message as a line."""
-        self._stream.write(json.dumps(message).encode() + b"\n")
-        self._stream.flush()
-
-    def report_progress(self, samples: int = 0) -> None:
-        """Write how many samples are done, at most once in `PROGRESS_PERIOD`; it shows that the worker is alive."""
-        if time.monotonic() - self._last_write > PROGRESS_PERIOD:
-            self._last_write = time.monotonic()
-            self.write(samples=samples)
+class WorkerError(PandaDynamicsError, RuntimeError):
+    """Workers cannot be started, or the cluster is gone: no recording is to blame."""
 
 
-def annotate_source(
-    task: Task, robot: RobotModel, source: Source, curve: Curve, report_progress: Callable[[int], None]
-) -> list[Row]:
+class Task(NamedTuple):
+    """How to annotate each recording.
+
+    Attributes
+    ----------
+    robot: the arm's YAML file as text, so that other machines need no file; `robot_sha256` is of it.
+    options: keyword arguments of `annotate`.
+    arm: pattern that finds the arm in a recording's path, its first group if it has one; empty: the folder's name.
+    patience_s: a recording is given up if no sample of it was read for longer.
+    memory_gib: that a worker may take.
+    """
+
+    robot: str
+    robot_sha256: str
+    options: dict[str, Any]
+    arm: str = ""
+    patience_s: float = 300.0
+    memory_gib: float = 4.0
+
+    @classmethod
+    def of(cls, robot: RobotDescription, options: dict[str, Any], arm: str = "", **limits: float) -> Task:
+        """The task for a robot.
+
+        Raises
+        ------
+        ArgumentError: `arm` is no regular expression.
+        RobotDescriptionError: a link of the robot cannot exist.
+        """
+        try:
+            re.compile(arm)
+        except re.error as error:
+            raise ArgumentError(f"arm: expected a regular expression, got {arm!r}: {error}") from error
+        with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
+            text = write_robot(robot, Path(folder) / "robot.yaml").read_text(encoding="utf-8")
+        given = {name: value for name, value in options.items() if value is not None}
+        return cls(text, hashlib.sha256(text.encode()).hexdigest(), given, arm, **limits)
+
+    def provenance(self, source: Source) -> Row:
+        """The columns that every recording's row has, also that of a failure."""
+        return {
+            "kind": RECORDING,
+            "path": source.path,
+            "arm": self.arm_of(source.path),
+            "version": source.version,
+            "bytes": source.bytes,
+            "robot_sha256": self.robot_sha256,
+            "options": json.dumps(self.options, sort_keys=True),
+            "package_version": __version__,
+        }
+
+    def failure(self, source: Source, error: str) -> list[Row]:
+        """The one row of a recording that cannot be annotated."""
+        return [self.provenance(source) | {"error": " ".join(error.split())}]
+
+    def arm_of(self, path: str) -> str:
+        """Which arm a recording is of, by its path; empty where the pattern does not match."""
+        if not self.arm:
+            return Path(path).absolute().parent.name if "://" not in path else path.split("/")[-2]
+        found = re.search(self.arm, path)
+        return "" if found is None else str((found[1] if found.re.groups else found[0]) or "")
+
+
+def annotate_in_worker(message: str) -> list[Row]:
+    """The rows of one recording, by this thread's process; `message` is `[task, source]` as JSON.
+
+    Text, since Dask looks into tuples for results of other tasks.
+
+    Raises
+    ------
+    WorkerError: the process cannot be started.
+    """
+    fields, source = json.loads(message)
+    task, thread = Task(*fields), threading.get_ident()
+    worker = _workers.get(thread)
+    if worker is None or worker.task != task:
+        if worker is not None:
+            worker.close()
+        worker = _workers[thread] = _Worker(task)
+    rows = worker.annotate(Source(*source))
+    if worker.has_ended:
+        del _workers[thread]
+    return rows
+
+
+def end_workers() -> None:
+    """End the processes of all threads."""
+    while _workers:
+        _workers.popitem()[1].close()
+
+
+class _Worker:
+    """This module in a process of its own, seen from outside."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
+        self._process = subprocess.Popen(
+            python_command("panda_dynamics_ros.annotation.worker"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=one_core(),
+        )
+        if self._ask(task._asdict()) is None:
+            raise WorkerError(f"a worker could not start: it {self._how_it_ended()}")
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def annotate(self, source: Source) -> list[Row]:
+        answer = self._ask(source)
+        if answer is not None:
+            rows: list[Row] = json.loads(answer)
+            return rows
+        return self.task.failure(source, f"the worker {self._how_it_ended()}")
+
+    def _ask(self, message: object) -> bytes | None:
+        """The answer to a message; None where the process has ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        return answer if answer.endswith(b"\n") else None
+
+    def _how_it_ended(self) -> str:
+        code = self._process.wait()
+        self._stderr.seek(0)
+        last = self._stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+        self.close()
+        if -code == signal.SIGALRM:
+            return f"was given up after {self.task.patience_s:g} s without a sample"
+        if code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}: {''.join(last)[-200:]}"
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._stderr):
+            with contextlib.suppress(BrokenPipeError):  # of what it has not read
+                stream.close()  # type: ignore[union-attr]
+
+
+_workers: dict[int, _Worker] = {}  # by thread
+
+
+def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Callable[[], None]) -> list[Row]:
     """The complete rows of one recording; what is wrong with it is one row, too."""
-    copy = source.path
+    copy, began = source.path, time.perf_counter()
     try:
-        with local_copy(source, lambda: report_progress(0)) as path, warnings.catch_warnings():
+        with local_copy(source, progress) as path, warnings.catch_warnings():
             copy = str(path)
             warnings.simplefilter("ignore")  # a recording's are in `notes`
-            sha256 = contents_sha256(path, lambda: report_progress(0))
-            rows = annotate(path, robot, progress=report_progress, curve=curve, **task.options)
+            sha256 = contents_sha256(path, progress)
+            rows = annotate(path, robot, progress=progress, **task.options)
     except MemoryError:
-        return failure(task, source, f"out of memory: more than {task.memory_gib:g} GiB are needed").rows
+        return task.failure(source, f"out of memory: more than {task.memory_gib:g} GiB are needed")
     except (PandaDynamicsError, OSError) as error:
-        return failure(task, source, str(error).replace(copy, source.path)).rows
+        return task.failure(source, str(error).replace(copy, source.path))
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
-        return failure(task, source, f"{type(error).__name__}: {error}".replace(copy, source.path)).rows
-    rows[0] = provenance(task, source) | {"sha256": sha256} | rows[0]
-    rows[0]["notes"] = rows[0]["notes"].replace(copy, source.path)
-    return [{"path": source.path, "arm": rows[0]["arm"]} | _finite(row) for row in rows]
-
-
-def _finite(row: Row) -> Row:
-    """The row with null in place of nan and infinity, which JSON does not have."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
-    }
-
-
-def _exit_with(parent: int) -> None:
-    """End this process once its parent has ended, also if that was killed."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
+        return task.failure(source, f"{type(error).__name__}: {error}".replace(copy, source.path))
+    notes = rows[0]["notes"].replace(copy, source.path)
+    rows[0] = task.provenance(source) | rows[0] | {"sha256": sha256, "notes": notes}
+    rows[0]["seconds"] = time.perf_counter() - began
+    return [{"path": source.path, "arm": rows[0]["arm"]} | row for row in rows]
 
 
 def main() -> None:
     """Annotate until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    threading.Thread(target=_exit_with, args=(os.getppid(),), daemon=True).start()
-    output = _Output()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints goes to standard error
+    signal.setitimer(signal.ITIMER_REAL, STARTING_S)  # SIGALRM ends the process, also where a library hangs
     task = Task(**json.loads(sys.stdin.readline()))
+
+    def be_alive() -> None:
+        signal.setitimer(signal.ITIMER_REAL, task.patience_s)
+
+    def answer(content: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        answers.write(json.dumps(content).encode() + b"\n")
+        answers.flush()
+
     with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
         (Path(folder) / "robot.yaml").write_text(task.robot, encoding="utf-8")
         robot = load_robot(Path(folder) / "robot.yaml")
@@ -102,13 +238,7 @@ def main() -> None:
     # Of the data alone: maps of files and of code are not counted.
     most = int(task.memory_gib * GIBIBYTE)
     resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-    output.write(ready=True)
+    answer("ready")
     for line in sys.stdin:
-        source, curve, began = Source(*json.loads(line)), Curve(), time.perf_counter()
-        rows = annotate_source(task, robot, source, curve, output.report_progress)
-        result = RecordingResult(source, rows, time.perf_counter() - began, curve.as_dict())
-        output.write(**(result._asdict() | {"source": None}))
-
-
-if __name__ == "__main__":
-    main()
+        be_alive()
+        answer(annotate_source(task, robot, Source(*json.loads(line)), be_alive))

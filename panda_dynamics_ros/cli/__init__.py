@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import NoReturn
 
 from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.untrusted import printable
 
 PROGRAM = "panda-dynamics"
 COMMANDS = {
@@ -47,7 +48,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what was wrong and where help is, and leave."""
-        self.exit(OTHER_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+        self.exit(OTHER_ERROR, f"{self.prog}: error: {printable(message)} (see {self.prog} --help)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -121,9 +122,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"{PROGRAM}: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return OTHER_ERROR
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"{PROGRAM}: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"{PROGRAM}: warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)

@@ -46,7 +46,7 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
     """The loads between the changes that `replay` found; none where there are no external torques, or only zeros."""
     if data.tau_ext is None or not data.tau_ext.any():
         return ()
-    bounds = [-math.inf, *(event.stamp for event in result.events), math.inf]
+    bounds = [-math.inf, *(event.stamp for event in result.events if not event.is_contact), math.inf]
     found = []
     for begin, end in itertools.pairwise(bounds):
         span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))

@@ -3,32 +3,33 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import base64
+import html
+import io
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, PayloadEstimate, Shape, WrenchEstimator
-from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
-from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
+from panda_dynamics_ros.estimation import PayloadEstimate, Shape, WrenchEstimator
+from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.recordings.findings import Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.joint_mapping import name_conflict
-from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
+from panda_dynamics_ros.untrusted import safe_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 AT_ONCE = 2048
 """Samples between two reports of progress."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replay:
     """What the nodes would have published over a recording of N samples.
 
@@ -47,10 +48,7 @@ class Replay:
     com, com_std: (N, 3), m, in the flange frame.
     com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
-    events: detected changes.
-    last: the last estimate while a payload was carried, or of the recording where none was put down.
-    problem: that the joints are called as another arm's, that many samples were left out, the sentence of
-        `PayloadEstimate.problem` that was shown longest, or that the filters never settled; empty where all was well.
+    findings: what happened to the arm, what was carried, what was lost; its events, last and problem are also here.
     joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
 
@@ -70,17 +68,66 @@ class Replay:
     com_is_known: NDArray[np.bool_]
     published: NDArray[np.intp]
     estimates: tuple[PayloadEstimate, ...]
-    events: tuple[ChangeEvent, ...]
-    last: PayloadEstimate
-    problem: str
+    findings: Findings
     joint_offsets: FloatArray
     joint_offsets_std: FloatArray
 
     @property
+    def events(self) -> tuple[Event, ...]:
+        """Picks, releases and contacts, in order of time."""
+        return self.findings.events
+
+    @property
+    def last(self) -> PayloadEstimate:
+        """The last estimate of what was carried last, or of the end where nothing was put down."""
+        return self.findings.last
+
+    @property
+    def problem(self) -> str:
+        """What contradicts the arm or what was declared, in a sentence; empty where nothing does."""
+        return self.findings.problem
+
+    @property
     def torque_residual_rms(self) -> FloatArray:
         """(n,), N m: root mean square of `residual` over the recording."""
-        known = self.residual[~np.isnan(self.residual).any(axis=1)]
-        return np.sqrt((known**2).mean(axis=0)) if len(known) else np.full(self.residual.shape[1], math.nan)
+        return self.findings.residual_rms
+
+    def __repr__(self) -> str:
+        found, last = self.findings, self.last
+        events = ", ".join(f"{event.kind} at {event.stamp - found.start:.2f} s" for event in found.events) or "none"
+        carried = f"{last.mass:.3f} ± {last.mass_margin:.3f} kg" if last.is_carried else "none found"
+        problem = f", problem={found.problem!r}" if found.problem else ""
+        span = f"{found.samples} samples over {found.end - found.start:.1f} s"
+        return f"Replay({span}, payload: {carried} (95 %), events: {events}{problem})"
+
+    def _repr_html_(self) -> str:
+        picture = io.BytesIO()
+        self.plot().savefig(picture, format="png", dpi=80)
+        return (
+            f"<p>{html.escape(repr(self))}</p>"
+            f'<img alt="mass and residual" src="data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}">'
+        )
+
+    def plot(self) -> Figure:
+        """Mass and unexplained torque over time, as a matplotlib figure; notebooks show it."""
+        safe_matplotlib()
+        from matplotlib.figure import Figure
+
+        time, margin = self.stamp - self.stamp[0], NORMAL_95 * self.mass_std
+        figure = Figure(figsize=(8.0, 4.5), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        above.fill_between(time, self.mass - margin, self.mass + margin, alpha=0.2, linewidth=0)
+        above.plot(time, self.mass)
+        above.set_ylim(min(-0.1, float(self.mass.min()) - 0.1), 1.5 * max(0.2, float(self.mass.max())))
+        above.set_ylabel("mass (kg), 95 %")
+        below.plot(time, np.linalg.norm(self.residual, axis=1), linewidth=1.0)
+        below.set_ylabel("unexplained torque (N m)")
+        below.set_xlabel("time (s)")
+        for event in self.events:
+            for axes in (above, below):
+                axes.axvline(event.stamp - self.stamp[0], color="grey", linestyle=":", linewidth=1.0)
+            above.annotate(event.kind, (event.stamp - self.stamp[0], above.get_ylim()[1]), rotation=90, va="top")
+        return figure
 
 
 def replay(
@@ -104,40 +151,28 @@ def replay(
     ------
     ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
-    monitor, count, n = ArmMonitor(robot, shape=shape, **options), len(data.stamp), robot.n
+    follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
     mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
     com_is_known, touched = np.zeros(count, dtype=bool), np.zeros(count, dtype=np.intp)
     external, residual = np.empty((2, count, n))
-    estimates = [(0, monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
+    estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
     published: dict[int, PayloadEstimate] = {}
     for first in range(0, count, AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        found = monitor.update_rows(data.stamp[part], data.q[part], data.dq[part], data.tau[part])
+        found = follower.add(data.stamp[part], data.q[part], data.dq[part], data.tau[part])
         external[part], residual[part] = found.external_torques, found.residual
-        for k, estimate, is_due in found.estimates:
-            estimates.append((first + k, estimate))
-            if is_due:
-                published[first + k] = estimate
+        estimates += [(first + k, estimate) for k, estimate, _ in found.estimates]
+        published |= {first + k: estimate for k, estimate, is_due in found.estimates if is_due}
         for k, contact in found.contacts:
             touched[first + k :] = contact.link if contact.lasts else 0
         if progress is not None:
             progress(min(first + AT_ONCE, count), count, estimates[-1][1])
-    events: list[ChangeEvent] = []
-    problems: Counter[str] = Counter()
-    carried = before = None
     ends = [*(k for k, _ in estimates[1:]), count]
     for (k, estimate), end in zip(estimates, ends, strict=True):
         part = slice(k, end)
         mass[part], mass_std[part], com[part] = estimate.mass, estimate.std[0], estimate.com
         com_std[part], com_is_known[part] = estimate.com_std, estimate.com_is_known
-        problems[estimate.problem] += end - k
-        if estimate.event is not None:
-            events.append(estimate.event)
-            if estimate.event.kind == "release":
-                carried = before
-        before = estimate
-    del problems[""]
-    arm_errors = monitor.payload_estimator.arm_errors
+    arm_errors = follower.monitor.payload_estimator.arm_errors
     return Replay(
         stamp=data.stamp,
         measured_torques=robot.link_side_torques(data.q, data.tau),
@@ -155,49 +190,7 @@ def replay(
         com_is_known=com_is_known,
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
-        events=tuple(events),
-        last=carried or estimates[-1][1],
-        problem=_problem(data, robot, problems, estimates[-1][1]),
+        findings=follower.findings(data.names, data.rejected),
         joint_offsets=arm_errors.offset,
         joint_offsets_std=arm_errors.offset_std,
     )
-
-
-def recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: int, robot: RobotDescription) -> str:
-    """A sentence if a recording's joint names or left-out samples contradict the robot; else empty.
-
-    Parameters
-    ----------
-    names: of the joints.
-    rejected, used: how many samples were left out, by reason, and how many were not.
-    """
-    if conflict := name_conflict(robot, names):
-        return conflict
-    for reasons, what, remedy in (
-        (IMPLAUSIBLE, "are implausible", "the units, the order of the joints, and that the recording is of one robot"),
-        (
-            MISPLACED_STAMPS,
-            "do not follow the one before in time",
-            "that their stamps are sorted, not rounded, and of one run",
-        ),
-    ):
-        refused = {reason: rejected[reason] for reason in reasons if rejected.get(reason)}
-        total = used + sum(refused.values())
-        if sum(refused.values()) > REFUSED_SHARE * total:
-            counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
-            return f"many of the {total} samples {what} ({counts}): check {remedy}"
-    return ""
-
-
-def _problem(data: JointDataset, robot: RobotModel, problems: Counter[str], last: PayloadEstimate) -> str:
-    """See `Replay.problem`; `problems`: how often each sentence was shown."""
-    if problem := recording_problem(data.names, data.rejected, len(data.stamp), robot):
-        return problem
-    if problems:
-        return max(problems, key=problems.__getitem__)
-    if last.status in (WAITING, SETTLING):
-        return (
-            f"{data.stamp[-1] - data.stamp[0]:.3g} s of samples are too few for the filters to settle: expected a "
-            "second of motion without gaps; are the stamps in s?"
-        )
-    return ""

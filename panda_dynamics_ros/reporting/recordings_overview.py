@@ -3,25 +3,20 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from panda_dynamics_ros.annotation.job import WORST
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
-from panda_dynamics_ros.annotation.task import RecordingResult
-from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
-from panda_dynamics_ros.reporting.page import embedded, write_html
-from panda_dynamics_ros.reporting.plots import BLUE, GREY, RED, plain_text
+from panda_dynamics_ros.reporting.page import embedded, table, write_html
+from panda_dynamics_ros.reporting.style import BLUE, Figure, plain_text, styled
 
 LISTED = 20
-"""Arms, failures and problems in a table."""
+"""Arms, failures, problems and recordings with the largest residuals in a table."""
 BIN = 0.1  # kg, width of a bar
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -66,19 +61,15 @@ class Overview:
             return
         self.seconds += row["end_s"]
         self.samples += row["samples"]
-        self.problems.update(_NUMBER.sub("…", problem) for problem in row["problem"].split("\n") if problem)
-        if row["residual_nm"] is not None:
-            self.residuals.setdefault(row["arm"], []).append(row["residual_nm"])
-            self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:WORST]
+        self.problems.update(_NUMBER.sub("…", problem) for problem in row.get("problem", "").split("\n") if problem)
+        if row.get("residual_nm") is not None:
+            self.residuals.setdefault(row.get("arm", ""), []).append(row["residual_nm"])
+            self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:LISTED]
 
 
-def write_overview(overview: Overview, curves: Sequence[RecordingResult], path: Path) -> Path:
-    """The page, with its pictures inside.
-
-    Parameters
-    ----------
-    curves: results with curves for the recordings of `overview.worst`, in any order.
-    """
+@styled
+def write_overview(overview: Overview, path: Path) -> Path:
+    """The page, with its pictures inside."""
     failed = sum(overview.errors.values())
     parts = [
         "<h1>Recordings</h1>",
@@ -91,14 +82,11 @@ def write_overview(overview: Overview, curves: Sequence[RecordingResult], path: 
     if overview.residuals:
         parts += ["<h2>Residual by arm</h2>", _arms(overview.residuals), embedded(_residuals(overview), "residuals")]
     parts += _counts("Problems", "recordings", overview.problems) + _counts("Failures", "recordings", overview.errors)
-    by_path = {result.source.path: result for result in curves if result.curve}
-    shown = [(residual, by_path[name]) for residual, name in overview.worst if name in by_path]
-    if shown:
-        parts.append("<h2>Largest residuals</h2>")
-    for residual, result in shown:
-        parts.append(f"<h3>{html.escape(plain_text(result.source.path))}: {residual:.2f} N m</h3>")
-        parts.append(embedded(_curve(result), result.source.path))
-    return write_html(path, "Recordings", "".join(parts))
+    if overview.worst:
+        lines = [(name, f"{residual:.2f}") for residual, name in overview.worst]
+        parts.append("<h2>Largest residuals</h2><p>`panda-dynamics replay PATH` shows one over time.</p>")
+        parts.append(table(("recording", "N m"), lines))
+    return write_html(path, "Recordings", parts)
 
 
 def _masses(masses: list[float]) -> Figure:
@@ -117,14 +105,17 @@ def _most_recorded(residuals: dict[str, list[float]]) -> list[tuple[str, list[fl
 
 
 def _arms(residuals: dict[str, list[float]]) -> str:
-    head = "<tr><th>arm</th><th>recordings</th><th>median, N m</th><th>95 %, N m</th><th>largest, N m</th></tr>"
-    body = "".join(
-        f"<tr><td>{html.escape(plain_text(arm))}</td><td>{len(values)}</td><td>{np.median(values):.2f}</td>"
-        f"<td>{np.percentile(values, 95):.2f}</td><td>{max(values):.2f}</td></tr>"
+    lines = [
+        (
+            arm,
+            f"{len(values)}",
+            *(f"{each:.2f}" for each in (np.median(values), np.percentile(values, 95), max(values))),
+        )
         for arm, values in _most_recorded(residuals)
-    )
+    ]
+    found = table(("arm", "recordings", "median, N m", "95 %, N m", "largest, N m"), lines)
     more = len(residuals) - LISTED
-    return f"<table>{head}{body}</table>" + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
+    return found + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
 
 
 def _residuals(overview: Overview) -> Figure:
@@ -140,35 +131,8 @@ def _residuals(overview: Overview) -> Figure:
     return figure
 
 
-def _curve(result: RecordingResult) -> Figure:
-    """Mass, residual and contacts of one recording over time."""
-    curve = {name: np.array(values, dtype=float) for name, values in (result.curve or {}).items()}
-    figure = Figure(figsize=(10.0, 3.6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
-    band = NORMAL_95 * curve["mass_std"]
-    above.fill_between(curve["time"], curve["mass"] - band, curve["mass"] + band, color=BLUE, alpha=0.18, linewidth=0)
-    above.plot(curve["time"], curve["mass"], color=BLUE, linewidth=1.4)
-    top = float(curve["mass"].max(initial=0.0))
-    above.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
-    above.set_ylabel("mass (kg)")
-    below.plot(curve["time"], curve["residual"], color=RED, linewidth=1.0)
-    below.set_ylabel("residual (N m)")
-    below.set_xlabel("time (s); grey: contacts")
-    for row in result.rows:
-        if row["kind"] == CONTACT:
-            end = row["end_s"] if row["end_s"] is not None else float(curve["time"][-1])
-            for axes in (above, below):
-                axes.axvspan(row["start_s"], end, color=GREY, alpha=0.25, linewidth=0)
-    for axes in (above, below):
-        axes.grid(alpha=0.25)
-    return figure
-
-
 def _counts(title: str, heading: str, counts: Counter[str]) -> list[str]:
     if not counts:
         return []
-    rows = "".join(
-        f"<tr><td>{html.escape(plain_text(text[:300]))}</td><td>{count}</td></tr>"
-        for text, count in counts.most_common(LISTED)
-    )
-    return [f"<h2>{title}</h2><table><tr><th></th><th>{heading}</th></tr>{rows}</table>"]
+    lines = [(words[:300], f"{count}") for words, count in counts.most_common(LISTED)]
+    return [f"<h2>{title}</h2>", table(("", heading), lines)]

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,32 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+
+LONGEST_STEP = 0.5  # s: a longer one restarts the filters (`EstimatorOptions.max_gap_s`)
+
+
+class StreamSteps(NamedTuple):
+    """The steps between stamps.
+
+    Attributes
+    ----------
+    period_s: median step, s; nan for fewer than two samples.
+    lost: samples that are missing between others, in steps of up to `LONGEST_STEP`.
+    pauses: (k, 2), s: the stamp before each longer step, and its length.
+    """
+
+    period_s: float
+    lost: int
+    pauses: FloatArray
+
+
+def stream_steps(stamp: FloatArray) -> StreamSteps:
+    """The steps between increasing stamps (N,), s."""
+    steps = np.diff(stamp)
+    period = float(np.median(steps)) if len(steps) else math.nan
+    long = steps > LONGEST_STEP
+    missing = np.rint(steps[~long] / period) - 1.0
+    return StreamSteps(period, int(missing[missing > 0.0].sum()), np.column_stack([stamp[:-1][long], steps[long]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +94,7 @@ class JointDataset:
     @property
     def period_s(self) -> float:
         """Median step between stamps, s; nan for fewer than two samples."""
-        return float(np.median(np.diff(self.stamp))) if len(self.stamp) > 1 else float("nan")
+        return stream_steps(self.stamp).period_s
 
     @property
     def rate_hz(self) -> float:
@@ -77,6 +105,10 @@ class JointDataset:
     def duration_s(self) -> float:
         """From the first to the last stamp, s."""
         return float(self.stamp[-1] - self.stamp[0]) if len(self.stamp) else 0.0
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.stamp)} samples of {len(self.names)} joints over {self.duration_s:.1f} s"
+        return f"JointDataset({counts}, {self.rate_hz:.6g} Hz, {sum(self.rejected.values())} left out, {self.source!r})"
 
     @property
     def gaps(self) -> FloatArray:

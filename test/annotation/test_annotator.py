@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation import annotate
-from panda_dynamics_ros.annotation.annotator import CURVE_POINTS, Curve
 from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
@@ -26,7 +25,7 @@ NAMES = tuple(f"joint{i + 1}" for i in range(7))
 
 
 def test_rows_say_what_a_replay_finds(panda: pdr.RobotModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("panda_dynamics_ros.annotation.annotator.BLOCK", 700)  # several blocks
+    monkeypatch.setattr("panda_dynamics_ros.annotation.rows.BLOCK", 700)  # several blocks
     data = load_dataset(EXAMPLE, panda)
     result = replay(data, panda)
     recording, *others = annotate(EXAMPLE, panda)
@@ -35,17 +34,20 @@ def test_rows_say_what_a_replay_finds(panda: pdr.RobotModel, monkeypatch: pytest
     assert recording["end_s"] == data.duration_s
     # Sums in another order: rounding.
     np.testing.assert_allclose(recording["joint_residual_nm"], result.torque_residual_rms, rtol=1e-12)
+    np.testing.assert_allclose(result.torque_residual_rms, np.sqrt(np.nanmean(result.residual**2, axis=0)), rtol=1e-9)
     np.testing.assert_allclose(recording["joint_offset_nm"], np.nanmean(result.residual, axis=0), rtol=1e-9)
     payloads = [row for row in others if row["kind"] == "payload"]
     onsets = [event.onset for event in result.events if event.kind != "contact"]
     assert [row["start_s"] for row in payloads] == [0.0, *onsets]
     assert [row["end_s"] for row in payloads] == [*onsets, data.duration_s]
     assert [row["carried"] for row in payloads] == [False, True, False]
+    assert payloads[1]["mass_kg"] == result.last.mass
     # The example's payload is 1 kg (benchmarks/example_recording.py).
     assert abs(payloads[1]["mass_kg"] - 1.0) < 2.0 * payloads[1]["mass_std_kg"]
     contacts = [row for row in others if row["kind"] == "contact"]
-    begins = np.flatnonzero((result.touched_link[1:] > 0) & (result.touched_link[:-1] == 0)) + 1
-    assert [row["start_s"] for row in contacts] == pytest.approx(data.stamp[begins].tolist())
+    assert [row["start_s"] for row in contacts] == [event.onset for event in result.events if event.kind == "contact"]
+    # It is pushed once, from 12.0 to 12.8 s, at link 5 (benchmarks/example_recording.py).
+    assert [(row["start_s"], row["end_s"]) for row in contacts] == [pytest.approx((12.0, 12.8), abs=0.2)]
     assert {name for row in (recording, *others) for name in row} <= set(COLUMNS)
 
 
@@ -62,6 +64,8 @@ def test_losses_and_gaps_are_counted(panda: pdr.RobotModel, tmp_path: Path) -> N
     assert (recording["lost"], recording["gaps"], recording["rejected"]) == (5, 1, 1)
     assert recording["longest_gap_s"] == pytest.approx(1.01)
     assert recording["reasons"] == '{"not finite": 1}'
+    found = replay(load_dataset(tmp_path / "log.csv", panda), panda).findings
+    assert found.losses == "1 not finite, 5 missing between others, 1 pauses (the longest 1.01 s)"
 
 
 def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda: pdr.RobotModel, tmp_path: Path) -> None:
@@ -122,16 +126,6 @@ def test_memory_does_not_grow_with_the_length(storage: str, tmp_path: Path) -> N
     peak(10)  # imports and caches
     # Both have whole chunks of MCAP, of 1 MB. A sample has 22 numbers: 6,000 more of them are 1 MB.
     assert peak(12_000) < peak(6_000) + 5e5
-
-
-def test_a_curve_stays_short() -> None:
-    curve = Curve()
-    for k in range(100_000):
-        curve.add(float(k), 0.0, 0.0, 0.0)
-    assert CURVE_POINTS / 2 <= len(curve.time) < CURVE_POINTS
-    steps = np.diff(curve.time)
-    assert steps.min() > 0.0
-    assert curve.time[-1] > 100_000 - 2.0 * steps.max()
 
 
 def test_nothing_usable_is_an_error(panda: pdr.RobotModel, tmp_path: Path) -> None:

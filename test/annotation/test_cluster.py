@@ -16,8 +16,8 @@ from synthetic import TASK, write
 from waiting import PATIENCE, until
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
-from panda_dynamics_ros.annotation.task import RecordingResult
-from panda_dynamics_ros.annotation.worker_process import WorkerError
+from panda_dynamics_ros.annotation.sources import Source
+from panda_dynamics_ros.annotation.worker import WorkerError
 from panda_dynamics_ros.errors import ArgumentError
 
 pytest.importorskip("distributed")
@@ -82,7 +82,7 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None
     victim = cluster.processes[1]
     killed: list[int] = []
 
-    def kill_one(result: RecordingResult, outcome: Outcome) -> None:
+    def kill_one(source: Source, outcome: Outcome) -> None:
         if outcome.done == 8:
             killed.extend(children(victim.pid))
             os.kill(victim.pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: 
     cluster.add_workers(1)
     cluster.wait(1)
 
-    def kill_scheduler(result: RecordingResult, outcome: Outcome) -> None:
+    def kill_scheduler(source: Source, outcome: Outcome) -> None:
         if outcome.done == 3:
             os.kill(cluster.processes[0].pid, signal.SIGKILL)
 
@@ -118,7 +118,7 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: 
 
 
 def test_no_scheduler_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("panda_dynamics_ros.annotation.engines.PATIENCE_WITH_SCHEDULER", "1s")
+    monkeypatch.setattr("panda_dynamics_ros.annotation.job.PATIENCE_WITH_SCHEDULER", "1s")
     write(tmp_path / "data", 1)
     with pytest.raises(ArgumentError, match="expected the address of a Dask scheduler"):
         annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK, scheduler="tcp://127.0.0.1:1")

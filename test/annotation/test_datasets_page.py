@@ -15,7 +15,6 @@ from browser import chromium, open_page
 from synthetic import write
 from test_cluster import Cluster
 
-from panda_dynamics_ros.annotation.job import WORST
 from panda_dynamics_ros.annotation.rows import COLUMNS, Row
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
@@ -51,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
     for name in ("table.parquet", "table.csv", "by_lab.csv", "cluster.parquet"):
-        for ending in ("", ".journal", ".html"):
+        for ending in ("", ".html"):
             assert (folder / f"{name}{ending}").stat().st_size > 0, name
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
@@ -97,7 +96,7 @@ def test_the_page_of_a_run_in_a_browser(folder: Path) -> None:
         assert "recordings/arm1/episode_0001.csv" in text
         page.wait_for(lambda: page.evaluate("[...document.images].every(i => i.complete)"), "pictures")
         widths = page.evaluate("[...document.images].map(i => i.naturalWidth)")
-        assert len(widths) == 2 + WORST
+        assert len(widths) == 2
         assert min(widths) > 500
         assert page.complaints == []
 
@@ -105,7 +104,7 @@ def test_the_page_of_a_run_in_a_browser(folder: Path) -> None:
 def test_names_are_escaped(tmp_path: Path) -> None:
     row = {"kind": "recording", "path": "<script>", "arm": "$<i>", "error": "", "problem": "<u> 1.5", "samples": 1}
     rows: list[Row] = [{**row, "end_s": 1.0, "residual_nm": 0.5}, {"kind": "recording", "path": "x", "error": "<em>"}]
-    text = write_overview(Overview.of(rows), [], tmp_path / "page.html").read_text()
+    text = write_overview(Overview.of(rows), tmp_path / "page.html").read_text()
     for word in ("<script>", "<i>", "<u>", "<em>"):
         assert word not in text
     for word in ("$<i>", "<u> …", "<em>"):

@@ -10,21 +10,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from synthetic import HEADER, TASK, read_table, table, write
+from synthetic import HEADER, TASK, read_table, write
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.annotation.engines import on_this_machine
 from panda_dynamics_ros.annotation.job import annotate_recordings
-from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.annotation.sources import find_recordings
-from panda_dynamics_ros.annotation.task import RecordingResult, Task
-from panda_dynamics_ros.annotation.worker_process import WorkerError, WorkerProcess, collect_results
+from panda_dynamics_ros.annotation.rows import COLUMNS, Row
+from panda_dynamics_ros.annotation.sources import Source, find_recordings
+from panda_dynamics_ros.annotation.table import read_table as read_rows
+from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 
@@ -64,34 +62,45 @@ def test_every_recording_has_its_row(tmp_path: Path) -> None:
         assert [float(cell) for cell in text["com_m"].split()] == row.get("com_m", [])
 
 
-def first(worker: WorkerProcess) -> RecordingResult:
-    end = time.monotonic() + 300.0
-    while time.monotonic() < end:
-        if found := collect_results([worker], 0.2):
-            return found[0]
-    raise TimeoutError("no result")
+def children() -> list[int]:
+    return [int(child) for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()]
 
 
-def test_a_worker_that_is_killed_or_stops_costs_one_recording(tmp_path: Path) -> None:
-    slow = tmp_path / "slow.csv"  # long enough to be caught at work
-    np.savetxt(slow, table(200.0), delimiter=",", header=HEADER, comments="", fmt="%.6g")
-    (fast,) = write(tmp_path, 1)
-    slow_source, fast_source = (find_recordings([file])[0] for file in (slow, fast))
-    worker = WorkerProcess(TASK._replace(patience_s=5.0))
+def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path: Path) -> None:
+    """A named pipe that nobody writes to is a recording that hangs."""
+    (fast,) = find_recordings(write(tmp_path, 1))
+    os.mkfifo(tmp_path / "hangs.csv")
+    hangs = fast._replace(path=str(tmp_path / "hangs.csv"))
+    task, before = TASK._replace(patience_s=2.0), set(children())
+
+    def annotated(source: Source) -> list[Row]:
+        return annotate_in_worker(json.dumps([task, source]))
+
     try:
-        for ending, said in ((signal.SIGKILL, "killed by SIGKILL"), (signal.SIGSTOP, "silent for 5 s")):
-            worker.submit(fast_source)
-            assert first(worker).error == ""
-            worker.submit(slow_source)
-            os.kill(worker._process.pid, ending)
-            result = first(worker)
-            assert said in result.error
-            assert result.source == slow_source
-            assert len(result.rows) == 1
-        worker.submit(fast_source)
-        assert first(worker).error == ""
+        assert "error" not in annotated(fast)[0]
+        (row,) = annotated(hangs)
+        assert row["error"] == "the worker was given up after 2 s without a sample"
+        assert "error" not in annotated(fast)[0]
+        (worker,) = set(children()) - before
+        os.kill(worker, signal.SIGKILL)
+        (row,) = annotated(fast)
+        assert row["error"] == "the worker was killed by SIGKILL"
+        assert "error" not in annotated(fast)[0]
     finally:
-        worker.close()
+        end_workers()
+
+
+@pytest.mark.parametrize("module", ["yaml", "numpy", "pickle", "secrets"])
+def test_programs_that_lie_beside_recordings_do_not_run(module: str, tmp_path: Path) -> None:
+    """`python -m` looks for modules in the working folder first."""
+    write(tmp_path, 1)
+    (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'has_run')!r}, 'w')")
+    code = "import sys; sys.path = [each for each in sys.path if each]; from panda_dynamics_ros.cli import main; main()"
+    command = [sys.executable, "-I", "-c", code.replace("main()", "sys.exit(main(['batch', '.', '--jobs', '1']))")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "0 of them failed" in done.stdout
+    assert not (tmp_path / "has_run").exists()
 
 
 def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
@@ -100,10 +109,9 @@ def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
     columns: dict[str, Any] = dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows))
     np.savez(large, t=1e-3 * np.arange(rows), **columns)
     write(tmp_path, 1)
-    sources = find_recordings([tmp_path])
-    results = {Path(a.source.path).name: a for a in on_this_machine(TASK._replace(memory_gib=0.75), sources, 1)}
-    assert "out of memory: more than 0.75 GiB" in results["large.npz"].error
-    assert results["episode_0000.csv"].error == ""
+    outcome = annotate_recordings([tmp_path], tmp_path / "table.parquet", TASK._replace(memory_gib=0.75), jobs=1)
+    assert outcome.failures == {str(large): "out of memory: more than 0.75 GiB are needed"}
+    assert outcome.done == 2
 
 
 def test_workers_that_cannot_start_end_the_run(tmp_path: Path) -> None:
@@ -127,12 +135,15 @@ def test_a_recording_is_not_replaced_by_the_table(overwrite: bool, tmp_path: Pat
         annotate_recordings([log], other, TASK, jobs=1, overwrite=True)
         return
     with pytest.raises(ArgumentError, match="--overwrite"):
+        annotate_recordings([log], other, TASK, jobs=1)
+    with pytest.raises(DataError, match="table of an earlier run, got: other columns"):
         annotate_recordings([log], other, TASK, jobs=1, resume=True)
     assert other.read_text() == "a,b\n"
 
 
-def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
-    files, output = write(tmp_path / "data", 3), tmp_path / "table.csv"
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_resume_does_what_is_not_done(name: str, tmp_path: Path) -> None:
+    files, output = write(tmp_path / "data", 3), tmp_path / name
     broken = tmp_path / "data" / "broken.mcap"
     broken.write_bytes(b"nothing")
     annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
@@ -141,29 +152,21 @@ def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
     other = Task.of(pdr.load_robot("panda"), {"known_mass": 1.0})
     with pytest.raises(ArgumentError, match="options of the earlier run"):
         annotate_recordings([tmp_path / "data"], output, other, jobs=1, resume=True)
-    before = output.read_text()
+    before = list(read_rows(output))
 
     def resumed() -> list[str]:
         done: list[str] = []
         annotate_recordings(
             [tmp_path / "data"], output, TASK, jobs=1, resume=True,
-            progress=lambda result, _: done.append(Path(result.source.path).name),
+            progress=lambda source, _: done.append(Path(source.path).name),
         )  # fmt: skip
         return done
 
     assert resumed() == ["broken.mcap"], "what failed is tried again"
-    assert output.read_text() == before
+    assert list(read_rows(output)) == before
     files[2].write_text(files[2].read_text() + "\n")  # another file now
-    journal = output.with_name("table.csv.journal")
-    lines = journal.read_bytes().splitlines(keepends=True)
-    entry = next(k for k, line in enumerate(lines) if b"episode_0001" in line)
-    lines.append(lines.pop(entry)[:-40])  # a run that was killed while it wrote
-    journal.write_bytes(b"".join(lines))
-    assert sorted(resumed()) == ["broken.mcap", "episode_0001.csv", "episode_0002.csv"]
-    assert len(output.read_text().splitlines()) == len(before.splitlines())
-    journal.write_text("another file\n")
-    with pytest.raises(DataError, match="journal"):
-        resumed()
+    assert sorted(resumed()) == ["broken.mcap", "episode_0002.csv"]
+    assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before]
 
 
 def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
@@ -173,10 +176,9 @@ def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
     output = tmp_path / "table.csv"
     command = [sys.executable, "-m", "panda_dynamics_ros.cli", "batch", str(tmp_path / "data"), "--output", str(output)]
     process = subprocess.Popen([*command, "--jobs", "2"], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True)
-    journal = output.with_name("table.csv.journal")
-    while not journal.exists() or len(journal.read_bytes().splitlines()) < 4:
-        time.sleep(0.01)
-        assert process.poll() is None
+    assert process.stderr is not None
+    while b" of 96 recordings, 0 failed" not in (line := process.stderr.readline()):
+        assert line, process.wait()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
     _, complaint = process.communicate(timeout=120.0)
     assert process.returncode == 130

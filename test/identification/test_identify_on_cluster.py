@@ -12,7 +12,7 @@ import pytest
 from simulated_arm import other_arm, record
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.annotation.engines import results_of_cluster
+from panda_dynamics_ros.annotation.job import open_executor
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError
 
@@ -46,8 +46,12 @@ def test_a_cluster_reads_what_identify_sums(
 
 
 def test_results_and_errors_come_in_order(address: str) -> None:
-    with pytest.raises(ZeroDivisionError):
-        list(results_of_cluster(divmod, [3, 2], 0, scheduler=address))
-    assert list(results_of_cluster(divmod, [9, 8, 7], 2, scheduler=address)) == [(4, 1), (4, 0), (3, 1)]
-    with pytest.raises(ArgumentError, match="expected the address of a Dask scheduler, got nowhere"):
-        list(results_of_cluster(divmod, [1], 1, scheduler="nowhere"))
+    with open_executor(scheduler=address) as executor:
+        assert list(executor.map(divmod, [9, 8, 7], [2, 2, 2])) == [(4, 1), (4, 0), (3, 1)]
+        with pytest.raises(ZeroDivisionError):
+            list(executor.map(divmod, [3, 2], [0, 0]))
+    with (
+        pytest.raises(ArgumentError, match="expected the address of a Dask scheduler, got nowhere"),
+        open_executor(scheduler="nowhere"),
+    ):
+        pass

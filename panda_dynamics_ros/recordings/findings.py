@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pipeline of the nodes finds in a recording: events, payloads, contacts, losses, residuals, the problem.
+
+`replay`, `batch`, the demo and their summaries all take it from here, so that a recording has one truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, PayloadEstimate, WrenchEstimator
+from panda_dynamics_ros.estimation.contact.detector import Contact
+from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
+from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.joint_dataset import StreamSteps, stream_steps
+from panda_dynamics_ros.robot.joint_mapping import name_conflict
+from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
+
+CONTACT = "contact"
+BY_PAYLOAD = "payload"
+"""`Contact.ended_by` of a pick or release, which touches the arm until the payload is known."""
+REMEMBERED = 100
+"""Estimates that are kept, 2 s of them: a change is detected after its onset, and the payload before it ended there."""
+_DIGITS = str.maketrans("", "", "0123456789")
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something that happened to the arm.
+
+    Attributes
+    ----------
+    kind: "pick", "release" or "contact".
+    stamp: s, when it was detected.
+    onset: s, when it began by the estimate; long ago for a payload that was there from the start.
+    end: s, of a contact; None while it lasts, and where its end was not seen.
+    link: 1..n, on which a contact is; None where no link is named.
+    torques: (n,), N m, that a contact added; None where no link is named.
+    force: N, the largest at the flange that explains a contact's torques; None where no link is named.
+    ended_by: "released" or "steady"; empty while it lasts.
+    """
+
+    kind: str
+    stamp: float
+    onset: float
+    end: float | None = None
+    link: int | None = None
+    torques: FloatArray | None = None
+    force: float | None = None
+    ended_by: str = ""
+
+    @property
+    def is_contact(self) -> bool:
+        """Whether nothing else is carried since."""
+        return self.kind == CONTACT
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """One payload, or none, between two changes: from when to when, s, and its last estimate."""
+
+    start: float
+    end: float
+    estimate: PayloadEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found in a recording.
+
+    Attributes
+    ----------
+    start, end: s, stamps of the first and the last sample.
+    samples: that were used; dropped: samples of the file that could not be used, by reason.
+    steps: between the stamps: their median, what is lost between others, and pauses, after which the filters restart.
+    residual_rms, residual_mean: (n,), N m, torque that neither arm nor payload explains; nan where it is not known.
+    events: in order of time, each once.
+    changes: what the payload estimator announced, as `smooth_payloads` takes it.
+    payloads: what was carried, from the begin to the end of the recording.
+    problem: that the joints are called as another arm's, that many samples were left out, the sentence of
+        `PayloadEstimate.problem` that was shown longest, or that the filters never settled; empty where all was well.
+    """
+
+    start: float
+    end: float
+    samples: int
+    dropped: dict[str, int]
+    steps: StreamSteps
+    residual_rms: FloatArray
+    residual_mean: FloatArray
+    events: tuple[Event, ...]
+    changes: tuple[ChangeEvent, ...]
+    payloads: tuple[Carried, ...]
+    problem: str
+
+    @property
+    def last(self) -> PayloadEstimate:
+        """The last estimate of what was carried last, or of the end where nothing was put down."""
+        *before, final = self.payloads
+        released = [event for event in self.events if event.kind == "release"]
+        return before[-1].estimate if before and released and final.start >= released[-1].onset else final.estimate
+
+    @property
+    def losses(self) -> str:
+        """What is missing of the recording, in words."""
+        parts = [f"{count} {reason}" for reason, count in self.dropped.items() if count]
+        if self.steps.lost:
+            parts.append(f"{self.steps.lost} missing between others")
+        if len(pauses := self.steps.pauses):
+            parts.append(f"{len(pauses)} pauses (the longest {pauses[:, 1].max():.3g} s)")
+        return ", ".join(parts) or "nothing"
+
+
+class Follower:
+    """Follows the samples of one recording, block by block.
+
+    Parameters
+    ----------
+    robot: the arm's model with its end effector, without the payload.
+    options: see `ArmMonitor`.
+    """
+
+    def __init__(self, robot: RobotDescription, **options: Any) -> None:
+        self.monitor, self._robot = ArmMonitor(robot, **options), robot
+        self._wrenches = WrenchEstimator(robot)
+        self._stamps: list[FloatArray] = []
+        self._settled, self.samples = 0, 0
+        self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
+        self._estimate = self.monitor.payload_estimator.estimate
+        self._since = 0  # the sample from which on it holds
+        self._shown: Counter[str] = Counter()  # samples with a problem, and its last words, by words without digits
+        self._sentences: dict[str, str] = {}
+        self._begin = math.nan  # of what is carried
+        self._recent: deque[PayloadEstimate] = deque(maxlen=REMEMBERED)
+        self._payloads: list[Carried] = []
+        self._changes: list[Event] = []
+        self._announced: list[ChangeEvent] = []
+        self._contacts: list[Event] = []
+        self._contact: Contact | None = None
+        self._force = 0.0
+
+    def add(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> ArmRows:
+        """Follow the next samples: (N,), (N, n) each; what the pipeline says of them."""
+        found = self.monitor.update_rows(stamp, q, dq, tau)
+        if not self._stamps:
+            self._begin = float(stamp[0])
+        self._stamps.append(stamp)
+        settled = found.residual[~np.isnan(found.residual[:, 0])]
+        self._settled += len(settled)
+        self._sum += settled.sum(axis=0)
+        self._squares += (settled * settled).sum(axis=0)
+        for k, estimate, is_due in found.estimates:
+            self._follow_payload(self.samples + k, estimate, is_due)
+        self._follow_contacts(found, q, dq)
+        self.samples += len(stamp)
+        return found
+
+    def findings(self, names: Sequence[str] = (), dropped: Mapping[str, int] | None = None) -> Findings:
+        """All that was found, once every sample has been added.
+
+        Parameters
+        ----------
+        names: of the joints, as recorded.
+        dropped: how many samples of the recording could not be used, by reason.
+        """
+        stamp = np.concatenate(self._stamps)
+        self._count_problem(self.samples)
+        last = Carried(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
+        contacts = [*self._contacts, *([self._event(self._contact)] if self._contact is not None else [])]
+        contacts = [contact for contact in contacts if contact.ended_by != BY_PAYLOAD]
+        touches = [event for event in self._announced if event.kind == CONTACT and not _is_part(event, contacts)]
+        contacts += [Event(CONTACT, touch.stamp, touch.onset) for touch in touches]
+        rejected = {reason: count for reason, count in (dropped or {}).items() if count}
+        known = max(self._settled, 1) if self._settled else math.nan
+        return Findings(
+            start=float(stamp[0]),
+            end=float(stamp[-1]),
+            samples=self.samples,
+            dropped=rejected,
+            steps=stream_steps(stamp),
+            residual_rms=np.sqrt(self._squares / known),
+            residual_mean=self._sum / known,
+            events=tuple(sorted([*self._changes, *contacts], key=lambda event: event.stamp)),
+            changes=tuple(self._announced),
+            payloads=(*self._payloads, last),
+            problem=_recording_problem(names, rejected, self.samples, self._robot) or self._problem(stamp),
+        )
+
+    def _follow_payload(self, sample: int, estimate: PayloadEstimate, is_due: bool) -> None:
+        self._count_problem(sample)
+        self._estimate, self._since = estimate, sample
+        event = estimate.event
+        if event is not None:
+            self._announced.append(event)
+        if event is not None and event.kind != CONTACT:
+            onset = event.onset if math.isfinite(event.onset) else event.stamp
+            self._changes.append(Event(event.kind, event.stamp, onset))
+            self._end_payload(max(onset, self._begin))
+        if is_due:
+            self._recent.append(estimate)
+
+    def _count_problem(self, sample: int) -> None:
+        """Count how long the sentence of the current estimate was shown, until `sample`."""
+        if problem := self._estimate.problem:
+            kind = problem.translate(_DIGITS)
+            self._shown[kind] += sample - self._since
+            self._sentences[kind] = problem
+
+    def _end_payload(self, onset: float) -> None:
+        """Something else is carried since `onset`."""
+        before = [estimate for estimate in self._recent if estimate.stamp <= onset]
+        if onset > self._begin and (before or self._recent):
+            self._payloads.append(Carried(self._begin, onset, before[-1] if before else self._recent[0]))
+        self._begin = onset
+        self._recent.clear()
+
+    def _follow_contacts(self, found: ArmRows, q: FloatArray, dq: FloatArray) -> None:
+        ends = [k for k, _ in found.contacts]
+        for first, end, change in zip([0, *ends], [*ends, len(q)], [None, *found.contacts], strict=True):
+            if change is not None:
+                self._change_contact(change[1])
+            if self._contact is not None:
+                part = slice(first, end)
+                wrenches = self._wrenches.wrenches(checks.for_kernel(q[part]), dq[part], found.external_torques[part])
+                forces = np.sqrt((wrenches[:, :3] ** 2).sum(axis=1))
+                self._force = max(self._force, float(forces.max(initial=0.0)))
+
+    def _change_contact(self, contact: Contact) -> None:
+        if self._contact is None or contact.start != self._contact.start:
+            if self._contact is not None:
+                self._contacts.append(self._event(self._contact))
+            self._force = 0.0
+        self._contact = contact
+        if not contact.lasts:
+            self._contacts.append(self._event(contact))
+            self._contact = None
+
+    def _event(self, contact: Contact) -> Event:
+        start, end = contact.start, contact.end
+        return Event(CONTACT, start, start, end, contact.link, contact.torques, self._force, contact.ended_by)
+
+    def _problem(self, stamp: FloatArray) -> str:
+        if self._shown:
+            return self._sentences[max(self._shown, key=self._shown.__getitem__)]
+        if self._estimate.status in (WAITING, SETTLING):
+            return (
+                f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle: expected a second of "
+                "motion without gaps; are the stamps in s?"
+            )
+        return ""
+
+
+def _is_part(touch: ChangeEvent, contacts: Sequence[Event]) -> bool:
+    """Whether a touch that the payload estimator noticed is the begin or the end of one of these contacts."""
+    onset = touch.onset if math.isfinite(touch.onset) else touch.stamp
+    return any(each.stamp <= touch.stamp and (each.end is None or onset <= each.end) for each in contacts)
+
+
+def _recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: int, robot: RobotDescription) -> str:
+    """A sentence if a recording's joint names or left-out samples contradict the robot; else empty."""
+    if names and (conflict := name_conflict(robot, names)):
+        return conflict
+    for reasons, what, remedy in (
+        (IMPLAUSIBLE, "are implausible", "the units, the order of the joints, and that the recording is of one robot"),
+        (
+            MISPLACED_STAMPS,
+            "do not follow the one before in time",
+            "that their stamps are sorted, not rounded, and of one run",
+        ),
+    ):
+        refused = {reason: rejected[reason] for reason in reasons if rejected.get(reason)}
+        total = used + sum(refused.values())
+        if sum(refused.values()) > REFUSED_SHARE * total:
+            counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+            return f"many of the {total} samples {what} ({counts}): check {remedy}"
+    return ""

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other people made: text of files is escaped before it is shown, paths may be anything, folders hold programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def printable(text: str) -> str:
+    r"""The text with each character that a terminal would obey (ESC, carriage return, bidirectional ..) as \x1b."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape", "backslashreplace").decode()
+        for each in text
+    )
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file can have (too long, with a null byte) is that of none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file or folder; see `is_file`."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def python_command(module: str, *arguments: str) -> list[str]:
+    """The command of a Python process that calls a module's `main`, and runs nothing that lies in the working folder.
+
+    `python -m` looks for modules in the working folder first, so that a yaml.py beside the recordings would run. `-P`
+    prevents it from Python 3.11 on, `-I` always; it ignores PYTHONPATH, too, so that the path is that of this process.
+    """
+    here = Path.cwd()
+    path = [entry for entry in sys.path if entry and (Path(entry).resolve() != here or here == _ROOT)]
+    if str(_ROOT) not in path:
+        path.append(str(_ROOT))
+    start = f"import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
+    return [sys.executable, "-I", "-c", start, *arguments]
+
+
+def safe_matplotlib() -> ModuleType:
+    """matplotlib, imported without the `matplotlibrc` of the working folder, which it would read at that moment."""
+    here = Path.cwd()
+    if "matplotlib" not in sys.modules and exists(here / "matplotlibrc"):
+        os.chdir(Path(__file__).parent)
+        try:
+            import matplotlib
+        finally:
+            os.chdir(here)
+    import matplotlib
+
+    return matplotlib
+
+
+def one_core() -> dict[str, str]:
+    """The environment of a process that shares the machine with others of its kind."""
+    return os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
