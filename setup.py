@@ -83,7 +83,7 @@ setup(
             "pyarrow>=14,<30",
         ],
         "colcon": ["colcon-ros", "colcon-package-information"],
-        "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML"],
+        "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML", "bandit[toml]>=1.8,<2"],
     },
     python_requires=">=3.10",
     zip_safe=False,
