@@ -14,7 +14,7 @@ DEMO_ARGS ?=
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
 .PHONY: help demo test check lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
-	bench-faults docs clean
+	bench-faults docs figures clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint              ruff and mypy"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
+	@echo "make figures           what README and docs show of the code's outputs and pictures, made anew in some minutes"
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
@@ -98,8 +99,17 @@ bench-faults: $(VENV)/.test
 	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
 	$(PYTEST) test/nodes/test_fault_streams.py
 
-docs: $(VENV)/.test
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+# An environment of its own: the documentation needs neither ROS nor the libraries of the tests.
+.venv-docs/.done: setup.py Makefile
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --editable .[docs]
+	touch $@
+
+docs: .venv-docs/.done
+	.venv-docs/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+figures: $(VENV)/.test
+	$(BIN)/python docs/figures.py
 
 clean:
 	rm -rf .venv-* docs/_build build install log *.egg-info

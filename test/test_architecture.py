@@ -23,7 +23,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
-    "untrusted": set(),
+    "untrusted": {"errors"},
     "checks": {"errors"},
     "pose": CHECKED,
     "robot": CHECKED,
@@ -36,7 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "live": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", "identification", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
-    "simulation": {"robot", "dynamics", *CHECKED},
+    "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
     "recordings": {"robot", "model", "samples", "estimation", "untrusted", *CHECKED},
     "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {

@@ -19,8 +19,8 @@ from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError, Pan
 from panda_dynamics_ros.estimation import PayloadEstimate, SmoothedHistory
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
+from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import (
     LiveTable,

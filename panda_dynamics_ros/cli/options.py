@@ -82,6 +82,7 @@ COLUMNS = option(
 )
 RECORDING = [
     COLUMNS,
+    option("--episode", "of a table that numbers its episodes (default: one after the other)", type=int, metavar="N"),
     option("--topic", "of the joint states, where a recording has several"),
     option("--arm-prefix", "how the joints' names begin, where there are several arms", default="", metavar="PREFIX"),
 ]
@@ -136,7 +137,7 @@ def radians(angles: Sequence[float], name: str) -> None:
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options `RECORDING` as keyword arguments of `load_dataset`."""
-    return {"columns": args.columns, "topic": args.topic, "arm_prefix": args.arm_prefix}
+    return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
 
 
 def add_payload_options(parser: argparse.ArgumentParser) -> None:

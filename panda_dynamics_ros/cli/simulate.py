@@ -11,7 +11,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import COM, JSON, OVERWRITE, add, add_robot_option, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED

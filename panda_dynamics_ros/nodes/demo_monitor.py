@@ -20,7 +20,7 @@ from sensor_msgs.msg import Image, JointState
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
 from panda_dynamics_ros.nodes.runner import make_executor, spin
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.bags import JointStateSample
 
 LATCHED = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=100)
