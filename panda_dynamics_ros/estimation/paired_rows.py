@@ -2,7 +2,7 @@
 """A run as rows of the regression y = Y theta + r, in which a payload is compared with none.
 
 Y is the regressor of the payload, y the torque that the model of the unloaded arm does not explain, both at the motion
-that the recording shows (`identification.preprocessing`). Both then pass one zero-phase low-pass, so that the equation
+that the recording shows (`identification.rows`). Both then pass one zero-phase low-pass, so that the equation
 holds on. The motion is known after the fact: velocities are taken from both sides in time, which leaves a fifth of the
 noise that the momentum's causal filters leave (`estimation.regression`).
 
@@ -23,7 +23,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.identification.preprocessing import prepare, without_rotors
+from panda_dynamics_ros.identification.rows import prepare, without_rotors
 from panda_dynamics_ros.kernels.vectors import compiled
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
