@@ -143,7 +143,7 @@ def read_yaml(path: Path) -> Any:
     """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
     try:
         if (size := path.stat().st_size) <= LARGEST_YAML:
-            return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)
+            return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)  # nosec B506
         problem = f"at most {LARGEST_YAML} bytes, got {size}"
     except RecursionError:
         problem = "YAML, got one that is nested too deeply"
