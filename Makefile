@@ -20,7 +20,7 @@ help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
 	@echo "make check             ruff, mypy and tests of what differs from main, for a minute"
-	@echo "make lint              ruff and mypy"
+	@echo "make lint              ruff, mypy and bandit"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
 	@echo "make figures           what README and docs show of the code's outputs and pictures, made anew in some minutes"
@@ -55,6 +55,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy panda_dynamics_ros test
+	$(BIN)/bandit -q -c pyproject.toml -r panda_dynamics_ros launch examples
 
 # Tests of nodes run by themselves, since tests that compute would delay them. With PYTEST_ARGS, only those tests run.
 # One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.

@@ -55,7 +55,7 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "--loaded my_recording.mcap --output weighed_recordings",
     "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
     "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
-    "panda-dynamics identify DATA...": "panda-dynamics identify simulated --no-stribeck --output my_panda.yaml",
+    "panda-dynamics identify DATA...": "panda-dynamics identify simulated --output my_panda.yaml",
     "panda-dynamics export": "panda-dynamics export --functions gravity_torques --output panda.c",
 }
 NEEDS = {"panda-dynamics simulate MOTION": "panda-dynamics excite"}

@@ -14,13 +14,16 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.robot import RobotDescription
@@ -67,13 +70,21 @@ _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its nei
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """Rows of a regression: stamp (N,) s; q, dq, ddq, tau (N, n); block (N,), the number of the piece of recording."""
+    """Rows of a regression.
+
+    Attributes
+    ----------
+    stamp: (N,), s. q, dq, ddq, tau: (N, n).
+    s: (N, n), direction of dry friction (`dynamics.PreslidingState`), through the same filter.
+    block: (N,), the number of the piece of recording.
+    """
 
     stamp: FloatArray
     q: FloatArray
     dq: FloatArray
     ddq: FloatArray
     tau: FloatArray
+    s: FloatArray
     block: FloatArray
     period: float
     outliers: int
@@ -104,15 +115,11 @@ def without_rotors(samples: MotionSamples, robot: RobotDescription) -> MotionSam
     return replace(samples, tau=samples.tau - robot.felt_rotor_inertia * samples.ddq)
 
 
-def prepare(
-    *recordings: JointDataset, cutoff_hz: float = CUTOFF_HZ, rate_hz: float = RATE_HZ, from_positions: bool = False
-) -> MotionSamples:
+def prepare(*recordings: JointDataset, from_positions: bool = False) -> MotionSamples:
     """The rows of one or several recordings.
 
     Parameters
     ----------
-    cutoff_hz: of the fourth-order Butterworth low-pass, run forward and backward.
-    rate_hz: of the rows; a recording of a lower rate keeps its own.
     from_positions: take velocities from the positions, not the measured ones. Their noise is larger above 5 Hz and
         smaller below.
 
@@ -120,80 +127,72 @@ def prepare(
     ------
     DataError: no piece of a recording is long enough to be filtered.
     """
-    pieces = Pieces(cutoff_hz, rate_hz, from_positions)
-    for recording in recordings:
-        pieces.add(recording)
-    return pieces.samples()
+    return joined([pieces_of(recording, from_positions) for recording in recordings])
 
 
-class Pieces:
-    """The rows of `prepare`, from recordings that come one by one and need not be in memory together."""
+class Pieces(NamedTuple):
+    """The rows of a recording, (stamp, q, dq, ddq, tau, s) for each of its pieces without a gap."""
 
-    def __init__(self, cutoff_hz: float = CUTOFF_HZ, rate_hz: float = RATE_HZ, from_positions: bool = False) -> None:
-        self._options = cutoff_hz, rate_hz, from_positions
-        self._pieces: list[tuple[FloatArray, ...]] = []
-        self._sources: list[str] = []
-        self._outliers = 0
-
-    def add(self, recording: JointDataset) -> None:
-        """Take the rows of a recording."""
-        self._sources.append(recording.source)
-        q, tau, found = _without_outliers(recording)
-        self._outliers += found
-        longest = max(LONGEST_GAP_S, 2.5 * recording.period_s)
-        cuts = np.flatnonzero(np.diff(recording.stamp) > longest) + 1
-        for part in np.split(np.arange(len(recording.stamp)), cuts):
-            measured = np.stack([q[part], recording.dq[part], tau[part]])
-            piece = _piece(recording.stamp[part], measured, recording.rate_hz, *self._options)
-            if piece is not None:
-                self._pieces.append(piece)
-
-    def join(self, other: Pieces) -> None:
-        """Take the rows that another has, after one's own."""
-        self._sources += other._sources
-        self._pieces += other._pieces
-        self._outliers += other._outliers
-
-    def samples(self) -> MotionSamples:
-        """All rows.
-
-        Raises
-        ------
-        DataError: no piece of a recording is long enough to be filtered.
-        """
-        if not self._pieces:
-            names = ", ".join(self._sources)
-            raise DataError(f"{names}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
-        period = float(np.median([np.median(np.diff(piece[0])) for piece in self._pieces]))
-        block = np.concatenate([np.full(len(piece[0]), float(i)) for i, piece in enumerate(self._pieces)])
-        stamp, q, dq, ddq, tau = (np.concatenate([piece[i] for piece in self._pieces]) for i in range(5))
-        return MotionSamples(stamp, q, dq, ddq, tau, block, period, self._outliers)
+    source: str
+    pieces: list[tuple[FloatArray, ...]]
+    outliers: int
 
 
-def _piece(
-    stamp: FloatArray, measured: FloatArray, rate: float, cutoff_hz: float, rate_hz: float, from_positions: bool
-) -> tuple[FloatArray, ...] | None:
-    """stamp, q, dq, ddq, tau of one piece without gaps, on an even grid; None where it is too short.
+def pieces_of(recording: JointDataset, from_positions: bool = False) -> Pieces:
+    """The rows of one recording, of which recordings can come one by one and need not be in memory together."""
+    q, tau, outliers = _without_outliers(recording)
+    cuts = np.flatnonzero(np.diff(recording.stamp) > max(LONGEST_GAP_S, 2.5 * recording.period_s)) + 1
+    pieces = []
+    for part in np.split(np.arange(len(recording.stamp)), cuts):
+        measured = np.stack([q[part], recording.dq[part], tau[part]])
+        piece = _piece(recording.stamp[part], measured, recording.rate_hz, from_positions)
+        pieces += [piece] if piece is not None else []
+    return Pieces(recording.source, pieces, outliers)
+
+
+def joined(recordings: Sequence[Pieces]) -> MotionSamples:
+    """All rows.
+
+    Raises
+    ------
+    DataError: there are none.
+    """
+    pieces = [piece for recording in recordings for piece in recording.pieces]
+    if not pieces:
+        names = ", ".join(recording.source for recording in recordings)
+        raise DataError(f"{names}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+    period = float(np.median([np.median(np.diff(piece[0])) for piece in pieces]))
+    block = np.concatenate([np.full(len(piece[0]), float(i)) for i, piece in enumerate(pieces)])
+    stamp, q, dq, ddq, tau, s = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    outliers = sum(recording.outliers for recording in recordings)
+    return MotionSamples(stamp, q, dq, ddq, tau, s, block, period, outliers)
+
+
+def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions: bool) -> tuple[FloatArray, ...] | None:
+    """stamp, q, dq, ddq, tau, s of one piece without gaps, on an even grid; None where it is too short.
 
     measured: (3, N, n), q, dq, tau at the stamps (N,).
     """
     if len(stamp) < 2 or stamp[-1] - stamp[0] < 4 * EDGE_S:
         return None
     # What is coarser than the filter's own scale is refined first: derivatives on the grid then cost no accuracy.
-    dt = 1.0 / max(rate, 4.0 * rate_hz)
+    dt = 1.0 / max(rate, 4.0 * RATE_HZ)
     grid = np.arange(stamp[0], stamp[-1], dt)
-    order = butter(4, min(cutoff_hz, HIGHEST_CUTOFF * rate), fs=1.0 / dt, output="sos")
+    order = butter(4, min(CUTOFF_HZ, HIGHEST_CUTOFF * rate), fs=1.0 / dt, output="sos")
     # The filter rings at the ends for about a period of the cutoff: it is given that much, mirrored, to ring in.
     padding = min(len(grid) - 1, int(PADDING_S / dt))
     q, dq, tau = CubicSpline(stamp, measured, axis=1)(grid)
-    signals = q, dq, np.gradient(q, dt, axis=0), tau
-    q, dq, derived, tau = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in signals)
+    # The direction of friction has corners, which a spline would round.
+    direction, _ = presliding_states(measured[0])
+    s = np.column_stack([np.interp(grid, stamp, column) for column in direction.T])
+    signals = q, dq, np.gradient(q, dt, axis=0), tau, s
+    q, dq, derived, tau, s = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in signals)
     dq = derived if from_positions else joint_velocities(dq, derived, dt)
     ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))
-    keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(rate_hz, rate)))))
+    keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(RATE_HZ, rate)))))
     # Copies, so that what is left out need not stay in memory.
-    return tuple(values[keep].copy() for values in (grid, q, dq, ddq, tau))
+    return tuple(values[keep].copy() for values in (grid, q, dq, ddq, tau, s))
 
 
 def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, int]:
