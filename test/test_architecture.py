@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "untrusted": {"errors"},
     "checks": {"errors"},
     "pose": CHECKED,
-    "robot": CHECKED,
+    "robot": {"untrusted", *CHECKED},
     "dynamics": {"robot", *CHECKED},
     "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", *CHECKED},
