@@ -254,8 +254,7 @@ class ChangeDetector:
 
     def follow_samples(self, pole: float, steps: FloatArray) -> None:
         """Follow the regression through samples that came `steps` (N,) s after each other; pole: rad/s, its own."""
-        self._regressors.follow(pole, steps)
-        self._elapsed += float(steps.sum())
+        self._elapsed += self._regressors.follow(pole, steps)
 
     def follow(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter, and add an onset if it is time."""

@@ -110,7 +110,7 @@ class PayloadEstimator:
         )
         self._plausibility = PlausibilityCheck(robot.residual.std, declared)
         self._detector = ChangeDetector(robot.residual.std, o.prior_std, o.max_mass, self._errors.size)
-        self._terms = ArmTerms(robot)
+        self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
         self.reset()
 
     # ---- what it is told
@@ -132,6 +132,7 @@ class PayloadEstimator:
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(PASSED / 0.02) + 4)
         self._last: _Happening | None = None
         self._announced = ("", -math.inf)
+        self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
         self.motion_s = 0.0
@@ -146,6 +147,7 @@ class PayloadEstimator:
         self._errors.restart()
         self._clock.restart()
         self._terms.restart()
+        self._residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=math.isfinite(self._stamp))
         self._history.clear()
         self._updated = -math.inf
@@ -220,11 +222,8 @@ class PayloadEstimator:
 
     @property
     def residual(self) -> FloatArray:
-        """(n,), N m, the filtered torque that neither description nor payload explain; nan while the filters settle."""
-        if not self.regression.settled:
-            return np.full(self.robot.n, math.nan)
-        filtered = self.regression.filtered
-        return filtered[:, ARM] - filtered[:, :ARM] @ (self._estimate.vector + self._tare)
+        """(n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle."""
+        return self._residual
 
     @property
     def counts(self) -> SampleCounts:
@@ -242,9 +241,11 @@ class PayloadEstimator:
         pending = self._detector.pending
         if pending is None:
             return self._state
-        if pending.kind == CONTACT:
-            return pending.state
-        return pending.adopted(self.options.prior_std, self._gain)
+        if pending is not self._seen[0]:
+            is_touch = pending.kind == CONTACT
+            adopted = pending.state if is_touch else pending.adopted(self.options.prior_std, self._gain)
+            self._seen = pending, adopted
+        return self._seen[1]
 
     @property
     def _gain(self) -> tuple[int, float]:
@@ -295,19 +296,20 @@ class PayloadEstimator:
     def advance(self, rows: Rows, steps: FloatArray, k: int) -> int:
         """Follow the samples of `rows` from k on, up to the first at which the filter is updated; the index behind it.
 
-        steps: (N,), s before each sample; 0 where the filters have to restart.
+        steps: (N,), s before each sample; 0 where the filters have to restart, which only the first may be.
         """
         if self._estimate.event is not None:
             self._estimate = replace(self._estimate, event=None)
         if steps[k] <= 0.0:
             self._restart_after(float(rows.stamp[k]) - self._stamp)
-        end = k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period))
-        restarts = np.flatnonzero(steps[k + 1 :] <= 0.0)
-        end = min(end, len(steps), *(k + 1 + restarts[:1]))
+        end = k + 1
+        if end < len(steps):
+            end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
         part = slice(k, end)
         self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
         self._torque.rows(steps[part], rows.tau[part])
-        self._unexplained.rows(steps[part], rows.unexplained[part])
+        if self._has_map:
+            self._unexplained.rows(steps[part], rows.unexplained[part])
         following = steps[part] if steps[k] > 0.0 else steps[k + 1 : end]
         self._detector.follow_samples(self.regression.pole, following)
         self._stamp = float(rows.stamp[end - 1])
@@ -341,7 +343,8 @@ class PayloadEstimator:
         self.motion_s += motion
         Y, y = self.regression.filtered[:, :ARM], self.regression.filtered[:, ARM]
         noise, tare = self._noise, self._tare
-        noise.unexplained = self._unexplained.value.copy()
+        if self._has_map:
+            noise.unexplained = self._unexplained.value.copy()
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), self._torque.value - y, load, noise.share)
         decay, std = noise.decay(motion, s), noise.std
@@ -376,7 +379,8 @@ class PayloadEstimator:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         self._look_at_touch(dt)
         carried = self._present.mean[THETA] + tare
-        if self._plausibility.update(self._torque.value, y, y - Y @ carried, motion):
+        self._residual = y - Y @ carried
+        if self._plausibility.update(self._torque.value, y, self._residual, motion):
             self._evaluate_plausibility(carried[0])
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
