@@ -52,12 +52,13 @@ def estimated(recording: Recording) -> Track:
         [e.mass for _, e in said], [e.std[0] for _, e in said], [e.com for _, e in said], [e.com_std for _, e in said],
         [e.identifiable[1:4] for _, e in said],
     )  # fmt: skip
-    events, loads = [], set()
-    for _, estimate in said:
-        event = estimate.event
-        if event is not None and not (event.kind == "pick" and event.onset in loads):
+    events, undecided = [], -np.inf
+    for event in (estimate.event for _, estimate in said if estimate.event is not None):
+        if not (event.kind in ("pick", "contact") and event.onset <= undecided):
             events.append((event.stamp, event.kind))
-            loads |= {event.onset} if event.kind == "load" else set()
+        elif event.kind == "contact":
+            events[-1] = (event.stamp, event.kind)
+        undecided = event.stamp if event.kind == "load" else undecided
     return Track(*(np.array(column, dtype=float)[held] for column in columns), events)
 
 

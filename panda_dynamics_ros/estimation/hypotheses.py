@@ -35,7 +35,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
-PERIOD, LIFETIME = 0.02, 0.3  # s, between two onsets, and for which an onset is followed
+PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES, COM_STD = np.array([0.3, 1.0, 3.0]), 0.1
@@ -46,7 +46,7 @@ EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
 seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor between payload and contact."""
 DEGREES = 20.0
-EMPTY_ODDS, NOTHING = 10.0, 0.02
+EMPTY_ODDS, NOTHING = 10.0, 0.03
 """Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; by how much a mass may exceed what is possible
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"

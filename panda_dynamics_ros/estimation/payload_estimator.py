@@ -61,6 +61,7 @@ from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
 LOADING = 1.0  # s, within which things are put into a hand where they do not come at once
+CONTACT_DECIDED = 0.15  # s after its onset
 MOVED = 0.3  # s of motion that tell a weight from a push
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
 UNREST, QUIET, BACK = 10.0, 2.0, 0.2
@@ -133,7 +134,7 @@ class PayloadEstimator:
         self._loading, self._since_fade = 0.0, 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(PASSED / 0.02) + 4)
         self._last: _Happening | None = None
-        self._announced, self._found = ("", -math.inf), ""
+        self._announced, self._found, self._told = ("", -math.inf), "", ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
@@ -433,13 +434,16 @@ class PayloadEstimator:
         last = self._last
         if last is not None:
             last.moved += motion
-        before = self._detector.pending
+        if self._detector.pending is None:
+            self._told = ""
         change = self._detector.detect(self._state, -float(self._tare[0]), departure)
         event = None
         if change is not None:
             onset = self._stamp - change.age
-            if before is None or before.kind != change.kind:
-                event = self._event(change.kind, onset)
+            # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
+            kind = change.kind if change.kind != CONTACT or change.age >= CONTACT_DECIDED else ""
+            if kind and kind != self._told:
+                self._told, event = kind, self._event(kind, onset)
             if change.age >= PASSED:
                 self._adopt(change, onset)
         elif last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
