@@ -98,7 +98,6 @@ setup(
             f"suite = {NAME}.nodes.start:main",
             f"franka_state = {NAME}.nodes.start:main",
             f"simulated_panda = {NAME}.nodes.start:main",
-            f"fleet_monitor = {NAME}.nodes.start:main",
             f"bag_player = {NAME}.nodes.start:main",
             f"panda-dynamics = {NAME}.cli:main",
         ]

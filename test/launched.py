@@ -16,7 +16,7 @@ import waiting
 from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player", "fleet_monitor")
+NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player")
 
 
 class Launched:

@@ -7,6 +7,7 @@ they take 4 and 2 us, of six topics a thousand times a second. `python -m benchm
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from panda_dynamics_ros.nodes.interface import publisher
 
 MALFORMED = "malformed message"
 HEADER = 4  # bytes of encapsulation before an encoded message
-MOST_NAMES = 16  # lists of names that are remembered
+MOST_NAMES = 16  # lists of names that are remembered of a topic
 _STAMP = struct.Struct("=iI")
 _COUNT = struct.Struct("=I")
 
@@ -86,7 +87,7 @@ class DecodedJointState(NamedTuple):
 
 
 class JointStateDecoder:
-    """Decodes joint states; those with three full rows in this machine's byte order by itself, others by rclpy."""
+    """Decodes joint states: of frame and names that rclpy has decoded before, only the stamp and three full rows."""
 
     def __init__(self) -> None:
         self._plain = bytes(serialize_message(JointState()))[:HEADER]
@@ -99,55 +100,46 @@ class JointStateDecoder:
         ------
         SampleError: it cannot be decoded.
         """
-        try:
-            return self._read(encoded)
-        except (struct.error, ValueError):  # it ends before its fields do, or has other fields
-            pass
+        texts = b""
+        with contextlib.suppress(struct.error, ValueError):  # no plain CDR, or rows that are not full
+            texts, *rows = self._read(encoded)
+            if names := self._names.get(texts):
+                sec, nanosec = _STAMP.unpack_from(encoded, HEADER)
+                return DecodedJointState(Time(sec=sec, nanosec=nanosec), names, *rows)
         try:
             message = deserialize_message(encoded, JointState)
         except Exception as error:  # RMWError, which rclpy does not export, and UnicodeDecodeError for names
             reason = " ".join(str(error).split())
             words = f"message: expected a JointState, got {len(encoded)} bytes: {reason}"
             raise SampleError(words, MALFORMED) from error
-        rows = (np.array(row) for row in (message.position, message.velocity, message.effort))
+        if texts:
+            if len(self._names) >= MOST_NAMES:
+                self._names.clear()
+            self._names[texts] = tuple(message.name)
+        rows = [np.array(row) for row in (message.position, message.velocity, message.effort)]
         return DecodedJointState(message.header.stamp, tuple(message.name), *rows)
 
-    def _read(self, encoded: bytes) -> DecodedJointState:
-        """CDR: counts begin at multiples of 4 after the encapsulation, doubles at multiples of 8."""
+    def _read(self, encoded: bytes) -> list[Any]:
+        """The bytes of frame and names, and three rows of as many numbers as names.
+
+        CDR: counts begin at multiples of 4 after the encapsulation, doubles at multiples of 8.
+        """
         if encoded[:HEADER] != self._plain:
             raise ValueError("not plain CDR")
-        sec, nanosec = _STAMP.unpack_from(encoded, HEADER)
-        first = _after_text(encoded, HEADER + _STAMP.size)
-        (count,) = _COUNT.unpack_from(encoded, first)
-        at = first + 4
+        begin = HEADER + _STAMP.size
+        at = _after_text(encoded, begin)
+        (count,) = _COUNT.unpack_from(encoded, at)
+        at += 4
         for _ in range(count):
             at = _after_text(encoded, at)
-        names = self._names.get(encoded[first:at]) or self._remember(encoded[first:at], count)
-        rows = []
+        found: list[Any] = [encoded[begin:at]]
         for _ in range(3):
-            if _COUNT.unpack_from(encoded, at) != (count,):
+            if _COUNT.unpack_from(encoded, at) != (count,) or count == 0:
                 raise ValueError("a row is not full")
-            at += 4 + at % 8  # at is a multiple of 4, and doubles begin 4 bytes after a multiple of 8
-            rows.append(np.frombuffer(encoded, np.float64, count, at))
+            at += 4 + at % 8  # `at` is a multiple of 4, and doubles begin 4 bytes after a multiple of 8
+            found.append(np.frombuffer(encoded, np.float64, count, at))
             at += 8 * count
-        return DecodedJointState(Time(sec=sec, nanosec=nanosec), names, *rows)
-
-    def _remember(self, encoded: bytes, count: int) -> tuple[str, ...]:
-        """The names of a count of texts."""
-        names, at = [], 4
-        for _ in range(count):
-            (length,) = _COUNT.unpack_from(encoded, at)
-            name, end = encoded[at + 4 : at + 3 + length], encoded[at + 3 + length : at + 4 + length]
-            if end != b"\0" or b"\0" in name:
-                raise ValueError("a name without an end")
-            names.append(name.decode())
-            at = _after_text(encoded, at)
-        if not names:
-            raise ValueError("no names")
-        if len(self._names) >= MOST_NAMES:
-            self._names.clear()
-        self._names[encoded] = tuple(names)
-        return tuple(names)
+        return found
 
 
 def _after_text(encoded: bytes, at: int) -> int:
