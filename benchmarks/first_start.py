@@ -15,7 +15,7 @@ from rich.console import Console
 
 from benchmarks.one_khz.__main__ import table
 from benchmarks.one_khz.resources import Usage
-from panda_dynamics_ros.demo.processes import NodeProcesses, isolated_environment
+from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 
 NODES = ("dynamics", "payload_estimator", "simulated_panda")
 DOMAIN, PATIENCE = 44, 300.0  # s

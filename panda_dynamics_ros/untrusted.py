@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
+import zlib
 from pathlib import Path
+from types import ModuleType
+
+from panda_dynamics_ros.errors import DataError
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,6 +41,26 @@ def exists(path: Path) -> bool:
         return False
 
 
+def read_text(path: Path, most: int) -> str:
+    """The text of a file, also of one that is compressed by gzip, of at most so many bytes when it is unpacked.
+
+    Raises
+    ------
+    DataError: it cannot be read, is no text, or is larger.
+    """
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            content = stream.read(most + 1)
+        if len(content) > most:
+            raise DataError(f"{path!s:.300}: expected at most {most} bytes, got more")
+        return content.decode("utf-8")
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        if isinstance(error, DataError):
+            raise
+        reason = getattr(error, "strerror", None) or f"{error}"
+        raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
+
+
 def python_command(module: str, *arguments: str) -> list[str]:
     """The command of a Python process that calls a module's `main`, and runs nothing that lies in the working folder.
 
@@ -48,6 +73,20 @@ def python_command(module: str, *arguments: str) -> list[str]:
         path.append(str(_ROOT))
     start = f"import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
     return [sys.executable, "-I", "-c", start, *arguments]
+
+
+def safe_matplotlib() -> ModuleType:
+    """matplotlib, imported without the `matplotlibrc` of the working folder, which it would read at that moment."""
+    here = Path.cwd()
+    if "matplotlib" not in sys.modules and exists(here / "matplotlibrc"):
+        os.chdir(Path(__file__).parent)
+        try:
+            import matplotlib
+        finally:
+            os.chdir(here)
+    import matplotlib
+
+    return matplotlib
 
 
 def one_core() -> dict[str, str]:

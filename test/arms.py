@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.robot import Friction, JointLimits, ResidualModel
@@ -36,7 +36,7 @@ def random_states(robot: RobotModel, rng: np.random.Generator, samples: int = 10
 def transform(rotation_vector: ArrayLike, translation: ArrayLike) -> Array:
     """(4, 4) of a rotation vector (rad) and a translation (m)."""
     T = np.eye(4)
-    T[:3, :3] = pin.exp3(np.asarray(rotation_vector, dtype=float))
+    T[:3, :3] = Rotation.from_rotvec(np.asarray(rotation_vector, dtype=float)).as_matrix()
     T[:3, 3] = translation
     return T
 
@@ -93,7 +93,7 @@ def random_chain(n: int, seed: int) -> RobotModel:
         np.array([anywhere() for _ in range(n)]),
         tuple(bool(sliding) for sliding in rng.random(n) < 0.4),
         tuple(random_body(rng) for _ in range(n)),
-        gravity=9.81 * pin.exp3(rng.normal(size=3))[:, 2],
+        gravity=9.81 * Rotation.from_rotvec(rng.normal(size=3)).as_matrix()[:, 2],
         T_joint_flange=anywhere(),
         T_flange_ee=anywhere(),
     )

@@ -45,6 +45,7 @@ def _readers() -> dict[str, Any]:
     from panda_dynamics_ros import load_dataset, load_robot
     from panda_dynamics_ros.estimation.payload.payload_file import load_estimate
     from panda_dynamics_ros.recordings import rosbag2
+    from panda_dynamics_ros.simulation.fourier_motion import read_motion
 
     rosbag2.typestore(), rosbag2.zstd(), rosbag2.decoding_errors()
     robot = load_robot("panda")
@@ -52,6 +53,7 @@ def _readers() -> dict[str, Any]:
         "dataset": lambda path: f"{len(load_dataset(path).stamp)} samples",
         "robot": lambda path: load_robot(path).name[:40],
         "end_effector": lambda path: load_robot("panda", end_effector=path).name[:40],
+        "motion": lambda path: f"{read_motion(path).period:g} s",
         "payload": lambda path: str(load_estimate(path).vector[0]),
         "replay": lambda path: f"{len(load_dataset(path, robot).stamp)} samples",
         "replay_command": _replayed,

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fuzzing does to bytes that were sound, until a time is over."""
+"""What fuzzing does to bytes that were sound."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 Example = TypeVar("Example")
 
-BUDGET = float(os.environ.get("FUZZ_SECONDS", "6"))  # s for each kind of input
+BUDGET = float(os.environ.get("FUZZ_SECONDS", "0"))  # s for each kind of input; 0: few examples
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
 # Words that mean something to one of the formats, and numbers at the edges of what a field can hold.
 WORDS = [
@@ -52,23 +52,23 @@ def mutations(draw: st.DrawFn, original: bytes) -> bytes:
     return bytes(content)
 
 
-def try_examples(strategy: st.SearchStrategy[Example], attempt: Callable[[Example], None]) -> int:
-    """Hand examples to `attempt` for BUDGET s; how many there were."""
+def try_examples(strategy: st.SearchStrategy[Example], attempt: Callable[[Example], None], few: int = 60) -> int:
+    """Hand examples to `attempt`, `few` or for BUDGET s; how many there were."""
     end, tried = time.monotonic() + BUDGET, 0
 
     @seed(SEED)
     @settings(
-        max_examples=10_000_000, deadline=None, database=None, phases=[Phase.generate],
+        max_examples=10_000_000 if BUDGET else few, deadline=None, database=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(strategy)
     def try_one(example: Example) -> None:
         nonlocal tried
-        if time.monotonic() > end:
+        if BUDGET and time.monotonic() > end:
             raise TimeoutError
         tried += 1
         attempt(example)
 
-    with pytest.raises(TimeoutError):
+    with contextlib.suppress(TimeoutError):
         try_one()
     return tried

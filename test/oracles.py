@@ -4,12 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
+import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros import InertialParameters, RobotModel
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+
+    class _Pinocchio:
+        """The library, or a skip of the test that wants it: it has no wheels for NumPy before 2."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(pytest.importorskip("pinocchio", reason="Pinocchio is not installed"), name)
+
+    pin = _Pinocchio()
 
 Array = NDArray[np.float64]
 

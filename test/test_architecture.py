@@ -19,11 +19,11 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Room (a folder or a file of the package): the rooms that it imports, beside itself. `__init__` is the package's own
 # front door: the public names. The arrow is robot -> dynamics -> model -> {estimation,
-# identification, simulation} -> {recordings, reporting, demo} -> {nodes, cli}.
+# identification, simulation} -> {recordings, reporting} -> {nodes, cli}.
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
-    "untrusted": set(),
+    "untrusted": {"errors"},
     "checks": {"errors"},
     "pose": CHECKED,
     "robot": CHECKED,
@@ -36,14 +36,13 @@ ARROWS: dict[str, set[str]] = {
     "live": {"robot", *CHECKED},
     "estimation": {"robot", "kernels", "dynamics", "samples", "identification", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
-    "simulation": {"robot", "dynamics", *CHECKED},
-    "recordings": {"robot", "model", "samples", "estimation", *CHECKED},
+    "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
+    "recordings": {"robot", "model", "samples", "estimation", "untrusted", *CHECKED},
     "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {
         *("robot", "dynamics", "pose", "estimation", "identification", "recordings"),
         *("annotation", "model", "samples", "untrusted", *CHECKED),
     },
-    "demo": {"robot", "model", "samples", "estimation", "recordings", "reporting", "untrusted", *CHECKED},
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)

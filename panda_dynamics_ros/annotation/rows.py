@@ -82,6 +82,7 @@ def annotate(
     topic: str | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
+    episode: int | None = None,
     progress: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> list[Row]:
@@ -91,7 +92,7 @@ def annotate(
 
     Parameters
     ----------
-    path, topic, arm_prefix, columns: see `load_dataset`.
+    path, topic, arm_prefix, columns, episode: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
     progress: called after each 10,000 samples.
     options: see `ArmMonitor`.
@@ -100,7 +101,9 @@ def annotate(
     ------
     The errors of `load_dataset` and `ArmMonitor`.
     """
-    blocks = open_dataset(path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, block=BLOCK)
+    blocks = open_dataset(
+        path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, episode=episode, block=BLOCK
+    )
     follower, names = Follower(robot, **options), ()
     for block in blocks:
         names = block.names

@@ -6,11 +6,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import DownloadColumn, TimeElapsedColumn
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
@@ -18,14 +16,20 @@ from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.table import default_name, read_table
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli.options import (
+    JSON,
+    RECORDING,
+    add,
     add_payload_options,
-    add_recording_options,
     add_robot_option,
+    flag,
     load_arm,
+    number,
+    option,
+    output,
     payload_options,
     recording_options,
 )
-from panda_dynamics_ros.reporting.console import print_results
+from panda_dynamics_ros.reporting.console import print_results, progress_bar
 
 FAILURES_SHOWN = 10
 DESCRIPTION = """\
@@ -51,20 +55,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
     add_robot_option(parser)
-    add_recording_options(parser)
     add_payload_options(parser)
-    name, jobs = default_name(), cores()
-    parser.add_argument("--output", type=Path, default=Path(name), metavar="TABLE", help=f"default: {name}")
-    parser.add_argument("--resume", action="store_true", help="go on from TABLE: skip what is done")
-    parser.add_argument("--overwrite", action="store_true", help="replace an earlier table")
-    parser.add_argument("--jobs", type=int, metavar="N", help=f"processes (default: one for each core, {jobs})")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="tcp://HOST:8786 of Dask, whose workers are used")
-    pattern = "regular expression that finds the arm in a path (default: the name of the folder)"
-    parser.add_argument("--arm", default="", metavar="PATTERN", help=pattern)
-    patience = "give up a recording that makes no progress for so long (default: 300)"
-    parser.add_argument("--patience", type=float, default=300.0, metavar="S", help=patience)
-    parser.add_argument("--memory", type=float, default=4.0, metavar="GIB", help="that a worker may take (default: 4)")
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
+    arm = "regular expression that finds the arm in a path (default: the name of the folder)"
+    add(
+        parser,
+        *RECORDING,
+        output(default_name(), "TABLE", "Parquet or CSV"),
+        flag("--resume", "go on from TABLE: skip what is done"),
+        flag("--overwrite", "replace an earlier table"),
+        option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
+        option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
+        option("--arm", arm, default="", metavar="PATTERN"),
+        number("--patience", 300.0, "S", "give up a recording that makes no progress for so long"),
+        number("--memory", 4.0, "GIB", "that a worker may take"),
+        JSON,
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,13 +88,11 @@ def run(args: argparse.Namespace) -> int:
             overwrite=args.overwrite, started=shown.start, progress=shown.advance,
         )  # fmt: skip
     page = _write_page(outcome)
-    summary = _summary(outcome)
     tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
     if outcome.failures:
-        tables.append(
-            ("failures", [(f"{n}", error[:300]) for error, n in outcome.kinds_of_failure.most_common(FAILURES_SHOWN)])
-        )
-    print_results(args.json, summary, tables, [outcome.table, page])
+        kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
+        tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
+    print_results(args.json, _summary(outcome), tables, [outcome.table, page])
     return 0
 
 
@@ -116,10 +119,8 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
 def _rows(outcome: Outcome) -> list[tuple[str, str]]:
     rows = [("done", f"{outcome.done}, {len(outcome.failures)} of them failed"), ("skipped", f"{outcome.skipped}")]
     if outcome.worker_s > 0.0:
-        speed = (
-            f"{outcome.samples / outcome.worker_s:,.0f} samples/s and {outcome.bytes / outcome.worker_s / 1e6:.1f} MB/s"
-        )
-        rows.append(("speed", f"{speed} in each process"))
+        samples, megabytes = outcome.samples / outcome.worker_s, outcome.bytes / outcome.worker_s / 1e6
+        rows.append(("speed", f"{samples:,.0f} samples/s and {megabytes:.1f} MB/s in each process"))
     return rows
 
 
@@ -128,34 +129,26 @@ class _Progress:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._lines = quiet, 0
-        timing = DownloadColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-        columns = (TextColumn("{task.description}"), BarColumn(), *timing)
-        terminal = sys.stderr.isatty() and not quiet
-        self._bar = Progress(*columns, console=Console(stderr=True, markup=False)) if terminal else None
+        self._bar = progress_bar(quiet, "{task.description}", DownloadColumn(), TimeElapsedColumn())
 
     def __enter__(self) -> _Progress:
-        if self._bar is not None:
-            self._bar.start()
+        self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
     def start(self, outcome: Outcome, waiting: list[Source]) -> None:
         """Say how much there is to do."""
         self._count = len(waiting)
-        if self._bar is not None:
-            self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
+        self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
 
     def advance(self, source: Source, outcome: Outcome) -> None:
         """One recording is done."""
-        if self._bar is not None:
-            self._bar.update(self._task, advance=source.bytes, description=self._words(outcome))
-        elif not self._quiet and outcome.done * 10 // self._count > self._lines:
-            self._lines = outcome.done * 10 // self._count
+        self._bar.update(self._task, advance=source.bytes, description=self._words(outcome))
+        tenths = outcome.done * 10 // self._count
+        if self._bar.disable and not self._quiet and tenths > self._lines:
+            self._lines = tenths
             print(self._words(outcome), file=sys.stderr, flush=True)
 
     def _words(self, outcome: Outcome) -> str:

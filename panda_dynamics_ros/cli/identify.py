@@ -13,8 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_recording_options, add_robot_option, load_arm, recording_options
+from panda_dynamics_ros.cli.options import (
+    JSON,
+    RECORDING,
+    add,
+    add_robot_option,
+    flag,
+    load_arm,
+    option,
+    output,
+    recording_options,
+)
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
@@ -22,7 +31,7 @@ from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingW
 from panda_dynamics_ros.identification.procedure import PreparedRecordings
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, print_results
+from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
@@ -35,49 +44,31 @@ a robot file that every --robot option takes.
 """
 EXAMPLES = """\
 examples:
-  panda-dynamics identify excitation.csv
   panda-dynamics identify poses.csv --gravity-only
   panda-dynamics identify excitation.csv cycle.csv --residual-map
   panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
-  panda-dynamics replay recording.mcap --robot my_panda.yaml
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)",
-    )
+    data = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
+    parser.add_argument("data", nargs="+", metavar="DATA", help=data)
     add_robot_option(parser)
-    add_recording_options(parser)
-    parser.add_argument(
-        "--output", type=Path, default=Path("my_panda.yaml"), metavar="FILE", help="default: my_panda.yaml"
+    add(
+        parser,
+        *RECORDING,
+        output("my_panda.yaml", "FILE", "the robot file"),
+        flag("--gravity-only", "identify masses and centres of mass only, from poses in which the arm rests"),
+        flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
+        flag("--no-stribeck", "fit friction without a Stribeck term"),
+        option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
+        option("--scheduler", "tcp://HOST:8786 of Dask, whose workers read DATA by the same paths", metavar="ADDRESS"),
+        option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
+        option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
+        flag("--force", "write a result that is implausible, too"),
+        JSON,
     )
-    parser.add_argument(
-        "--gravity-only",
-        action="store_true",
-        help="identify masses and centres of mass only, from poses in which the arm rests",
-    )
-    parser.add_argument(
-        "--residual-map",
-        action="store_true",
-        help="also learn what the result leaves unexplained in these motions, into a file beside OUTPUT",
-    )
-    parser.add_argument("--no-stribeck", action="store_true", help="fit friction without a Stribeck term")
-    parser.add_argument(
-        "--validate", nargs="+", default=[], metavar="DATA", help="recordings to predict with the result, not to fit"
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS",
-        help="tcp://HOST:8786 of Dask, whose workers read and filter DATA; the paths must be the same on all machines",
-    )  # fmt: skip
-    parser.add_argument("--report", type=Path, metavar="DIR", help="folder for report.html and its pictures")
-    parser.add_argument("--urdf", type=Path, metavar="FILE", help="file for the links with their inertia, as URDF")
-    parser.add_argument("--force", action="store_true", help="write a result that is implausible, too")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON, nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,15 +83,15 @@ def run(args: argparse.Namespace) -> int:
         return (load_dataset(path, prior, **where) for path in args.data)
 
     others = [load_dataset(path, prior, **where) for path in args.validate]
-    fit = (
-        identify_gravity(list(recordings()), prior)
-        if args.gravity_only
-        else identify(_prepared(args, prior) if args.scheduler else recordings(), prior, stribeck=not args.no_stribeck)
-    )
+    if args.gravity_only:
+        fit = identify_gravity(list(recordings()), prior)
+    else:
+        data = _prepared(args, prior) if args.scheduler else recordings()
+        fit = identify(data, prior, stribeck=not args.no_stribeck)
     if args.residual_map:
         fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
-    validations = [("Validation", validate(data, models)) for data in others]
+    validations = [validate(data, models) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
     files = [fit.save(args.output, force=args.force)]
     if args.residual_map:
@@ -110,13 +101,15 @@ def run(args: argparse.Namespace) -> int:
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
     if args.report is not None:
-        shown = validations or ([] if args.gravity_only else [("Fit", validate(next(recordings()), models))])
-        files += _write_report(fit, shown, args.report)
+        from panda_dynamics_ros.reporting.identification import write_report
+
+        shown = validations or ([] if args.gravity_only else [validate(next(recordings()), models)])
+        files += write_report(fit, shown, "Validation" if validations else "Fit", args.report)
     tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
-    for _, validation in validations:
-        rows = [(name, _per_joint(validation.torque_rms(name))) for name in validation.predicted]
-        tables.append((f"torque RMS in N m on {validation.source}, which was not fitted", rows))
-    print_results(args.json, summarise(fit, [validation for _, validation in validations], files), tables, files)
+    for each in validations:
+        rows = [(name, joint_values(each.torque_rms(name), total=True)) for name in each.predicted]
+        tables.append((f"torque RMS in N m on {each.source}, which was not fitted", rows))
+    print_results(args.json, summarise(fit, validations, files), tables, files)
     return 0
 
 
@@ -162,43 +155,19 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
     }
 
 
-def _per_joint(rms: FloatArray) -> str:
-    return "  ".join(f"{value:.3f}" for value in rms) + f"   together {np.linalg.norm(rms):.3f}"
-
-
 def _rows(fit: Identification) -> list[tuple[str, str]]:
-    known = int((fit.relative_sigma < WELL_KNOWN).sum())
-    return [
+    known, learnt = int((fit.relative_sigma < WELL_KNOWN).sum()), fit.robot.residual_map
+    rms = [("torque RMS, fitted", fit.torque_rms), ("held-out blocks", fit.cross_validated_rms)]
+    rms.append((fit.prior.name, fit.prior_torque_rms))
+    rows = [
         ("rows", f"{fit.samples}; {fit.outliers} outliers replaced"),
         ("condition number", f"{fit.condition_number:.1f}"),
-        ("torque RMS, fitted", _per_joint(fit.torque_rms) + " N m"),
-        ("held-out blocks", _per_joint(fit.cross_validated_rms) + " N m"),
-        (f"{fit.prior.name}", _per_joint(fit.prior_torque_rms) + " N m"),
+        *((name, f"{joint_values(values, total=True)} N m") for name, values in rms if np.isfinite(values).all()),
         ("tilt of the base", f"{1e3 * fit.tilt[0]:.1f}, {1e3 * fit.tilt[1]:.1f} mrad"),
-        *_map_row(fit),
         ("not identified", ", ".join(fit.not_identified) or "none"),
-        (
-            "base parameters",
-            f"{len(fit.base_names)}, {known} with a standard deviation below {WELL_KNOWN:.0%}; see --report, --json",
-        ),
+        ("base parameters", f"{len(fit.base_names)}, {known} of them known to {WELL_KNOWN:.0%}; see --report, --json"),
     ]
-
-
-def _map_row(fit: Identification) -> list[tuple[str, str]]:
-    """A row on the residual map, where one was learnt."""
-    known = fit.robot.residual_map
-    return (
-        [] if known is None else [("residual map", f"{len(known.points)} points, noise {_per_joint(known.noise)} N m")]
-    )
-
-
-def _write_report(fit: Identification, validations: list[tuple[str, Validation]], folder: Path) -> list[Path]:
-    from panda_dynamics_ros.reporting.identification import plot_prediction, plot_sigmas, write_report
-
-    folder.mkdir(parents=True, exist_ok=True)
-    pictures = [
-        plot_prediction(validation, folder / f"prediction_{i}.png")
-        for i, (_, validation) in enumerate(validations, start=1)
-    ]
-    pictures.append(plot_sigmas(fit, folder / "base_parameters.png"))
-    return [write_report(fit, validations, pictures, folder / "report.html"), *pictures]
+    if learnt is not None:
+        noise = joint_values(learnt.noise, total=True)
+        rows.insert(-2, ("residual map", f"{len(learnt.points)} points, noise {noise} N m"))
+    return rows

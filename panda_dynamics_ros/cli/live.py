@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import add_robot_option, add_view_options, load_arm, opened_view
+from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
@@ -24,7 +24,7 @@ from panda_dynamics_ros.live.problems import MODES
 from panda_dynamics_ros.live.recording import StateRecording
 from panda_dynamics_ros.live.robot_model import robot_urdf
 from panda_dynamics_ros.live.stream import FrankaStream, with_own_end_effector
-from panda_dynamics_ros.reporting.console import LiveTable, payload_rows, print_table
+from panda_dynamics_ros.reporting.console import LiveTable, joint_values, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.reporting.web_view import WebView
 from panda_dynamics_ros.robot import RobotDescription
@@ -58,19 +58,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_robot_option(parser)
     # What the robot says of itself holds, unless the user says otherwise.
     parser.set_defaults(robot="", end_effector="")
-    parser.add_argument(
-        "--binding", choices=(AUTO, *BINDINGS), default=AUTO,
-        help="Python binding of libfranka (default: those installed, one after the other; franky sets the robot's "
-        "collision thresholds when it connects, so only by name)",
-    )  # fmt: skip
-    parser.add_argument("--seconds", type=float, metavar="S", help="end after this time (default: with Ctrl-C)")
-    parser.add_argument("--record", metavar="FILE", help="record to a CSV file (.csv, .csv.gz), which replay reads")
-    parser.add_argument("--ros", action="store_true", help="publish the states as node franka_state does (needs ROS 2)")
-    parser.add_argument(
-        "--save-urdf", metavar="FILE", help="write the robot's own URDF and end (FR3 with system 5.9 or newer)"
+    binding = (
+        "Python binding of libfranka (default: those installed, in turn; franky only by name, since it sets "
+        "the robot's collision thresholds when it connects)"
     )
-    add_view_options(parser)
-    parser.add_argument("--json", action="store_true", help="print a summary as JSON at the end, nothing else")
+    add(
+        parser,
+        option("--binding", binding, choices=(AUTO, *BINDINGS), default=AUTO),
+        option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
+        option("--record", "record to a CSV file (.csv, .csv.gz), which replay reads", metavar="FILE"),
+        flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
+        option("--save-urdf", "write the robot's own URDF and end (FR3 with system 5.9 or newer)", metavar="FILE"),
+        *VIEW,
+        flag("--json", "print a summary as JSON at the end, nothing else"),
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,14 +80,18 @@ def run(args: argparse.Namespace) -> int:
         checks.number(args.seconds, "--seconds", minimum=0.1, maximum=1e7)
     if args.save_urdf is not None:
         return _save_urdf(args)
-    say = _say(args.json)
-    with _recording(args) as recording:
+
+    def say(words: str) -> None:
+        if not args.json:
+            print(words, file=sys.stderr, flush=True)
+
+    recorder = contextlib.nullcontext() if args.record is None else StateRecording(Path(args.record))
+    with recorder as recording:
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
         robot = _arm(args, connection, state)
-        stream = FrankaStream(connection, say)
-        live = Live(robot, connection, stream, recording)
+        live = Live(robot, connection, FrankaStream(connection, say), recording)
         with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publishing(args, robot) as publish:
             live.follow(args, view, publish)
     if args.json:
@@ -97,14 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Live:
-    """What was seen of a robot so far.
-
-    Parameters
-    ----------
-    robot: its model, with its end effector.
-    connection, stream: where the states come from.
-    recording: where they go, if anywhere.
-    """
+    """What was seen so far of a robot with this model, by this stream of states, which are recorded if asked to."""
 
     def __init__(
         self,
@@ -113,7 +111,7 @@ class Live:
         stream: FrankaStream,
         recording: StateRecording | None,
     ) -> None:
-        self.robot, self.stream, self.recording = robot, stream, recording
+        self.stream, self.recording = stream, recording
         self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
         self.monitor, self.stamps = ArmMonitor(robot), StreamMonitor()
         self._origin = time.monotonic()
@@ -131,20 +129,15 @@ class Live:
                     while args.seconds is None or time.monotonic() - self._origin < args.seconds:
                         state = self.stream.next()
                         if state is not None:
-                            self._take(state)
+                            self.stamps.accept(state.sample.stamp)
+                            self._seen = state, self.monitor.update_state(state.raw)
+                            if self.recording is not None:
+                                self.recording.write(state.sample.stamp, state)
                         if publish is not None:
                             publish(state, self.stream.problem)
             finally:
                 over.set()
                 shower.join()
-
-    def _take(self, state: FrankaState) -> None:
-        stamp = state.sample.stamp
-        self.stamps.accept(stamp)
-        output = self.monitor.update_state(state.raw)
-        self._seen = state, output
-        if self.recording is not None:
-            self.recording.write(stamp, state)
 
     def _show(self, over: threading.Event, table: LiveTable, view: WebView | None) -> None:
         while not over.wait(PERIOD):
@@ -169,7 +162,7 @@ class Live:
             ("robot", self.stream.problem or _mode(state)),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
             ("pose", f"{_millimetres(output.T_base_ee[:3, 3])} mm, {1e3 * self._pose_error:.3f} mm from O_T_EE"),
-            ("external torques", "  ".join(f"{torque:.2f}" for torque in output.external_torques) + "  N m"),
+            ("external torques", f"{joint_values(output.external_torques, 2)} N m"),
         ]
         return [*rows, ("recorded", str(self.recording.path))] if self.recording is not None else rows
 
@@ -229,14 +222,6 @@ def _save_urdf(args: argparse.Namespace) -> int:
     path.write_text(robot_urdf(args.ip), encoding="utf-8")
     print(json.dumps({"written": str(path)}) if args.json else f"written: {path}", flush=True)
     return 0
-
-
-def _say(quiet: bool) -> Callable[[str], None]:
-    return lambda words: None if quiet else print(words, file=sys.stderr, flush=True)
-
-
-def _recording(args: argparse.Namespace) -> contextlib.AbstractContextManager[StateRecording | None]:
-    return contextlib.nullcontext() if args.record is None else StateRecording(Path(args.record))
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have, and what `--view` does."""
+"""Options that several commands have: each stands here once, and commands add it by name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.effort import KINDS
 
 if TYPE_CHECKING:
@@ -19,105 +21,135 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.robot import RobotDescription
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
-DEFAULT_PORT = 8080
+FULL_TURN = 6.3  # rad, just above 2 pi
+Option = tuple[str, dict[str, Any]]
+"""A flag, and the keyword arguments of `add_argument`."""
+
+
+def option(flag: str, words: str, **keywords: Any) -> Option:
+    """An option with this help."""
+    return flag, {"help": words, **keywords}
+
+
+def flag(name: str, words: str) -> Option:
+    """An option without a value."""
+    return option(name, words, action="store_true")
+
+
+def number(name: str, default: float, metavar: str, words: str) -> Option:
+    """An option that takes a number of the default's type; the help names the default."""
+    return option(name, f"{words} (default: {default:g})", type=type(default), default=default, metavar=metavar)
+
+
+def three(name: str, default: tuple[float, ...] | None, metavar: tuple[str, ...], words: str) -> Option:
+    """An option that takes three numbers."""
+    return option(name, words, type=float, nargs=3, default=default, metavar=metavar)
+
+
+def output(default: str, metavar: str = "DIR", words: str = "folder for the results") -> Option:
+    """`--output`."""
+    return option("--output", f"{words} (default: {default})", type=Path, default=Path(default), metavar=metavar)
+
+
+ARM = [
+    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)", default="none"),
+    option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
+    option("--tip", "its last link; the centre of mass is stated there (default: flange or last link)", metavar="LINK"),
+    option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
+    three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
+    three("--gravity", None, ("X", "Y", "Z"), "m/s^2 (default: 0 0 -9.81)"),
+    option(
+        "--effort",
+        "torques on the links with gravity (measured) or without it, torques of the actuators, or motor currents "
+        "(default: the description's, or measured)",
+        choices=KINDS,
+    ),
+    option("--motor-constants", "N m/A of each joint, for --effort current", type=float, nargs="+", metavar="K"),
+    option(
+        "--rotor-inertia",
+        "kg m^2 at each joint, which efforts other than measured contain (default: the description's)",
+        type=float,
+        nargs="+",
+        metavar="B",
+    ),
+    flag("--strict", "refuse a file whose links are physically impossible; replay: exit code 3 if a problem is stated"),
+]
+COLUMNS = option(
+    "--columns",
+    'columns of a table with other names, for example "t=time:ms q=pos_# dq=vel_# tau=torque_#"; # is the number of '
+    "the joint, units are s, ms, us, ns and rad, deg",
+    metavar="MAP",
+)
+RECORDING = [
+    COLUMNS,
+    option("--episode", "of a table that numbers its episodes (default: one after the other)", type=int, metavar="N"),
+    option("--topic", "of the joint states, where a recording has several"),
+    option("--arm-prefix", "how the joints' names begin, where there are several arms", default="", metavar="PREFIX"),
+]
+COM = three(
+    "--payload-com",
+    (0.02, -0.015, 0.06),
+    ("X", "Y", "Z"),
+    "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
+)
+VIEW = [
+    flag("--view", "show the run in a web page (needs viser); Ctrl-C ends it"),
+    number("--port", 8080, "PORT", "of the web page on this machine"),
+]
+JSON = flag("--json", "print the result for a program: JSON and nothing else")
+OVERWRITE = flag("--overwrite", "replace what is there")
+SHAPE = 'shape of the payloads, lengths in m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
+
+
+def add(parser: argparse._ActionsContainer, *options: Option) -> None:
+    """Add these options."""
+    for name, keywords in options:
+        parser.add_argument(name, **keywords)
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the argument ROBOT, and the options of its description."""
     parser.add_argument("robot", nargs="?", default="panda", metavar="ROBOT", help=ROBOTS)
-    _add_description_options(parser)
+    add(parser.add_argument_group("description of the arm"), *ARM)
 
 
 def add_robot_option(parser: argparse.ArgumentParser) -> None:
     """Add the option `--robot`, and those of its description."""
-    parser.add_argument("--robot", default="panda", help=ROBOTS)
-    _add_description_options(parser)
-
-
-def _add_description_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("description of the arm")
-    help_text = "what is mounted on the flange, apart from payloads: none, hand, or a YAML file (default: none)"
-    group.add_argument("--end-effector", default="none", metavar="NAME", help=help_text)
-    group.add_argument(
-        "--base", metavar="LINK", help="of a URDF or MJCF file: where the chain begins (default: its root)"
-    )
-    group.add_argument(
-        "--tip",
-        metavar="LINK",
-        help="of such a file: where it ends; the centre of mass is stated there (default: the flange or the last link)",
-    )
-    group.add_argument(
-        "--friction", choices=("published", "none"), default="published", help="none: of a simulator without friction"
-    )
-    group.add_argument(
-        "--mounting", type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=("R", "P", "Y"),
-        help="roll, pitch and yaw of the base, rad (default: upright)",
-    )  # fmt: skip
-    group.add_argument("--gravity", type=float, nargs=3, metavar=("X", "Y", "Z"), help="m/s^2 (default: 0 0 -9.81)")
-    group.add_argument(
-        "--effort", choices=KINDS,
-        help="what the effort of the joint states is: torques on the links with gravity (measured), without it, of the "
-        "actuators, or motor currents (default: the description's, or measured)",
-    )  # fmt: skip
-    group.add_argument(
-        "--motor-constants", type=float, nargs="+", metavar="K", help="of --effort current: N m/A for each joint"
-    )
-    group.add_argument(
-        "--rotor-inertia", type=float, nargs="+", metavar="B",
-        help="kg m^2 at each joint, which efforts other than measured contain (default: the description's)",
-    )  # fmt: skip
-    group.add_argument(
-        "--strict",
-        action="store_true",
-        help="refuse links of such a file that cannot exist; replay: exit code 3 if a problem is stated",
-    )
+    add(parser, option("--robot", ROBOTS, default="panda"))
+    add(parser.add_argument_group("description of the arm"), *ARM)
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:
     """The robot of the options above; the errors are those of `load_robot`."""
     from panda_dynamics_ros.model import load_robot
 
-    names = (
-        "end_effector", "base", "tip", "friction", "mounting", "gravity", "strict", "effort", "motor_constants",
-        "rotor_inertia",
-    )  # fmt: skip
+    radians(args.mounting, "--mounting")
+    names = [name[2:].replace("-", "_") for name, _ in ARM]
     return load_robot(args.robot, **{name: getattr(args, name) for name in names})
 
 
-def add_columns_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--columns`."""
-    help_text = (
-        'columns of a table (CSV, npz, HDF5, Parquet) with other names, for example "t=time:ms q=pos_# dq=vel_# '
-        'tau=torque_#"; # is the number of the joint, units are s, ms, us, ns and rad, deg'
-    )
-    parser.add_argument("--columns", metavar="MAP", help=help_text)
-
-
-def add_recording_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says where in a recording the arm's samples are: `--columns`, `--topic`, `--arm-prefix`."""
-    add_columns_option(parser)
-    parser.add_argument("--topic", help="of the joint states, where a recording has several")
-    help_text = "how the names of the arm's joints begin, where there are several arms: left"
-    parser.add_argument("--arm-prefix", default="", metavar="PREFIX", help=help_text)
+def radians(angles: Sequence[float], name: str) -> None:
+    """Refuse angles beyond a full turn: they are degrees."""
+    if any(abs(angle) > FULL_TURN for angle in angles):
+        words = " ".join(f"{angle:g}" for angle in angles)
+        raise ArgumentError(f"{name}: expected rad within a full turn of zero, got {words}; are these degrees?")
 
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
-    """These options as keyword arguments of `load_dataset`."""
-    return {"columns": args.columns, "topic": args.topic, "arm_prefix": args.arm_prefix}
+    """The options `RECORDING` as keyword arguments of `load_dataset`."""
+    return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
 
 
 def add_payload_options(parser: argparse.ArgumentParser) -> None:
     """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
     from panda_dynamics_ros.estimation import EstimatorOptions
 
-    most, forms = EstimatorOptions().max_mass, '"box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
-    parser.add_argument(
-        "--known-mass", type=float, default=0.0, metavar="KG", help="mass of the payload, where it has been weighed"
+    add(
+        parser,
+        option("--known-mass", "mass of the payload, where it was weighed", type=float, default=0.0, metavar="KG"),
+        number("--max-mass", EstimatorOptions().max_mass, "KG", "the heaviest possible payload"),
+        option("--shape", SHAPE, metavar="WORDS"),
     )
-    parser.add_argument(
-        "--max-mass", type=float, default=most, metavar="KG", help=f"the heaviest possible payload (default: {most:g})"
-    )
-    parser.add_argument("--shape", metavar="WORDS", help=f"shape of the payloads, lengths in m: {forms}")
 
 
 def payload_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -129,20 +161,6 @@ def payload_options(args: argparse.Namespace) -> dict[str, Any]:
         "max_mass": checks.number(args.max_mass, "--max-mass", minimum=1e-3, maximum=100.0),
         "shape": Shape.of(args.shape),
     }
-
-
-def add_payload_com_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--payload-com` of a simulated payload."""
-    com, help_text = [0.02, -0.015, 0.06], "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)"
-    parser.add_argument("--payload-com", type=float, nargs=3, default=com, metavar=("X", "Y", "Z"), help=help_text)
-
-
-def add_view_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--view` and `--port`."""
-    parser.add_argument("--view", action="store_true", help="show the run in a web page (needs viser); Ctrl-C ends it")
-    parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help=f"port of the web page on this machine (default: {DEFAULT_PORT})"
-    )
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import add_robot_option, load_arm
+from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError
 
 DESCRIPTION = "Converts a pose between Franka's formats, or prints where a frame of the arm is."
@@ -28,46 +28,74 @@ VALUES are separated by blanks or commas; one file name, or - for standard input
 
 examples:
   panda-dynamics pose --from measure-pose 306.9 0 486 180 0 -45
-  panda-dynamics pose --from quaternion 0 0 0.4 0.924 -0.383 0 0 --to column-major
   ros2 topic echo --once --field data /panda_dynamics/o_t_ee | panda-dynamics pose --from column-major -
   panda-dynamics pose --robot panda --q 0 -0.785 0 -2.356 0 1.571 0.785 --frame ee --json
 """
+READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray]]] = {  # counts, words, conversion
+    "column-major": ((16,), "16 numbers, column by column", pose.from_column_major),
+    "matrix": ((16,), "16 numbers, row by row", lambda v: checks.rigid_transform(v.reshape(4, 4), "VALUES")),
+    "quaternion": (
+        *((4, 7), "4 numbers x y z w, or 7 with a translation before them"),
+        lambda v: pose.pose_to_matrix(v[:-4] if v.size == 7 else np.zeros(3), v[-4:]),
+    ),
+    "measure-pose": ((6,), "6 numbers: x y z in mm, rotation x y z in degrees", pose.measure_pose_to_matrix),
+}
+WRITERS: dict[str, Callable[[FloatArray], dict[str, FloatArray]]] = {
+    "matrix": lambda T: {"matrix": T},
+    "column-major": lambda T: {"column_major": pose.to_column_major(T)},
+    "quaternion": lambda T: {"translation": T[:3, 3], "quaternion": pose.matrix_to_quaternion(T[:3, :3])},
+    "measure-pose": lambda T: {"measure_pose": pose.matrix_to_measure_pose(T)},
+}
+HEADINGS = {
+    "matrix": "{title} as a matrix, m",
+    "column_major": "column-major, m",
+    "translation": "translation x y z, m",
+    "quaternion": "quaternion x y z w",
+    "measure_pose": "Measure Pose: x y z, mm; rotation x y z, degrees",
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--from", dest="source", choices=READERS, help="format of VALUES")
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, - or a file that has it")
-    parser.add_argument("--to", nargs="+", choices=WRITERS, metavar="FORMAT", help="formats to print (default: all)")
-    parser.add_argument("--q", nargs="+", metavar="Q", help="joint position in rad: print the arm's pose there")
     add_robot_option(parser)
-    parser.add_argument("--frame", default="flange", help="base, joint1 .. joint7, flange or ee (default: flange)")
-    parser.add_argument("--json", action="store_true", help="print for a program, in full precision")
+    add(
+        parser,
+        option("--from", "format of VALUES", dest="source", choices=READERS),
+        option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
+        option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
+        option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
+        JSON,
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a pose in the formats asked for."""
     if (args.source is None) == (args.q is None):
-        raise ArgumentError("pose: expected either --from FORMAT VALUES or --q Q1 .. Q7, got " + _given(args))
+        given = "both" if args.source is not None else "neither"
+        raise ArgumentError(f"pose: expected either --from FORMAT VALUES or --q Q1 .. Q7, got {given}")
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
         q, robot = _numbers(args.q, "--q"), load_arm(args)
         title, T = f"T_base_{args.frame} of {robot.name}", robot.pose(q, args.frame)
     else:
-        title, T = "T", READERS[args.source](_numbers(args.values, "VALUES"))
+        values, (counts, words, convert) = _numbers(args.values, "VALUES"), READERS[args.source]
+        if values.size not in counts:
+            raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
+        title, T = "T", convert(values)
     entries: dict[str, FloatArray] = {}
     for name in args.to or WRITERS:
         entries.update(WRITERS[name](T))
     if args.json:
         print(json.dumps({key: value.tolist() for key, value in entries.items()}))
-    else:
-        print("\n".join(_for_a_person(title, entries)))
+        return 0
+    for key, value in entries.items():  # numbers as they can be given to the command again
+        print(HEADINGS[key].format(title=title))
+        form = ">12.9g" if value.ndim == 2 else ".9g"
+        for row in np.atleast_2d(value).tolist():
+            print("  " + " ".join(format(round(x, 12) + 0.0, form) for x in row))  # + 0.0 turns -0 into 0
     return 0
-
-
-def _given(args: argparse.Namespace) -> str:
-    return "both" if args.source is not None else "neither"
 
 
 def _numbers(words: Sequence[str], name: str) -> FloatArray:
@@ -101,63 +129,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _counted(values: FloatArray, counts: Sequence[int], what: str) -> FloatArray:
-    if values.size not in counts:
-        raise ArgumentError(f"VALUES: expected {what}, got {values.size}")
-    return values
-
-
-def _from_column_major(values: FloatArray) -> FloatArray:
-    return pose.from_column_major(_counted(values, [16], "16 numbers, column by column"))
-
-
-def _from_matrix(values: FloatArray) -> FloatArray:
-    return checks.rigid_transform(_counted(values, [16], "16 numbers, row by row").reshape(4, 4), "VALUES")
-
-
-def _from_quaternion(values: FloatArray) -> FloatArray:
-    _counted(values, [4, 7], "4 numbers x y z w, or 7 with a translation before them")
-    return pose.pose_to_matrix(values[:-4] if values.size == 7 else np.zeros(3), values[-4:])
-
-
-def _from_measure_pose(values: FloatArray) -> FloatArray:
-    return pose.measure_pose_to_matrix(_counted(values, [6], "6 numbers: x y z in mm, rotation x y z in degrees"))
-
-
-READERS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "column-major": _from_column_major,
-    "matrix": _from_matrix,
-    "quaternion": _from_quaternion,
-    "measure-pose": _from_measure_pose,
-}
-WRITERS: dict[str, Callable[[FloatArray], dict[str, FloatArray]]] = {
-    "matrix": lambda T: {"matrix": T},
-    "column-major": lambda T: {"column_major": pose.to_column_major(T)},
-    "quaternion": lambda T: {"translation": T[:3, 3], "quaternion": pose.matrix_to_quaternion(T[:3, :3])},
-    "measure-pose": lambda T: {"measure_pose": pose.matrix_to_measure_pose(T)},
-}
-HEADINGS = {
-    "matrix": "{title} as a matrix, m",
-    "column_major": "column-major, m",
-    "translation": "translation x y z, m",
-    "quaternion": "quaternion x y z w",
-    "measure_pose": "Measure Pose: x y z, mm; rotation x y z, degrees",
-}
-
-
-def _for_a_person(title: str, entries: dict[str, FloatArray]) -> list[str]:
-    """Headings and numbers, which can be given to the command again."""
-    lines = []
-    for key, value in entries.items():
-        lines.append(HEADINGS[key].format(title=title))
-        if value.ndim == 2:
-            lines += ["  " + " ".join(f"{_number(x):>12}" for x in row) for row in value]
-        else:
-            lines.append("  " + " ".join(map(_number, value)))
-    return lines
-
-
-def _number(value: float) -> str:
-    return f"{round(float(value), 12) + 0.0:.9g}"  # + 0.0 turns -0 into 0

@@ -11,19 +11,21 @@ from importlib.util import find_spec
 from panda_dynamics_ros.warm_up import NODES, warm_up
 
 DESCRIPTION = """\
-Compile what the nodes need and keep it in the cache, so that their first start is as fast as any other: for an image
-(Dockerfile) or after an installation. The cache is in the package's folder if that can be written to, else in the
-user's; NUMBA_CACHE_DIR names another."""
+Compiles what the nodes need, so that their first start is as fast as any
+other: for an image (Dockerfile) or after an installation. The cache is in the
+package's folder, or in the user's where that cannot be written to;
+NUMBA_CACHE_DIR names another.
+"""
 EXAMPLES = """\
 examples:
-  panda-dynamics warm-up                   all nodes
-  panda-dynamics warm-up dynamics          one of them
+  panda-dynamics warm-up
+  panda-dynamics warm-up dynamics
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("nodes", nargs="*", metavar="NODE", help=f"some of {', '.join(NODES)} (all)")
+    parser.add_argument("nodes", nargs="*", metavar="NODE", help=f"some of {', '.join(NODES)} (default: all)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,21 +12,28 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import (
-    add_payload_com_option,
+    COM,
+    JSON,
+    RECORDING,
+    add,
     add_payload_options,
-    add_recording_options,
     add_robot_option,
+    flag,
     load_arm,
+    number,
+    option,
+    output,
     payload_options,
+    radians,
     recording_options,
 )
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
+from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import print_results
-from panda_dynamics_ros.reporting.summary import write_summary
-from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp
+from panda_dynamics_ros.reporting.console import joint_values, print_results
+from panda_dynamics_ros.reporting.summary import body_entry, write_summary
+from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp, write_page
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
@@ -34,9 +41,9 @@ from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
 DESCRIPTION = """\
-Weighs a payload with the arm: mass, centre of mass and inertia, with
-intervals, from runs of one motion with and without the payload. What the
-arm's model gets wrong repeats from run to run and cancels.
+Weighs a payload with the arm: mass, centre of mass and inertia, each with its
+interval, from runs of one motion with and without the payload. What the arm's
+model gets wrong repeats from run to run and cancels.
   --plan         writes the motion for your arm (trajectory.yaml)
   --unloaded, --loaded
                  weighs from recordings of it
@@ -47,7 +54,6 @@ EXAMPLES = """\
 The best order of runs is unloaded, loaded, loaded, unloaded: it cancels a drift of the friction. See docs/weigh.md.
 
 examples:
-  panda-dynamics weigh --simulate
   panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
   panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
@@ -58,42 +64,34 @@ ORDER = "ABBA"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    what = parser.add_argument_group("what to do, one of these")
-    what.add_argument("--simulate", action="store_true", help="make the runs on the simulated arm, and weigh")
-    what.add_argument("--plan", action="store_true", help="only write the motion, for a joint_trajectory_controller")
-    what.add_argument("--loaded", nargs="+", default=[], metavar="RUN", help="recordings with the payload")
-    what.add_argument("--unloaded", nargs="+", default=[], metavar="RUN", help="recordings of the motion without it")
-    parser.add_argument(
-        "--check", metavar="RUN", help="another recording with the payload, for the check at rest (default: the same)"
+    add(
+        parser.add_argument_group("what to do, one of these"),
+        flag("--simulate", "make the runs on the simulated arm, and weigh"),
+        flag("--plan", "only write the motion, for a joint_trajectory_controller"),
+        option("--loaded", "recordings with the payload", nargs="+", default=[], metavar="RUN"),
+        option("--unloaded", "recordings of the same motion without it", nargs="+", default=[], metavar="RUN"),
     )
+    check = "another recording with the payload, for the check at rest (default: the same)"
+    add(parser, option("--check", check, metavar="RUN"))
     add_robot_option(parser)
-    add_recording_options(parser)
+    add(parser, *RECORDING)
     add_payload_options(parser)
-    motion = parser.add_argument_group("motion, of --plan and --simulate")
-    motion.add_argument(
-        "--start",
-        nargs="+",
-        type=float,
-        metavar="Q",
-        help="posture to start from, rad (default: that of Franka)",
+    add(
+        parser.add_argument_group("motion, of --plan and --simulate"),
+        option("--start", "posture to start from, rad (default: Franka's)", nargs="+", type=float, metavar="Q"),
+        number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
+        number("--table-height", 0.0, "M", "in base axes; -1 for no table"),
+        number("--trials", 1000, "N", "motions to try"),
+        number("--seed", 0, "N", "of the search and of the simulated arm"),
     )
-    motion.add_argument(
-        "--reach", type=float, default=WRIST_REACH, metavar="RAD",
-        help=f"half of the range in which each of the wrist's joints turns (default: {WRIST_REACH:g})",
-    )  # fmt: skip
-    motion.add_argument(
-        "--table-height", type=float, default=0.0, metavar="M", help="in base axes; -1 for no table (default: 0)"
+    order = f"runs without (A) and with (B) the payload (default: {ORDER})"
+    add(
+        parser.add_argument_group("simulated arm"),
+        number("--payload-mass", 1.0, "KG", "of the payload"),
+        COM,
+        option("--order", order, default=ORDER, metavar="WORD"),
     )
-    motion.add_argument("--trials", type=int, default=1000, metavar="N", help="motions to try (default: 1000)")
-    motion.add_argument("--seed", type=int, default=0, help="of the search and of the simulated arm (default: 0)")
-    simulated = parser.add_argument_group("simulated arm")
-    simulated.add_argument("--payload-mass", type=float, default=1.0, metavar="KG", help="default: 1")
-    add_payload_com_option(simulated)
-    simulated.add_argument(
-        "--order", default=ORDER, metavar="WORD", help=f"runs without (A) and with (B) the payload (default: {ORDER})"
-    )
-    parser.add_argument("--output", type=Path, default=Path("weigh_output"), metavar="DIR", help="default: %(default)s")
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON, nothing else")
+    add(parser, output("weigh_output"), JSON)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _start(args: argparse.Namespace, robot: RobotModel) -> list[float]:
     if args.start is not None:
+        radians(args.start, "--start")
         return checks.exactly(args.start, (robot.n,), "--start").tolist()
     if robot.n != len(READY):
         raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
@@ -152,9 +151,9 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
         "files": [str(file) for file in files],
     }
     rows = [
-        ("start, and end", "  ".join(f"{each:.3f}" for each in q[0]) + " rad"),
-        ("largest way from it", "  ".join(f"{each:.2f}" for each in np.abs(q - q[0]).max(axis=0)) + " rad"),
-        ("velocity", "  ".join(f"{100 * each:.0f} %" for each in summary["velocity_share"]) + " of the limits"),
+        ("first and last posture", f"{joint_values(q[0])} rad"),
+        ("largest distance from it", f"{joint_values(np.abs(q - q[0]).max(axis=0), 2)} rad"),
+        ("velocity", f"{joint_values(100 * np.array(summary['velocity_share']), 0)} % of the limits"),
         ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
     ]
     print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
@@ -181,10 +180,10 @@ def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
     if set(args.order) != {"A", "B"}:
         raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")
     if args.check:
-        raise ArgumentError("--check: expected no recording with --simulate, which makes one, got one")
+        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
     mass = checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
     truth = InertialParameters(mass, np.array(args.payload_com), mass * SIZE**2 / 6.0 * np.eye(3))
-    # One more loaded run, which the payload is not found from, for the check at rest.
+    # One more loaded run for the check at rest; the payload is estimated without it.
     runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
     return _report(args, robot, loaded, unloaded, runs[-1], {id(run): run.source for run in runs}, truth)
@@ -199,33 +198,21 @@ def _report(
     names: dict[int, str],
     truth: InertialParameters | None,
 ) -> int:
-    from panda_dynamics_ros.reporting.weighing_page import write_page
-
     result = weigh_paired_runs(robot, loaded, unloaded, **payload_options(args))
     rest = result.rest
     if check is not None:
         rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
     runs = [names[id(run)] for run in sorted((*loaded, *unloaded), key=lambda run: run.stamp[0])]
     args.output.mkdir(parents=True, exist_ok=True)
+    summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **paired_entry(result, rest)}
+    summary["truth"] = None if truth is None else body_entry(truth)
     page = write_page(args.output / "weigh.html", result, rest, runs, robot.name, truth)
-    summary = _summary(robot, result, rest, runs, truth)
     files = [page, write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     rows = paired_rows(result, rest)
     if truth is not None:
-        com = "  ".join(f"{1e3 * each:.1f}" for each in truth.com)
-        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {com} mm"))
+        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
     if is_found(result.estimate):
         rows.append(("libfranka", set_load_cpp(result.estimate)))
     print_results(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
     return 0
-
-
-def _summary(
-    robot: RobotModel, result: PairedRuns, rest: RestCheck, runs: Sequence[str], truth: InertialParameters | None
-) -> dict[str, Any]:
-    summary: dict[str, Any] = {"robot": robot.name, "runs": list(runs), **paired_entry(result, rest), "truth": None}
-    if truth is not None:
-        inertia = truth.inertia[np.triu_indices(3)].tolist()
-        summary["truth"] = {"mass": truth.mass, "com": truth.com.tolist(), "inertia": inertia}
-    return summary

@@ -17,7 +17,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
 
 BURST = 10  # messages at most in one go: subscribers' queues are short
 PERIOD = 0.001  # s

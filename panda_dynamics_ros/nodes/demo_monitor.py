@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subscribes to what the demo's nodes publish, as any other ROS program would, and hands it to a `Recorder`."""
+"""Subscribes to what the demo's nodes publish, as any other ROS program would, and hands it to `cli.demo.Topics`."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import rclpy
@@ -16,11 +17,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image, JointState
 
-from panda_dynamics_ros.demo.recording import Recorder
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
 from panda_dynamics_ros.nodes.runner import make_executor, spin
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.bags import JointStateSample
 
 LATCHED = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=100)
@@ -28,11 +28,11 @@ LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @contextmanager
-def monitoring(recorder: Recorder, with_wrench: bool) -> Iterator[None]:
-    """Within, a node in a thread of its own fills the recorder."""
+def monitoring(topics: Any, with_wrench: bool) -> Iterator[None]:
+    """Within, a node in a thread of its own fills the topics."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     executor = make_executor()
-    executor.add_node(DemoMonitor(recorder, with_wrench))
+    executor.add_node(DemoMonitor(topics, with_wrench))
     finished = threading.Event()
     thread = threading.Thread(target=spin, args=(executor, finished.is_set), daemon=True)
     thread.start()
@@ -47,9 +47,9 @@ def monitoring(recorder: Recorder, with_wrench: bool) -> Iterator[None]:
 class DemoMonitor(Node):
     """Subscribes to the demo's topics; to a thousand wrenches a second only if asked to."""
 
-    def __init__(self, recorder: Recorder, with_wrench: bool = False) -> None:
+    def __init__(self, topics: Any, with_wrench: bool = False) -> None:
         super().__init__("demo_monitor")
-        self._recorder = recorder
+        self._topics = topics
         self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
         self.create_subscription(InertiaStamped, "simulated_panda/payload_truth", self._on_truth, LATCHED)
         self.create_subscription(InertiaStamped, "payload_estimator/payload", self._on_payload, RELIABLE)
@@ -63,22 +63,22 @@ class DemoMonitor(Node):
         rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
         nanoseconds = conversions.nanoseconds(message.header.stamp)
         stamp = conversions.seconds(message.header.stamp)
-        self._recorder.add_joint_state(JointStateSample(stamp, tuple(message.name), *rows, nanoseconds))
+        self._topics.joint_states.append(JointStateSample(stamp, tuple(message.name), *rows, nanoseconds))
 
     def _on_truth(self, message: InertiaStamped) -> None:
-        self._recorder.add_truth(conversions.seconds(message.header.stamp), conversions.body_from_message(message))
+        self._topics.truth.append((conversions.seconds(message.header.stamp), conversions.body_from_message(message)))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         body = conversions.body_from_message(message)
-        self._recorder.add_payload(conversions.nanoseconds(message.header.stamp), body)
+        self._topics.add_payload(conversions.nanoseconds(message.header.stamp), body)
 
     def _on_covariance(self, message: Image) -> None:
         matrix = conversions.matrix_from_image(message)
-        self._recorder.add_covariance(conversions.nanoseconds(message.header.stamp), matrix)
+        self._topics.add_payload(conversions.nanoseconds(message.header.stamp), matrix)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        self._recorder.set_wrench(conversions.wrench_from_message(message))
+        self._topics.wrench = conversions.wrench_from_message(message)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            self._recorder.set_status(status.name, status.message, {pair.key: pair.value for pair in status.values})
+            self._topics.set_status(status.name, status.message, {pair.key: pair.value for pair in status.values})

@@ -16,8 +16,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.bag_files import record_checksum
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.recordings.mcap_file import write_checksums
 from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
@@ -135,8 +134,6 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
         yield writer, file
     if storage == "mcap":
         write_checksums(file)
-    else:
-        record_checksum(file)
 
 
 def _remove_recording(path: Path, overwrite: bool) -> None:

@@ -7,7 +7,8 @@ A map of columns is written as "t=time:ms q=pos_# dq=vel_# tau=torque_#":
     NAME[0:7]   some entries of an array
     :UNIT       s, ms, us, ns; rad, deg (for dq: per second); Nm
     A+B         a sum, of seconds and nanoseconds for instance
-Names with blanks are put in quotes. The maps of known programs are in `KNOWN`.
+Names with blanks are put in quotes; dq may be left out, and is then taken from q. The maps of known programs are in
+`KNOWN`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FIELDS = ("t", "q", "dq", "tau")
-OPTIONAL = "tau_ext"
+NEEDED = ("t", "q", "tau")
+EXTERNAL = "tau_ext"
 """Franka's external torques, `tau_ext_hat_filtered`."""
 DURATION = "duration"
 """Times as libfranka has them: whole numbers are milliseconds, others seconds."""
@@ -34,7 +36,7 @@ _UNITS = {
     "q": {"rad": 1.0, "deg": math.pi / 180.0},
     "dq": {"rad": 1.0, "deg": math.pi / 180.0},
     "tau": {"Nm": 1.0},
-    OPTIONAL: {"Nm": 1.0},
+    EXTERNAL: {"Nm": 1.0},
 }
 _TERM = re.compile(r"(?P<name>.+?)(\[(?P<first>\d*):(?P<last>\d*)\])?(:(?P<unit>[A-Za-z]+))?")
 
@@ -49,7 +51,7 @@ class Term(NamedTuple):
 
 
 class ColumnMap(NamedTuple):
-    """For each of `FIELDS` its summands, and what the map belongs to."""
+    """The summands of each field, and what the map belongs to."""
 
     source: str
     terms: Mapping[str, tuple[Term, ...]]
@@ -66,8 +68,8 @@ class ColumnMap(NamedTuple):
             words = [word.partition("=")[::2] for word in shlex.split(text)]
         except ValueError as error:
             raise ArgumentError(f"{source}: expected quotes in pairs, got {text!r:.80}") from error
-        given = sorted(field for field, _ in words)
-        if given not in (sorted(FIELDS), sorted((*FIELDS, OPTIONAL))):
+        given = [field for field, _ in words]
+        if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
             raise ArgumentError(
                 f"{source}: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
             )
@@ -79,8 +81,8 @@ class ColumnMap(NamedTuple):
         return None if any(not columns for columns in found) else found
 
     def fits(self, widths: Mapping[str, int]) -> bool:
-        """Whether a table with columns of these names and widths has all fields."""
-        return all(self.columns_of(field, widths) is not None for field in FIELDS)
+        """Whether a table with columns of these names and widths has all fields, dq apart."""
+        return all(self.columns_of(field, widths) is not None for field in NEEDED)
 
     def take(self, field: str, columns: list[list[str]], table: Mapping[str, FloatArray]) -> FloatArray:
         """A field (N, k) in SI units out of a table's columns, each (N, width)."""
@@ -134,4 +136,29 @@ KNOWN = (
     ColumnMap.of("t=time_since_skill_started q=q dq=dq tau=tau_J", "frankapy"),
     ColumnMap.of(_DROID.format("observation/"), "DROID"),
     ColumnMap.of(_DROID.format(""), "DROID"),
+    ColumnMap.of("t=timestamp q=observation.state dq=observation.velocity tau=observation.effort", "LeRobot"),
 )
+_WORDS = {
+    "t": r"t|time|timestamps?|stamp|secs?|seconds",
+    "q": r"q|qpos|pos|positions?|angles?|joints?|state",
+    "dq": r"dq|qd|qvel|vel|velocity|velocities|speeds?",
+    "tau": r"tau|tau_j|torques?|efforts?|eff",
+}
+
+
+def suggested_map(widths: Mapping[str, int]) -> str:
+    """The map that the names of a table's columns suggest; empty where they do not."""
+    stems = {re.sub(r"\d+(?=\D*$)", "#", name): name for name in reversed(widths)}
+    found: dict[str, str] = {}
+    for field, words in _WORDS.items():
+        wanted = re.compile(rf"(^|[^a-z])({words})([^a-z]|$)", re.IGNORECASE)
+        single = field == "t"
+        names = [
+            stem if re.fullmatch(r"[^\s'\"]+", stem) else shlex.quote(stem)
+            for stem, name in reversed(stems.items())
+            if wanted.search(stem.replace("#", "")) and single == ("#" not in stem and widths[name] == 1)
+        ]
+        if names and field not in found:
+            found[field] = names[0]
+    text = " ".join(f"{field}={name}" for field, name in found.items())
+    return text if set(NEEDED) <= set(found) and ColumnMap.of(text).fits(widths) else ""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.recordings.joint_states import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
@@ -25,6 +25,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
 from panda_dynamics_ros.samples.sample_gate import SampleGate
 from panda_dynamics_ros.samples.stamps import STAMP_JUMP
+from panda_dynamics_ros.untrusted import exists, is_file
 
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
@@ -48,6 +49,7 @@ def load_dataset(
     joint_names: Sequence[str] | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
+    episode: int | None = None,
 ) -> JointDataset:
     """The samples of a recording that can be used.
 
@@ -67,7 +69,8 @@ def load_dataset(
         `resolve_joint_names`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
         tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
-        panda-python, frankapy or DROID.
+        panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated.
+    episode: of a table with a column `episode_index`, the one to read; left out, all follow each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
 
     Raises
@@ -77,7 +80,14 @@ def load_dataset(
     ArgumentError: several arms fit.
     """
     blocks = open_dataset(
-        path, robot, topic=topic, joint_names=joint_names, arm_prefix=arm_prefix, columns=columns, block=sys.maxsize
+        path,
+        robot,
+        topic=topic,
+        joint_names=joint_names,
+        arm_prefix=arm_prefix,
+        columns=columns,
+        episode=episode,
+        block=sys.maxsize,
     )
     (data,) = blocks
     return replace(data, rejected=dict(blocks.rejected), notes=blocks.notes)
@@ -91,6 +101,7 @@ def open_dataset(
     joint_names: Sequence[str] | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
+    episode: int | None = None,
     block: int = BLOCK,
 ) -> SampleBlocks:
     """The samples of `load_dataset`, about `block` at a time; parameters and errors are the same.
@@ -102,8 +113,8 @@ def open_dataset(
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
     stream: JointStateStream | TableStream
-    if is_table(path) and not path.is_dir():
-        stream = TableStream(path, columns)
+    if is_table(path) and (is_file(path) or not exists(path)):
+        stream = TableStream(path, columns, episode)
         default = stream.names
     else:
         stream = read_joint_states(path, topic)

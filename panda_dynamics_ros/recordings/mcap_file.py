@@ -2,8 +2,7 @@
 """A rosbag2 file in MCAP format (https://mcap.dev/spec), read record by record.
 
 A recorder that was killed leaves neither index nor footer, and often half a chunk: everything is then read up to the
-last whole message, also out of that chunk. A chunk whose checksum (CRC-32) does not match is left out;
-`write_checksums` adds the checksums to a file whose writer leaves them out.
+last whole message, also out of that chunk. A chunk whose checksum (CRC-32) does not match is left out.
 """
 
 from __future__ import annotations
@@ -21,13 +20,11 @@ from panda_dynamics_ros.recordings.limits import LARGEST_RECORD, LARGEST_TOPIC_C
 from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"\x89MCAP0\r\n"
-FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, STATISTICS, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0B, 0x0F
+FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0F
 _HEAD = struct.Struct("<BQ")  # opcode, length of the content
 _MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
 _CRC_IN_CHUNK = _HEAD.size + 24
-_FOOTER = struct.Struct("<BQQQI8s")  # head, start of the summary, of its offsets, CRC of the summary, magic
-_COUNTS_IN_STATISTICS = 42
 DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 
 
@@ -44,7 +41,10 @@ class McapFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage = ""
-        self.topics = self._topics_of_summary() or self._topics_of_scan()
+        scan = _Scan(path)
+        counts = Counter(channel for channel, _, _ in scan.messages())
+        self.damage = scan.damage
+        self.topics = [Topic(*channel, counts[channel]) for channel in dict.fromkeys(scan.channels.values())]
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         """(receive time in ns, serialised message) of a topic, in the order of writing; by time within a chunk."""
@@ -54,63 +54,14 @@ class McapFile:
                 yield time, data
         self.damage = scan.damage
 
-    def _topics_of_summary(self) -> list[Topic]:
-        """From the file's summary; none where it is missing or damaged."""
-        try:
-            with self.path.open("rb") as stream:
-                stream.seek(-_FOOTER.size, 2)
-                end = stream.tell()
-                footer = stream.read()
-                opcode, _, start, _, checksum, magic = _FOOTER.unpack(footer)
-                if opcode != FOOTER or magic != MAGIC or not 0 < start <= end or end - start > LARGEST_RECORD:
-                    return []
-                stream.seek(start)
-                summary = stream.read(end - start)
-        except (OSError, struct.error):
-            return []
-        if checksum and zlib.crc32(summary + footer[:-12]) != checksum:
-            return []
-        names, counts = _Names(), dict[int, int]()
-        try:
-            for opcode, content in _records(summary):
-                names.add(opcode, content)
-                if opcode == STATISTICS:
-                    counts = dict(struct.iter_unpack("<HQ", content[_COUNTS_IN_STATISTICS + 4 :]))
-        except DAMAGE:
-            return []
-        return [Topic(*channel, counts.get(number, 0)) for number, channel in names.channels.items()] if counts else []
-
-    def _topics_of_scan(self) -> list[Topic]:
-        scan = _Scan(self.path)
-        counts = Counter(channel for channel, _, _ in scan.messages())
-        self.damage = scan.damage
-        return [Topic(*channel, counts[channel]) for channel in dict.fromkeys(scan.names.channels.values())]
-
-
-class _Names:
-    """Schemas and channels as they are met."""
-
-    def __init__(self) -> None:
-        self.channels: dict[int, Channel] = {}
-        self._schemas: dict[int, str] = {}
-
-    def add(self, opcode: int, content: bytes) -> None:
-        if opcode == SCHEMA:
-            (number,) = struct.unpack_from("<H", content)
-            self._schemas[number] = _string(content, 2)[0]
-        elif opcode == CHANNEL:
-            number, schema = struct.unpack_from("<HH", content)
-            self.channels[number] = Channel(_string(content, 4)[0], self._schemas.get(schema, ""))
-            if len(self.channels) > LARGEST_TOPIC_COUNT:
-                raise ValueError(f"more than {LARGEST_TOPIC_COUNT} channels")
-
 
 class _Scan:
     """Messages of a file from its beginning. `damage` says what was left out, and why reading ended early."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.names = _Names()
+        self.channels: dict[int, Channel] = {}
+        self._schemas: dict[int, str] = {}
         self.damage = ""
 
     def messages(self) -> Iterator[tuple[Channel, int, bytes]]:
@@ -151,16 +102,22 @@ class _Scan:
     def _record(self, opcode: int, content: bytes) -> Iterator[tuple[Channel, int, bytes]]:
         if opcode == MESSAGE:
             number, _, log_time, _ = _MESSAGE.unpack_from(content)
-            yield self.names.channels[number], log_time, content[_MESSAGE.size :]
-        else:
-            self.names.add(opcode, content)
+            yield self.channels[number], log_time, content[_MESSAGE.size :]
+        elif opcode == SCHEMA:
+            (number,) = struct.unpack_from("<H", content)
+            self._schemas[number] = _string(content, 2)[0]
+        elif opcode == CHANNEL:
+            number, schema = struct.unpack_from("<HH", content)
+            self.channels[number] = Channel(_string(content, 4)[0], self._schemas.get(schema, ""))
+            if len(self.channels) > LARGEST_TOPIC_COUNT:
+                raise ValueError(f"more than {LARGEST_TOPIC_COUNT} channels")
 
     def _note(self, damage: str) -> None:
         self.damage = self.damage or damage
 
 
 def write_checksums(path: Path) -> None:
-    """Fill in the checksum of each chunk of a whole file."""
+    """Fill in the checksum of each chunk of a whole file, which `rosbags` leaves out."""
     with path.open("r+b") as stream:
         stream.seek(len(MAGIC))
         while True:
@@ -183,7 +140,7 @@ def _read(stream: BinaryIO, length: int, place: int) -> bytes:
 
 
 def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """(opcode, content) of the records in a chunk or a summary."""
+    """(opcode, content) of the records in a chunk."""
     place, size = 0, len(content)
     while place < size:
         opcode, length = _HEAD.unpack_from(content, place)

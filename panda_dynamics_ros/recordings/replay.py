@@ -20,6 +20,7 @@ from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.findings import Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.untrusted import safe_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,6 +110,7 @@ class Replay:
 
     def plot(self) -> Figure:
         """Mass and unexplained torque over time, as a matplotlib figure; notebooks show it."""
+        safe_matplotlib()
         from matplotlib.figure import Figure
 
         time, margin = self.stamp - self.stamp[0], NORMAL_95 * self.mass_std

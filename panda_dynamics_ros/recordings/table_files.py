@@ -7,39 +7,43 @@ import csv
 import gzip
 import importlib
 import re
+import warnings
 import zipfile
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, MissingDependencyError
-from panda_dynamics_ros.recordings.columns import FIELDS, KNOWN, OPTIONAL, OWN, ColumnMap
-from panda_dynamics_ros.recordings.joint_states import JointStateSample
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, MissingDependencyError
+from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
+from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, suggested_map
 from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
+from panda_dynamics_ros.untrusted import is_file
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 WRONG_LENGTH = "wrong number of cells"
 NOT_NUMERIC = "not numeric"
+EPISODES = ("episode_index", "episode")
+"""Columns that number the episodes of a data set, whose times begin anew in each."""
+PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
+SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
-NPZ_ERRORS = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error, SyntaxError)
-"""Of NumPy, on a damaged file."""
+_NPZ_ERRORS = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error, SyntaxError)
 
 
-class Table(Protocol):
-    """A table's columns by name, and how many numbers a row of each has; `rejected` counts rows that are none."""
+class Table(NamedTuple):
+    """The columns of a file by name: how many numbers a row of each has; what reads some of them, (N, width) each."""
 
     widths: dict[str, int]
+    read: Callable[[Sequence[str]], dict[str, FloatArray]]
     rejected: Counter[str]
-
-    def read(self, names: Sequence[str]) -> dict[str, FloatArray]:
-        """Columns (N, width)."""
+    """Rows that are none, by reason."""
 
 
 class TableStream(Iterator[JointStateSample]):
@@ -48,31 +52,37 @@ class TableStream(Iterator[JointStateSample]):
     Parameters
     ----------
     columns: which they are, by `ColumnMap.of`; left out, the first map of `KNOWN` that fits.
+    episode: of a table that numbers episodes, the one to read; left out, all follow each other.
 
     Attributes
     ----------
     names: joint1 .. jointn.
     rejected: rows that are no samples, by reason.
+    notes: what else is to be said, a line each.
 
     Raises
     ------
     DataFileNotFoundError: there is no such file.
     DataError: it cannot be read, or columns are missing.
-    ArgumentError: `columns` is no map.
+    ArgumentError: `columns` is no map, or there is no such episode.
     MissingDependencyError: h5py or pyarrow is needed and not installed.
     """
 
-    def __init__(self, path: Path, columns: str | None = None) -> None:
-        if not path.is_file():
-            raise DataFileNotFoundError(f"{path}: expected a {path.suffix.lstrip('.').upper()} file, got no such file")
-        self.path = path
+    def __init__(self, path: Path, columns: str | None = None, episode: int | None = None) -> None:
+        if not is_file(path):
+            raise DataFileNotFoundError(
+                f"{path!s:.300}: expected a {path.suffix.lstrip('.').upper()} file, got no such file"
+            )
+        self.path, self.notes = path, tuple[str, ...]()
         chosen = None if columns is None else ColumnMap.of(columns)
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
-        self.rejected, self.notes = table.rejected, ()
+        self.rejected = table.rejected
         fields = self._fields(table, chosen or next((each for each in KNOWN if each.fits(table.widths)), OWN))
-        self._stamps = fields.pop("t")[:, 0]
-        self._values = np.stack([fields[field] for field in ("q", "dq", "tau")], axis=1)
-        self._external = fields.get(OPTIONAL)
+        fields = self._of_episodes(fields, episode)
+        self._stamps = fields["t"][:, 0]
+        velocity = fields["dq"] if "dq" in fields else self._differentiated(fields["q"])
+        self._values = np.stack([fields["q"], velocity, fields["tau"]], axis=1)
+        self._external = fields.get(EXTERNAL)
         self.names = tuple(f"joint{i + 1}" for i in range(self._values.shape[2]))
         self._next = 0
 
@@ -84,194 +94,234 @@ class TableStream(Iterator[JointStateSample]):
         position, velocity, effort = self._values[k]
         return JointStateSample(float(self._stamps[k]), self.names, position, velocity, effort, None, external)
 
+    def _note(self, note: str) -> None:
+        self.notes += (f"{self.path}: {note}",)
+        warnings.warn(self.notes[-1], RecordingWarning, stacklevel=5)
+
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
-        wanted = {field: columns.columns_of(field, table.widths) for field in FIELDS}
-        missing = [field for field, found in wanted.items() if found is None]
-        shown = ", ".join(" ".join(name.split())[:40] for name in list(table.widths)[:6]) or "an empty file"
-        shown += ", ..." if len(table.widths) > 6 else ""
-        if columns is OWN:
-            self._check_own(table.widths, shown)
-        elif missing:
-            raise DataError(f"{self.path}: {columns.source}: expected columns for {', '.join(missing)}, got {shown}")
+        # A field that the user names must be there; known programs may leave out velocities.
+        needed = NEEDED if columns in KNOWN else [field for field in columns.terms if field != EXTERNAL]
+        if any(columns.columns_of(field, table.widths) is None for field in needed):
+            raise DataError(f"{self.path}: {_missing(columns, table.widths)}")
+        wanted = {
+            field: columns.columns_of(field, table.widths) for field in (*FIELDS, EXTERNAL) if field in columns.terms
+        }
         found = {field: names for field, names in wanted.items() if names is not None}
-        external = columns.columns_of(OPTIONAL, table.widths)
-        if external is not None:
-            found[OPTIONAL] = external
-        arrays = table.read(sorted({name for sums in found.values() for names in sums for name in names}))
+        number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
+        names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
+        arrays = table.read(sorted(names))
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
         fields = {field: columns.take(field, names, arrays) for field, names in found.items()}
-        counts = {field: values.shape[1] for field, values in fields.items()}
-        if counts["t"] != 1 or len({counts["q"], counts["dq"], counts["tau"]}) != 1 or not counts["q"]:
-            given = ", ".join(f"{counts[field]} of {field}" for field in FIELDS)
+        counts = {field: fields[field].shape[1] for field in FIELDS if field in fields}
+        if counts["t"] != 1 or len({count for field, count in counts.items() if field != "t"}) != 1 or not counts["q"]:
+            given = ", ".join(f"{count} of {field}" for field, count in counts.items())
             raise DataError(f"{self.path}: expected one time, and as many dq and tau as q, in a row, got {given}")
-        if OPTIONAL in fields and fields[OPTIONAL].shape != fields["q"].shape:
-            del fields[OPTIONAL]
+        if EXTERNAL in fields and fields[EXTERNAL].shape != fields["q"].shape:
+            del fields[EXTERNAL]
+        return fields | ({"episode": arrays[number]} if number else {})
+
+    def _of_episodes(self, fields: dict[str, FloatArray], episode: int | None) -> dict[str, FloatArray]:
+        """The rows of one episode, or of all with a pause between them."""
+        numbers = fields.pop("episode", np.zeros((0, 1)))[:, 0]
+        there = np.unique(numbers)
+        if episode is not None:
+            if episode not in there:
+                given = f"{there[0]:g} to {there[-1]:g}" if len(there) else "a table without episodes"
+                raise ArgumentError(f"episode: expected one that {self.path} has, got {episode} ({given})")
+            return {field: values[numbers == episode] for field, values in fields.items()}
+        if len(there) > 1:
+            stamps = fields["t"][:, 0].copy()
+            for k in np.flatnonzero(np.diff(numbers)) + 1:
+                stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
+            fields["t"] = stamps[:, None]
+            self._note(
+                f"{len(there)} episodes follow each other with pauses of {PAUSE:g} s; --episode (episode=) reads one"
+            )
         return fields
 
-    def _check_own(self, names: Mapping[str, int], shown: str) -> None:
-        n = next(i for i in range(len(names) + 1) if f"q{i + 1}" not in names)
-        wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
-        missing = [name for name in wanted if name not in names]
-        if missing:
-            raise DataError(
-                f"{self.path}: {EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}"
-            )
+    def _differentiated(self, q: FloatArray) -> FloatArray:
+        """Velocities from central differences of the positions over about `SPAN`."""
+        self._note(
+            "there are no velocities, so they are differences of the positions: friction at low speed and contacts are "
+            "less certain than with a recorded dq"
+        )
+        period = float(np.median(np.diff(self._stamps))) if len(self._stamps) > 1 else SPAN
+        reach = max(1, round(0.5 * SPAN / period)) if period > 0.0 else 1
+        k = np.arange(len(q))
+        before, after = np.maximum(k - reach, 0), np.minimum(k + reach, len(q) - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((q[after] - q[before]) / (self._stamps[after] - self._stamps[before])[:, None])
 
 
-class CsvTable:
+def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
+    """What a table lacks, and which map its names suggest."""
+    shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
+    shown += ", ..." if len(widths) > 6 else ""
+    if columns is not OWN:
+        missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
+        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
+    n = next(i for i in range(len(widths) + 1) if f"q{i + 1}" not in widths)
+    wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
+    missing = [name for name in wanted if name not in widths]
+    suggestion = suggested_map(widths)
+    remedy = f'; try --columns "{suggestion}"' if suggestion else ""
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}{remedy}"
+
+
+# ---- formats ----------------------------------------------------------------------------------------------------
+
+
+def _csv_table(path: Path) -> Table:
     """A CSV file with a header, of commas, semicolons (then with decimal commas or points) or tabs."""
+    rejected = Counter[str]()
+    header = [cell.strip() for cell in next(_csv_rows(path), [])]
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.rejected = path, Counter[str]()
-        header = next(self._rows(), [])
-        self._header = [cell.strip() for cell in header]
-        self.widths = dict.fromkeys(self._header, 1)
-
-    def read(self, names: Sequence[str]) -> dict[str, FloatArray]:
-        """Columns (N, 1) of the rows that are whole and numeric."""
-        places, values = [self._header.index(name) for name in names], array("d")
-        rows = self._rows()
+    def read(names: Sequence[str]) -> dict[str, FloatArray]:
+        """Columns of the rows that are whole and numeric."""
+        places, values, rows = [header.index(name) for name in names], array("d"), _csv_rows(path)
         next(rows)
         for row in rows:
-            if len(row) != len(self._header):
-                self.rejected[WRONG_LENGTH] += 1
+            if len(row) != len(header):
+                rejected[WRONG_LENGTH] += 1
                 continue
             try:
-                numbers = [float(row[place]) for place in places]
+                values.extend([float(row[place]) for place in places])
             except ValueError:
-                self.rejected[NOT_NUMERIC] += 1
-                continue
-            values.extend(numbers)
+                rejected[NOT_NUMERIC] += 1
         return dict(zip(names, np.array(values).reshape(-1, len(names), 1).swapaxes(0, 1), strict=True))
 
-    def _rows(self) -> Iterator[list[str]]:
-        """The rows that are not blank, with decimal points."""
-        try:
-            with self._open() as stream:
-                lines = self._lines(stream)
-                # numpy.savetxt writes the header as a comment, and some loggers comments before it.
-                first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
-                first = first.removeprefix("#")
-                delimiter = max(",;\t", key=first.count)
-                yield from csv.reader([first], delimiter=delimiter)
-                decimal_comma = delimiter == ";"
-                for row in csv.reader(lines, delimiter=delimiter):
-                    if row:
-                        yield [cell.replace(",", ".") for cell in row] if decimal_comma else row
-        except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-            raise DataError(f"{self.path}: expected a CSV file, got: {error}") from error
-
-    def _open(self) -> TextIO:
-        if self.path.suffix.lower() == ".gz":
-            return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="")
-        return self.path.open(encoding="utf-8-sig", newline="")
-
-    def _lines(self, stream: TextIO) -> Iterator[str]:
-        unpacked, most = 0, max(FREE_EXPANSION, LARGEST_EXPANSION * self.path.stat().st_size)
-        while line := stream.readline(LONGEST_LINE + 1):
-            unpacked += len(line)
-            if unpacked > most:
-                raise DataError(f"{self.path}: expected a CSV file, got one that unpacks to more than {most} bytes")
-            if len(line) > LONGEST_LINE:
-                raise DataError(f"{self.path}: expected lines of at most {LONGEST_LINE} characters, got a longer one")
-            yield line
+    return Table(dict.fromkeys(header, 1), read, rejected)
 
 
-class NpzTable:
+def _csv_rows(path: Path) -> Iterator[list[str]]:
+    """The rows that are not blank, with decimal points."""
+    try:
+        stream: TextIO
+        with (
+            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+            if path.suffix.lower() == ".gz"
+            else path.open(encoding="utf-8-sig", newline="")
+        ) as stream:
+            lines = _csv_lines(path, stream)
+            # numpy.savetxt writes the header as a comment, and some loggers comments before it.
+            first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
+            first = first.removeprefix("#")
+            delimiter = max(",;\t", key=first.count)
+            yield from csv.reader([first], delimiter=delimiter)
+            for row in csv.reader(lines, delimiter=delimiter):
+                if row:
+                    yield [cell.replace(",", ".") for cell in row] if delimiter == ";" else row
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: expected a CSV file, got: {error}") from error
+
+
+def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:
+    unpacked, most = 0, max(FREE_EXPANSION, LARGEST_EXPANSION * path.stat().st_size)
+    while line := stream.readline(LONGEST_LINE + 1):
+        unpacked += len(line)
+        if unpacked > most:
+            raise DataError(f"{path}: expected a CSV file, got one that unpacks to more than {most} bytes")
+        if len(line) > LONGEST_LINE:
+            raise DataError(f"{path}: expected lines of at most {LONGEST_LINE} characters, got a longer one")
+        yield line
+
+
+def _npz_table(path: Path) -> Table:
     """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.rejected = path, Counter[str]()
-        try:
-            with zipfile.ZipFile(path) as archive:
-                for entry in archive.infolist():
-                    if entry.file_size > min(LARGEST_COLUMN, FREE_EXPANSION + LARGEST_EXPANSION * entry.compress_size):
-                        raise DataError(
-                            f"{path}: expected arrays, got {entry.file_size} bytes from {entry.compress_size}"
-                        )
-            with np.load(path, allow_pickle=False) as content:
-                self._arrays = {name: content[name] for name in content.files}
-        except DataError:
-            raise
-        except NPZ_ERRORS as error:
-            raise DataError(f"{path}: expected an npz file of plain arrays, got: {error!s:.200}") from error
-        self.widths = _widths({name: (values.shape, values.dtype) for name, values in self._arrays.items()})
-
-    def read(self, names: Sequence[str]) -> dict[str, FloatArray]:
-        """Columns (N, width)."""
-        return {name: _two_dimensional(self._arrays[name]) for name in names}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                if entry.file_size > min(LARGEST_COLUMN, FREE_EXPANSION + LARGEST_EXPANSION * entry.compress_size):
+                    raise DataError(f"{path}: expected arrays, got {entry.file_size} bytes from {entry.compress_size}")
+        with np.load(path, allow_pickle=False) as content:
+            return _in_memory({name: content[name] for name in content.files})
+    except DataError:
+        raise
+    except _NPZ_ERRORS as error:
+        raise DataError(f"{path}: expected an npz file of plain arrays, got: {error!s:.200}") from error
 
 
-class Hdf5Table:
+def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.rejected = path, Counter[str]()
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {}
-
-        def note(name: str, item: Any) -> None:
-            # Datasets that lie in other files, or are put together from them, are no part of this one.
-            own = hasattr(item, "shape") and not item.is_virtual and item.external is None
-            if own and item.shape and item.size * item.dtype.itemsize <= LARGEST_COLUMN:
-                shapes[name] = (item.shape, item.dtype)
-
-        with self._open() as file:
-            file.visititems(note)
-        self.widths = _widths(shapes)
-
-    def read(self, names: Sequence[str]) -> dict[str, FloatArray]:
-        """Columns (N, width)."""
-        with self._open() as file:
-            return {name: _two_dimensional(file[name][()]) for name in names}
+    h5py, shapes = _module("h5py"), dict[str, tuple[tuple[int, ...], Any]]()
 
     @contextmanager
-    def _open(self) -> Iterator[Any]:
-        h5py = _module("h5py")
+    def opened() -> Iterator[Any]:
         try:
-            with h5py.File(self.path, "r") as file:
+            with h5py.File(path, "r") as file:
                 yield file
         except Exception as error:  # of a damaged file: OSError, RuntimeError, KeyError, ValueError ..
-            raise DataError(f"{self.path}: expected an HDF5 file, got: {' '.join(str(error).split()):.200}") from error
+            raise DataError(f"{path}: expected an HDF5 file, got: {' '.join(str(error).split()):.200}") from error
+
+    def note(name: str, item: Any) -> None:
+        # Datasets that lie in other files, or are put together from them, are no part of this one.
+        own = hasattr(item, "shape") and not item.is_virtual and item.external is None
+        if own and item.shape and item.size * item.dtype.itemsize <= LARGEST_COLUMN:
+            shapes[name] = (item.shape, item.dtype)
+
+    def read(names: Sequence[str]) -> dict[str, FloatArray]:
+        with opened() as file:
+            return {name: _two_dimensional(file[name][()]) for name in names}
+
+    with opened() as file:
+        file.visititems(note)
+    return Table(_widths(shapes), read, Counter())
 
 
-class ParquetTable:
-    """Columns of numbers, or of lists of as many numbers in each row."""
+def _parquet_table(path: Path) -> Table:
+    """Columns of numbers, or of lists of as many numbers in each row; pictures and texts are not read."""
+    arrow, parquet = _module("pyarrow"), _module("pyarrow.parquet")
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.rejected = path, Counter[str]()
-        parquet = _module("pyarrow.parquet")
-        try:
-            with parquet.ParquetFile(path) as file:
-                groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
-                if sum(group.total_byte_size for group in groups) > LARGEST_COLUMN:
-                    raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
-                names = [field.name for field in file.schema_arrow]
-                table = file.read()
-            columns = {name: np.array(table[name].to_pylist()) for name in names}
-        except DataError:
-            raise
-        except Exception as error:  # ArrowException, OSError, ValueError of lists of several lengths
-            raise DataError(f"{path}: expected a Parquet file, got: {' '.join(str(error).split()):.200}") from error
-        self._arrays = {name: values for name, values in columns.items() if values.dtype.kind in "fiu"}
-        self.widths = _widths({name: (values.shape, values.dtype) for name, values in self._arrays.items()})
+    def is_numeric(kind: Any) -> bool:
+        kind = kind.value_type if hasattr(kind, "value_type") else kind
+        return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
 
-    def read(self, names: Sequence[str]) -> dict[str, FloatArray]:
-        """Columns (N, width)."""
-        return {name: _two_dimensional(self._arrays[name]) for name in names}
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = [field.name for field in file.schema_arrow if is_numeric(field.type)]
+            groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
+            parts = (group.column(k) for group in groups for k in range(group.num_columns))
+            read = tuple(f"{name}." for name in names)
+            if sum(part.total_uncompressed_size for part in parts if f"{part.path_in_schema}.".startswith(read)) > (
+                LARGEST_COLUMN
+            ):
+                raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
+            table = file.read(columns=names)
+        return _in_memory({name: _array(table[name].combine_chunks()) for name in names})
+    except DataError:
+        raise
+    except Exception as error:  # ArrowException, OSError, ValueError of lists of several lengths
+        raise DataError(f"{path}: expected a Parquet file, got: {' '.join(str(error).split()):.200}") from error
 
 
-TABLES: dict[tuple[str, ...], type[CsvTable | NpzTable | Hdf5Table | ParquetTable]] = {
-    (".csv", ".csv.gz", ".tsv"): CsvTable,
-    (".npz",): NpzTable,
-    (".h5", ".hdf5"): Hdf5Table,
-    (".parquet",): ParquetTable,
+TABLES: dict[tuple[str, ...], Callable[[Path], Table]] = {
+    (".csv", ".csv.gz", ".tsv"): _csv_table,
+    (".npz",): _npz_table,
+    (".h5", ".hdf5"): _hdf5_table,
+    (".parquet",): _parquet_table,
 }
+
+
+def _array(column: Any) -> Any:
+    """A column of pyarrow as an array (N,) or (N, k); of no columns where its lists have several lengths."""
+    if not hasattr(column.type, "value_type"):
+        return column.to_numpy(zero_copy_only=False)
+    lengths = {len(cell) for cell in column}
+    flat = column.flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(len(column), lengths.pop()) if len(lengths) == 1 else np.zeros((0, 0, 0))
 
 
 def is_table(path: Path) -> bool:
     """Whether a name is that of a table."""
     return any(path.name.lower().endswith(endings) for endings in TABLES)
+
+
+def _in_memory(arrays: dict[str, Any]) -> Table:
+    def read(names: Sequence[str]) -> dict[str, FloatArray]:
+        return {name: _two_dimensional(arrays[name]) for name in names}
+
+    return Table(_widths({name: (values.shape, values.dtype) for name, values in arrays.items()}), read, Counter())
 
 
 def _widths(shapes: Mapping[str, tuple[tuple[int, ...], Any]]) -> dict[str, int]:

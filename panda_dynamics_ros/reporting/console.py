@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import printable
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""
+
+
+def fixed(value: float, digits: int) -> str:
+    """A number with so many decimals; 0 has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def mass_text(estimate: PayloadEstimate) -> str:
@@ -36,14 +43,37 @@ def com_text(estimate: PayloadEstimate) -> str:
     """The centre of mass in the flange frame, mm, with its 95 % intervals; "not known" where it is not."""
     if not estimate.com_is_known:
         return "not known"
-    axes = zip(estimate.com, estimate.com_margin, strict=True)
-    return "  ".join(f"{1e3 * c:.1f} ± {1e3 * margin:.1f}" for c, margin in axes) + " mm (95 %)"
+    axes = zip(1e3 * estimate.com, 1e3 * estimate.com_margin, strict=True)
+    return ", ".join(f"{fixed(c, 1)} ± {margin:.1f}" for c, margin in axes) + " mm (95 %)"
 
 
 def payload_rows(estimate: PayloadEstimate) -> list[tuple[str, str]]:
     """The estimate in words: mass and centre of mass with 95 % intervals, status and, if there is one, the problem."""
     rows = [("payload mass", mass_text(estimate)), ("centre of mass", com_text(estimate)), ("status", estimate.status)]
     return [*rows, ("problem", estimate.problem)] if estimate.problem else rows
+
+
+def joint_values(values: Iterable[float], digits: int = 3, total: bool = False) -> str:
+    """A number for each joint; with `total` also the root of the sum of their squares."""
+    listed = [float(value) for value in values]
+    together = f"   together {sum(value * value for value in listed) ** 0.5:.{digits}f}" if total else ""
+    return "  ".join(fixed(value, digits) for value in listed) + together
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """How many samples were left out, by reason."""
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "nothing"
+
+
+def stream_text(data: JointDataset) -> str:
+    """How many samples over what time."""
+    return f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"
+
+
+def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
+    """A bar on standard error with these words and the time that is left, where a person watches."""
+    shown = (TextColumn(words), BarColumn(), *columns, TimeRemainingColumn())
+    return Progress(*shown, console=Console(stderr=True, markup=False), disable=quiet or not sys.stderr.isatty())
 
 
 class LiveTable:
@@ -58,9 +88,9 @@ class LiveTable:
 
     def __init__(self, title: str, quiet: bool = False, every: int = 8) -> None:
         self._title, self._quiet, self._every, self._calls = title, quiet, every, 0
-        self._console = Console(stderr=True, markup=False)
+        console = Console(stderr=True, markup=False)
         terminal = sys.stderr.isatty() and not quiet
-        self._live = Live(console=self._console, refresh_per_second=8, transient=False) if terminal else None
+        self._live = Live(console=console, refresh_per_second=8, transient=False) if terminal else None
 
     def __enter__(self) -> LiveTable:
         if self._live is not None:
@@ -77,18 +107,10 @@ class LiveTable:
         """Show these rows from now on."""
         self._calls += 1
         if self._live is not None:
-            table = RichTable(title=printable(self._title), title_justify="left", show_header=False, min_width=64)
-            table.add_column(style="bold", no_wrap=True)
-            table.add_column()
-            for row in rows:
-                table.add_row(*map(printable, row))
-            self._live.update(table)
+            self._live.update(_rows_table(self._title, rows, min_width=64))
         elif not self._quiet and self._calls % self._every == 1:
-            print(
-                printable("  ".join(f"{name}: {' '.join(value.split())}" for name, value in rows[:4])),
-                file=sys.stderr,
-                flush=True,
-            )
+            line = "  ".join(f"{name}: {' '.join(value.split())}" for name, value in rows[:4])
+            print(printable(line), file=sys.stderr, flush=True)
 
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
@@ -99,9 +121,9 @@ def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
     for heading in ("mass", "centre of mass", "status"):
         table.add_column(heading)
     for segment in segments:
-        estimate = segment.estimate
+        estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")
         words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
-        table.add_row(f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}", *words, estimate.status)
+        table.add_row(*times, *words, estimate.status)
     _output().print(table)
 
 
@@ -117,12 +139,16 @@ def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table
 
 def print_table(title: str, rows: list[tuple[str, str]]) -> None:
     """Print a table of results to standard output."""
-    table = RichTable(title=printable(title), title_justify="left", show_header=False)
+    _output().print(_rows_table(title, rows))
+
+
+def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> RichTable:
+    table = RichTable(title=printable(title), title_justify="left", show_header=False, **options)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
         table.add_row(*map(printable, row))
-    _output().print(table)
+    return table
 
 
 def _output() -> Console:

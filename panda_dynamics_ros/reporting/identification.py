@@ -3,25 +3,36 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.columns import FRICTION_TERMS
 from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.page import embedded, write_html
-from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, RED, add_legend, axes_of_joints, plain_text
+from panda_dynamics_ros.reporting.console import fixed
+from panda_dynamics_ros.reporting.page import embedded, table, text, write_html
+from panda_dynamics_ros.reporting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    Figure,
+    add_legend,
+    axes_of_joints,
+    plain_text,
+    styled,
+)
 from panda_dynamics_ros.robot.limits import JointLimits
 
 MOTION = ("position", "velocity", "acceleration")
 COLOURS = (GREY, RED, BLUE, GREEN)
 
 
+@styled
 def plot_prediction(validation: Validation, path: Path) -> Path:
     """Measured minus predicted torque of each model, per joint."""
     n = validation.measured.shape[1]
@@ -42,6 +53,7 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
     return path
 
 
+@styled
 def plot_sigmas(fit: Identification, path: Path) -> Path:
     """Base parameters: how far from the prior, with 95 % intervals; first and second moments apart."""
     base = fit.prior.base_parameters()
@@ -63,6 +75,7 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
     return path
 
 
+@styled
 def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointLimits, path: Path) -> Path:
     """Positions, velocities and accelerations of all joints, as shares of their limits."""
     middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
@@ -82,54 +95,45 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
     return path
 
 
-def write_report(
-    fit: Identification, validations: list[tuple[str, Validation]], pictures: list[Path], path: Path
-) -> Path:
-    """One HTML page with the pictures inside, to show to others."""
+def write_report(fit: Identification, validations: Sequence[Validation], title: str, folder: Path) -> list[Path]:
+    """One HTML page with its pictures inside, to show to others, and these pictures.
+
+    Parameters
+    ----------
+    title: what the validations are.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = [plot_prediction(each, folder / f"prediction_{i}.png") for i, each in enumerate(validations, start=1)]
+    pictures.append(plot_sigmas(fit, folder / "base_parameters.png"))
     parts = [
-        f"<h1>{html.escape(fit.robot.name)}</h1>",
+        f"<h1>{text(fit.robot.name)}</h1>",
         f"<p>{fit.samples} rows; condition number of the base regressor {fit.condition_number:.0f}; "
         f"{len(fit.base_names)} base parameters. Gravity leans by {1e3 * fit.tilt[0]:.1f} and {1e3 * fit.tilt[1]:.1f} "
         "mrad to the base's x and y.</p>",
     ]
     if fit.not_identified:
-        parts.append(f"<p>Not identified by this motion: {html.escape(', '.join(fit.not_identified))}.</p>")
+        parts.append(f"<p>Not identified by this motion: {text(', '.join(fit.not_identified))}.</p>")
     rows = [("fitted rows", fit.torque_rms), ("held-out blocks, by fits of the others", fit.cross_validated_rms)]
     rows.append((f"{fit.prior.name}, the same rows", fit.prior_torque_rms))
-    parts.append(_table("Torque RMS, fit (N m)", rows))
-    for title, validation in validations:
-        named = [(name, validation.torque_rms(name)) for name in validation.predicted]
-        parts.append(_table(f"{title}: {html.escape(Path(validation.source).name)} (N m)", named))
+    parts.append(_rms_table("Torque RMS, fit (N m)", rows))
+    for each in validations:
+        named = [(name, each.torque_rms(name)) for name in each.predicted]
+        parts.append(_rms_table(f"{title}: {Path(each.source).name} (N m)", named))
     parts += [embedded(picture, picture.stem) for picture in pictures]
-    parts.append(_parameters(fit))
-    return write_html(path, f"Identification of {fit.robot.name}", "".join(parts))
-
-
-def _parameters(fit: Identification) -> str:
-    """Base parameters and friction with 95 % intervals, three columns of each."""
     friction = np.stack([getattr(fit.friction, term) for term in FRICTION_TERMS], axis=-1).ravel()
     listed = [
         *zip(fit.base_names, fit.base_values, 1.96 * fit.base_std, strict=True),
         *zip(fit.friction_names, friction, 1.96 * fit.friction_std, strict=True),
     ]
+    parts.append("<h2>Base parameters (kg m, kg m²) and friction beside its sigmoid (N m, N m s/rad)</h2>")
+    rows_of_parameters = [(name, fixed(value, 4), f"± {wide:.4f}") for name, value, wide in listed]
+    parts.append(table(("", "identified", "95 % interval"), rows_of_parameters))
+    return [write_html(folder / "report.html", f"Identification of {fit.robot.name}", parts), *pictures]
+
+
+def _rms_table(title: str, rows: Sequence[tuple[str, FloatArray]]) -> str:
+    heads = ["", *(f"joint {j + 1}" for j in range(len(rows[0][1]))), "root sum square"]
     cells = [
-        f"<td>{html.escape(name)}</td><td>{value:.4f} ± {wide:.4f}</td>" if wide > 0.0 else f"<td>{name}</td><td>0</td>"
-        for name, value, wide in listed
+        (name, *(f"{each:.3f}" for each in (*rms, np.linalg.norm(rms)))) for name, rms in rows if np.isfinite(rms).all()
     ]
-    third = -(-len(cells) // 3)
-    lines = ("".join(cells[i::third]) for i in range(third))
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    title = "Base parameters (kg m, kg m²) and friction beside its sigmoid (N m, N m s/rad), with 95 % intervals"
-    return f'<h2>{title}</h2><table class="small">{body}</table>'
-
-
-def _table(title: str, rows: list[tuple[str, FloatArray]]) -> str:
-    n = len(rows[0][1])
-    head = "".join(f"<th>joint {j}</th>" for j in range(1, n + 1))
-    body = "".join(
-        f"<tr><td>{html.escape(name)}</td>"
-        + "".join(f"<td>{value:.3f}</td>" for value in rms)
-        + f"<td>{np.linalg.norm(rms):.3f}</td></tr>"
-        for name, rms in rows
-    )
-    return f"<h2>{title}</h2><table><tr><th></th>{head}<th>root sum square</th></tr>{body}</table>"
+    return f"<h2>{text(title)}</h2>{table(heads, cells)}"

@@ -1,100 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a run as PNG files: payload and torques over time."""
+"""Pictures of a run as PNG files: payload and torques over time; and the payload over time as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-
-import matplotlib
-
-matplotlib.use("Agg")  # files only: a server or a container has no screen
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate, SmoothedHistory
+from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
+from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.scene import ArmScene
+from panda_dynamics_ros.reporting.scene_picture import draw_scene
+from panda_dynamics_ros.reporting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    Axes,
+    Figure,
+    add_legend,
+    axes_of_joints,
+    plain_text,
+    styled,
+)
+from panda_dynamics_ros.reporting.summary import EVENT_WORDS
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
-BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
-AXES = ("x", "y", "z")
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
+LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
+COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
 
 
-@dataclass(frozen=True)
-class PayloadHistory:
-    """The estimates over time, and the true payload where it is known.
-
-    Attributes
-    ----------
-    time: (N,), s.
-    mass, mass_std: (N,), kg.
-    com, com_std: (N, 3), m, in the flange frame.
-    com_is_known: (N,), `PayloadEstimate.com_is_known` of each.
-    events: (time, label) pairs.
-    truth_mass, truth_com: (N,), kg, and (N, 3), m, or None; a centre of mass of nothing is nan.
-    smoothed: the payloads from all samples, or None.
-    """
-
-    time: FloatArray
-    mass: FloatArray
-    mass_std: FloatArray
-    com: FloatArray
-    com_std: FloatArray
-    com_is_known: NDArray[np.bool_]
-    events: tuple[tuple[float, str], ...] = ()
-    truth_mass: FloatArray | None = None
-    truth_com: FloatArray | None = None
-    smoothed: SmoothedHistory | None = None
-
-    @classmethod
-    def of(
-        cls,
-        time: FloatArray,
-        estimates: Sequence[PayloadEstimate],
-        events: Sequence[tuple[float, str]] = (),
-        truth_mass: FloatArray | None = None,
-        truth_com: FloatArray | None = None,
-    ) -> PayloadHistory:
-        """The history of N estimates at the times (N,), s."""
-        return cls(
-            time,
-            np.array([estimate.mass for estimate in estimates]),
-            np.array([estimate.std[0] for estimate in estimates]),
-            np.array([estimate.com for estimate in estimates]).reshape(-1, 3),
-            np.array([estimate.com_std for estimate in estimates]).reshape(-1, 3),
-            np.array([estimate.com_is_known for estimate in estimates], dtype=bool),
-            tuple(events),
-            truth_mass,
-            truth_com,
-        )
+PayloadCurves = Replay | SmoothedHistory
+"""Has mass (N,), kg, com (N, 3), m, their standard deviations, and com_is_known (N,)."""
 
 
-def plot_payload(history: PayloadHistory, path: Path, title: str, banner: str = "") -> Path:
+def write_replay_files(
+    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, segments: Sequence[PayloadSegment] = ()
+) -> list[Path]:
+    """payload.png, torques.png, scene.png and payload.csv of a replayed recording."""
+    time, first = data.stamp - data.stamp[0], float(data.stamp[0])
+    events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
+    title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
+    curves: dict[str, PayloadCurves] = {"estimate": result}
+    if segments:
+        curves["smoothed"] = SmoothedHistory.at(data.stamp, segments)
+    shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))
+    scene, torques = ArmScene(robot).at(data.q[shown], result.last), (result.measured_torques, result.gravity_torques)
+    return [
+        plot_payload(time, curves, output / "payload.png", title, events, banner=result.problem),
+        plot_torques(time, *torques, result.residual, output / "torques.png", result.problem),
+        draw_scene(scene, output / "scene.png", banner=result.problem),
+        write_curves(time[result.published], result, result.published, output / "payload.csv"),
+    ]
+
+
+def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp], path: Path) -> Path:
+    """The rows (K,) of the curves at the times (K,), s, as CSV, which `panda-dynamics compare` reads."""
+    com, com_std = (np.where(curves.com_is_known[:, None], each, np.nan) for each in (curves.com, curves.com_std))
+    table = np.column_stack((time, np.column_stack((curves.mass, curves.mass_std, com, com_std))[rows]))
+    np.savetxt(path, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.6g")
+    return path
+
+
+@styled
+def plot_payload(
+    time: FloatArray,
+    curves: Mapping[str, PayloadCurves],
+    path: Path,
+    title: str,
+    events: Sequence[tuple[float, str]] = (),
+    truth: tuple[FloatArray, FloatArray] | None = None,
+    banner: str = "",
+) -> Path:
     """Mass and centre of mass over time, with 95 % bands, the truth where it is known, and the events.
 
-    `banner`: what a reader has to know first, above the title.
+    Parameters
+    ----------
+    time: (N,), s.
+    curves: one or two, by what the legend calls them.
+    events: (time, label) pairs.
+    truth: (N,), kg, and (N, 3), m; a centre of mass of nothing is nan.
+    banner: what a reader has to know first, above the title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    _plot_mass(mass_axes, history)
-    _plot_com(com_axes, history)
-    for time, label in history.events:
-        mass_axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
-        com_axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
-        mass_axes.annotate(
-            f" {label}", (time, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color="#444444", rotation=90,
-            ha="left", va="bottom",
-        )  # fmt: skip
+    top, known = 0.0, False
+    for (name, each), colour, line in zip(curves.items(), (BLUE, ORANGE), ("-", "-."), strict=False):
+        plot_band(mass_axes, time, each.mass, each.mass_std, colour, name)
+        top = max(top, float(np.nanmax(each.mass)))
+        if each.com_is_known.mean() < SHORTEST_SHOWN:
+            continue
+        known, unknown = True, ~each.com_is_known
+        for axis, com_colour in enumerate((RED, GREEN, BLUE)):
+            com, std = (np.where(unknown, np.nan, 1e3 * part[:, axis]) for part in (each.com, each.com_std))
+            label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
+            plot_band(com_axes, time, com, std, com_colour, label, linestyle=line)
+    if truth is not None:
+        mass, com = truth
+        mass_axes.plot(time, mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
+        top = max(top, float(np.nanmax(mass)))
+        for axis, colour in enumerate((RED, GREEN, BLUE)):
+            com_axes.plot(time, 1e3 * com[:, axis], color=colour, linewidth=1.0, linestyle="--")
+    # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
+    mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
+    mass_axes.set_ylabel("payload mass (kg), 95 % band")
+    mass_axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
+    com_axes.set_ylabel("CoM in the flange frame (mm)" + ("" if truth is None else "\n(dashed: truth)"))
+    com_axes.set_xlabel("time (s)")
+    if known:
+        com_axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
+    else:
+        com_axes.set_yticks([])
+        com_axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=com_axes.transAxes, ha="center")
+    _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
     mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
     _add_banner(figure, banner)
     figure.savefig(path, dpi=130)
     return path
+
+
+def plot_band(
+    axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray, colour: str, label: str, linestyle: str = "-"
+) -> None:
+    """A curve with its 95 % band."""
+    band = NORMAL_95 * std
+    axes.fill_between(time, value - band, value + band, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(time, value, color=colour, linewidth=1.5, linestyle=linestyle, label=label)
+    axes.grid(alpha=0.25)
+
+
+def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, str]], duration: float) -> None:
+    """A line for each event, with its label where there is room for it."""
+    free = -np.inf
+    for time, label in sorted(events):
+        for axes in (mass_axes, com_axes):
+            axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
+        if time >= free:
+            free = time + LABEL_WIDTH * duration
+            place: dict[str, Any] = {
+                "xycoords": ("data", "axes fraction"),
+                "rotation": 90,
+                "ha": "left",
+                "va": "bottom",
+            }
+            mass_axes.annotate(f" {label}", (time, 0.02), fontsize=8, color="#444444", **place)
 
 
 def _add_banner(figure: Figure, banner: str) -> None:
@@ -103,80 +161,7 @@ def _add_banner(figure: Figure, banner: str) -> None:
         figure.suptitle(plain_text(fill(banner, 110)), color=RED, fontsize=10, parse_math=False)
 
 
-def axes_of_joints(figure: Figure, n: int, time: str = "time (s)") -> list[Axes]:
-    """Axes for the torques of n joints, one above the other, with one axis of time."""
-    every = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
-    for joint, axes in enumerate(every):
-        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
-        axes.grid(alpha=0.25)
-    every[-1].set_xlabel(time)
-    return every
-
-
-def add_legend(axes: Axes, columns: int) -> None:
-    """A legend above the axes, where it hides nothing."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=columns, frameon=False)
-
-
-def plain_text(text: str) -> str:
-    """A text that any font can show: names of files may have bytes that are no text."""
-    return text.encode(errors="replace").decode()
-
-
-def _plot_mass(axes: Axes, history: PayloadHistory) -> None:
-    band = NORMAL_95 * history.mass_std
-    axes.fill_between(
-        history.time,
-        history.mass - band,
-        history.mass + band,
-        color=BLUE,
-        alpha=0.18,
-        linewidth=0,
-        label="95 % interval",
-    )
-    axes.plot(history.time, history.mass, color=BLUE, linewidth=1.6, label="estimate")
-    top = float(np.nanmax(history.mass))
-    if history.smoothed is not None:
-        smooth, band = history.smoothed.mass, NORMAL_95 * history.smoothed.mass_std
-        axes.fill_between(history.time, smooth - band, smooth + band, color=ORANGE, alpha=0.25, linewidth=0)
-        axes.plot(history.time, smooth, color=ORANGE, linewidth=1.6, label="smoothed, with 95 % interval")
-    if history.truth_mass is not None:
-        axes.plot(history.time, history.truth_mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
-        top = max(top, float(np.nanmax(history.truth_mass)))
-    # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
-    axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
-    axes.set_ylabel("payload mass (kg)")
-    axes.grid(alpha=0.25)
-    axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-
-
-def _plot_com(axes: Axes, history: PayloadHistory) -> None:
-    known = history.com_is_known
-    if known.mean() < SHORTEST_SHOWN:
-        known = np.zeros_like(known)
-    for axis, colour in enumerate((RED, GREEN, BLUE)):
-        com = np.where(known, 1e3 * history.com[:, axis], np.nan)
-        band = np.where(known, 1e3 * NORMAL_95 * history.com_std[:, axis], np.nan)
-        axes.fill_between(history.time, com - band, com + band, color=colour, alpha=0.12, linewidth=0)
-        axes.plot(history.time, com, color=colour, linewidth=1.4, label=f"CoM {AXES[axis]}")
-        if history.smoothed is not None:
-            com = np.where(history.smoothed.com_is_known, 1e3 * history.smoothed.com[:, axis], np.nan)
-            band = np.where(history.smoothed.com_is_known, 1e3 * NORMAL_95 * history.smoothed.com_std[:, axis], np.nan)
-            axes.fill_between(history.time, com - band, com + band, color=colour, alpha=0.2, linewidth=0)
-            axes.plot(history.time, com, color=colour, linewidth=1.2, linestyle="-.")
-        if history.truth_com is not None:
-            truth = 1e3 * history.truth_com[:, axis]
-            axes.plot(history.time, truth, color=colour, linewidth=1.0, linestyle="--")
-    known_truth = "" if history.truth_com is None else "\n(dashed: truth)"
-    known_truth += "" if history.smoothed is None else "\n(dash-dotted: smoothed)"
-    axes.set_ylabel(f"CoM in the flange frame (mm){known_truth}")
-    axes.set_xlabel("time (s)")
-    if not known.any():
-        axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=axes.transAxes, ha="center")
-    axes.grid(alpha=0.25)
-    axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
-
-
+@styled
 def plot_torques(
     time: FloatArray, measured: FloatArray, model: FloatArray, residual: FloatArray, path: Path, banner: str = ""
 ) -> Path:

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from panda_dynamics_ros.annotation.rows import CONTACT, PAYLOAD, RECORDING, Row
-from panda_dynamics_ros.reporting.page import embedded, write_html
-from panda_dynamics_ros.reporting.plots import BLUE, plain_text
+from panda_dynamics_ros.reporting.page import embedded, table, write_html
+from panda_dynamics_ros.reporting.style import BLUE, Figure, plain_text, styled
 
 LISTED = 20
 """Arms, failures, problems and recordings with the largest residuals in a table."""
@@ -69,6 +67,7 @@ class Overview:
             self.worst = sorted([*self.worst, (row["residual_nm"], row["path"])], reverse=True)[:LISTED]
 
 
+@styled
 def write_overview(overview: Overview, path: Path) -> Path:
     """The page, with its pictures inside."""
     failed = sum(overview.errors.values())
@@ -84,10 +83,10 @@ def write_overview(overview: Overview, path: Path) -> Path:
         parts += ["<h2>Residual by arm</h2>", _arms(overview.residuals), embedded(_residuals(overview), "residuals")]
     parts += _counts("Problems", "recordings", overview.problems) + _counts("Failures", "recordings", overview.errors)
     if overview.worst:
-        lines = [(plain_text(name), f"{residual:.2f}") for residual, name in overview.worst]
+        lines = [(name, f"{residual:.2f}") for residual, name in overview.worst]
         parts.append("<h2>Largest residuals</h2><p>`panda-dynamics replay PATH` shows one over time.</p>")
-        parts.append(_table(("recording", "N m"), lines))
-    return write_html(path, "Recordings", "".join(parts))
+        parts.append(table(("recording", "N m"), lines))
+    return write_html(path, "Recordings", parts)
 
 
 def _masses(masses: list[float]) -> Figure:
@@ -108,15 +107,15 @@ def _most_recorded(residuals: dict[str, list[float]]) -> list[tuple[str, list[fl
 def _arms(residuals: dict[str, list[float]]) -> str:
     lines = [
         (
-            plain_text(arm),
+            arm,
             f"{len(values)}",
             *(f"{each:.2f}" for each in (np.median(values), np.percentile(values, 95), max(values))),
         )
         for arm, values in _most_recorded(residuals)
     ]
-    table = _table(("arm", "recordings", "median, N m", "95 %, N m", "largest, N m"), lines)
+    found = table(("arm", "recordings", "median, N m", "95 %, N m", "largest, N m"), lines)
     more = len(residuals) - LISTED
-    return table + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
+    return found + (f"<p>{more} more arms are in the table.</p>" if more > 0 else "")
 
 
 def _residuals(overview: Overview) -> Figure:
@@ -135,11 +134,5 @@ def _residuals(overview: Overview) -> Figure:
 def _counts(title: str, heading: str, counts: Counter[str]) -> list[str]:
     if not counts:
         return []
-    lines = [(plain_text(text[:300]), f"{count}") for text, count in counts.most_common(LISTED)]
-    return [f"<h2>{title}</h2>", _table(("", heading), lines)]
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in headings)
-    body = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
+    lines = [(words[:300], f"{count}") for words, count in counts.most_common(LISTED)]
+    return [f"<h2>{title}</h2>", table(("", heading), lines)]

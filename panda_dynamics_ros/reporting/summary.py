@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary.json: the results of a run of `demo` or `replay` for other programs. Deviations in it are one sigma."""
+"""summary.json: the results of `demo` and `replay` for other programs. Deviations in it are one sigma."""
 
 from __future__ import annotations
 
@@ -13,68 +13,80 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
+from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 AFTER_EVENT = 2.0  # s, from an event to the estimate that its entry has
+EVENT_WORDS = {"pick": "pick", "release": "release", "contact": "contact", "load": "load (weight or steady push)"}
+"""Kinds of event in words; of a load it is open whether somebody pushes steadily or the arm carries a weight."""
 
 
-def build_summary(
-    *,
-    samples: int,
-    dropped: int,
-    duration_s: float,
-    rate_hz: float,
-    torque_residual_rms: FloatArray,
-    problem: str,
-    joint_offsets: FloatArray,
-    joint_offsets_std: FloatArray,
-    payload: PayloadEstimate,
-    events: Sequence[tuple[float, str]],
-    stamp: FloatArray,
-    mass: FloatArray,
-    com: FloatArray,
-    truth: InertialParameters | None = None,
+def summary_of(
+    data: JointDataset,
+    result: Replay,
     segments: Sequence[PayloadSegment] = (),
     franka_load: dict[str, Any] | None = None,
-    time_origin: float = 0.0,
 ) -> dict[str, Any]:
-    """The content of summary.json.
+    """The content of summary.json of a replayed recording.
 
     Parameters
     ----------
-    samples, dropped: numbers of joint states that were used, and that were not.
-    duration_s, rate_hz: of the stream.
-    torque_residual_rms: (n,), N m.
-    problem: what contradicts the arm or what was declared, in one sentence; empty where nothing does.
-    joint_offsets, joint_offsets_std: (n,), N m, constant errors of the torque signals, as learnt.
-    payload: the last estimate while a payload was carried, or of the run where none was put down.
-    events: (stamp, kind), kind "picked", "released" (known from the simulation) or "detected_pick",
-        "detected_release", "detected_contact".
-    stamp, mass, com: (K,) s, (K,) kg and (K, 3) m, the estimates over the run, for the entries of the events.
-    truth: the payload where somebody knows it.
     segments: payloads from all samples while each was carried; left out of the summary where there are none.
     franka_load: the load in Franka's own model (`load_entry`); left out where it is not known.
-    time_origin: s, subtracted from the stamps of the events.
     """
+    detected = [(event.stamp, f"detected_{event.kind}") for event in result.events]
     summary: dict[str, Any] = {
-        "samples": samples,
-        "dropped": dropped,
-        "duration_s": float(duration_s),
-        "rate_hz": float(rate_hz),
-        "torque_residual_rms": floats(torque_residual_rms),
-        "problem": problem,
-        "joint_offsets": floats(joint_offsets),
-        "joint_offsets_std": floats(joint_offsets_std),
-        "payload": payload_entry(payload),
-        "truth": None if truth is None else body_entry(truth),
-        "events": [_event(*event, stamp, mass, com, time_origin) for event in sorted(events)],
+        "samples": len(data.stamp),
+        "dropped": sum(data.rejected.values()),
+        "duration_s": float(data.duration_s),
+        "rate_hz": float(data.rate_hz),
+        "torque_residual_rms": floats(result.torque_residual_rms),
+        "problem": result.problem,
+        "joint_offsets": floats(result.joint_offsets),
+        "joint_offsets_std": floats(result.joint_offsets_std),
+        "payload": payload_entry(result.last),
+        "truth": None,
+        "events": event_entries(detected, result.stamp, result.mass, result.com),
     }
     if segments:
-        summary["segments"] = [_segment(segment) for segment in segments]
-    if franka_load:
-        summary["franka_load"] = franka_load
-    return summary
+        summary["segments"] = [
+            {
+                "start": segment.start,
+                "end": segment.end,
+                "motion_s": segment.motion_s,
+                **payload_entry(segment.estimate),
+                "physical": segment.estimate.payload.is_physical(),
+            }
+            for segment in segments
+        ]
+    return summary | ({"franka_load": franka_load} if franka_load else {})
+
+
+def event_entries(
+    events: Sequence[tuple[float, str]], stamp: FloatArray, mass: FloatArray, com: FloatArray, origin: float = 0.0
+) -> list[dict[str, Any]]:
+    """The summary's `events`, in order of time, each with the estimate `AFTER_EVENT` later or at the end of the run.
+
+    Parameters
+    ----------
+    events: (stamp, kind), kind "picked", "released" (known from the simulation) or "detected_" and that of the event.
+    stamp, mass, com: (K,) s, (K,) kg and (K, 3) m, the estimates over the run.
+    origin: s, subtracted from the stamps.
+    """
+    entries = []
+    for at, kind in sorted(events):
+        later = min(int(np.searchsorted(stamp, at + AFTER_EVENT)), len(stamp) - 1)
+        after = {"mass_after_2s": float(mass[later]), "com_after_2s": floats(com[later])}
+        entries.append({"stamp": float(at - origin), "kind": kind, **after})
+    return entries
+
+
+def events_text(entries: Sequence[dict[str, Any]], origin: float) -> str:
+    """The detected events in a line, with times since the stamp `origin`, s."""
+    kinds = ((entry["kind"].removeprefix("detected_"), entry["stamp"] - origin) for entry in entries)
+    return "; ".join(f"{EVENT_WORDS[kind]} at {time:.2f} s" for kind, time in kinds) or "none"
 
 
 def check_replaceable(output: Path, name: str) -> None:
@@ -105,11 +117,14 @@ def floats(values: FloatArray) -> list[float | None]:
 
 def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
     """The summary's `payload`; deviations that are not known, since there is hardly a mass, are null."""
+    com_std, inertia_std = (
+        floats(each) if np.isfinite(each).all() else None for each in (estimate.com_std, estimate.inertia_std)
+    )
     return {
         **body_entry(estimate.payload),
         "std": floats(estimate.std),
-        "com_std": _finite(estimate.com_std),
-        "inertia_std": _finite(estimate.inertia_std),
+        "com_std": com_std,
+        "inertia_std": inertia_std,
         "identifiable": [bool(flag) for flag in estimate.identifiable],
         "status": estimate.status,
         "problem": estimate.problem,
@@ -119,31 +134,3 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
 def body_entry(body: InertialParameters) -> dict[str, Any]:
     """A body as the summary has it."""
     return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
-
-
-def _finite(values: FloatArray) -> list[float] | None:
-    return [float(value) for value in values] if np.isfinite(values).all() else None
-
-
-def _event(
-    at: float, kind: str, stamp: FloatArray, mass: FloatArray, com: FloatArray, time_origin: float
-) -> dict[str, Any]:
-    """An event with the estimate `AFTER_EVENT` later, or at the end of the run."""
-    later = min(int(np.searchsorted(stamp, at + AFTER_EVENT)), len(stamp) - 1)
-    return {
-        "stamp": float(at - time_origin),
-        "kind": kind,
-        "mass_after_2s": float(mass[later]),
-        "com_after_2s": floats(com[later]),
-    }
-
-
-def _segment(segment: PayloadSegment) -> dict[str, Any]:
-    """When something was carried, how long in motion, and the payload."""
-    return {
-        "start": segment.start,
-        "end": segment.end,
-        "motion_s": segment.motion_s,
-        **payload_entry(segment.estimate),
-        "physical": segment.estimate.payload.is_physical(),
-    }

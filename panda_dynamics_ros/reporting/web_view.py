@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
+import math
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -13,16 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics import gravity_torques
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
-from panda_dynamics_ros.reporting.scene import ArmScene
-from panda_dynamics_ros.reporting.web_panel import WebPanel
-from panda_dynamics_ros.reporting.web_scene import WebScene
+from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.primitives import Label, Primitive
+from panda_dynamics_ros.reporting.scene.tessellation import tessellate
+from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
+from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
+TEXT_PERIOD, POINT_PERIOD = 0.2, 0.2  # s, between two texts, and between two points of the charts
+MOST_POINTS = 800  # in the charts; beyond, every other one is dropped
+UNSEEN = 0.003  # m: where no corner has moved by more, a shape is not sent again
 LAYERS = {
     "arm": "arm",
     "com": "links' centres of mass",
@@ -32,6 +43,8 @@ LAYERS = {
 }
 GROUND, CELLS, SECTIONS = (244, 246, 249), (222, 226, 232), (190, 197, 207)
 EYE, TARGET, FIELD_OF_VIEW = (1.5, -1.6, 1.05), (0.2, 0.0, 0.45), 0.68  # m, m, rad
+BAND = "rgba(31, 95, 168, 0.18)"
+HEADING = '<div style="margin-top:0.5em;font-weight:600">'
 
 
 class WebView:
@@ -54,10 +67,17 @@ class WebView:
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
         self._maker, self._scene = ArmScene(robot), WebScene(self._server)
-        _set_stage(self._server)
-        self._panel = WebPanel(self._server.gui, robot, title)
-        for layer, words in LAYERS.items():
-            self._add_switch(layer, words)
+        self._history, self._text_time = History(), -math.inf
+        gui = self._server.gui
+        gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
+        gui.set_panel_label(title)
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(430)
+        self._words = gui.add_html("")
+        self._charts: dict[str, Any] = {}
+        with gui.add_folder("Show", expand_by_default=False, order=1e9):  # the last of the panel
+            for layer, words in LAYERS.items():
+                self._add_switch(layer, gui.add_checkbox(words, True))
 
     def __enter__(self) -> WebView:
         return self
@@ -88,7 +108,17 @@ class WebView:
         """
         with self._server.atomic():
             self._scene.show(self._maker.at(q, estimate, wrench))
-            self._panel.show(time_s, q, estimate, events, truth_mass, remark)
+            if not 0.0 <= time_s - self._text_time < TEXT_PERIOD:
+                self._text_time = time_s
+                torques = gravity_torques(self.robot, q)
+                lines = [f"{stamp:7.2f} s&ensp;{html.escape(what)}" for stamp, what in events[-6:]]
+                self._words.content = (
+                    f'<div style="font-size:0.85em;padding:0 1.6em 0 0.9em">{_headline(estimate, truth_mass)}'
+                    f"{HEADING}Gravity torques, share of the limit</div>{_bars(torques / self.robot.limits.effort)}"
+                    f"{HEADING}{time_s:.1f} s&ensp;{html.escape(remark)}</div>{'<br>'.join(lines)}</div>"
+                )
+            if self._history.add(time_s, estimate, truth_mass):
+                self._draw_charts()
 
     def wait_for_viewer(self) -> None:
         """Until somebody opens the page."""
@@ -100,24 +130,144 @@ class WebView:
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
 
-    def _add_switch(self, layer: str, words: str) -> None:
-        box = self._panel.add_switch(words)
+    def _add_switch(self, layer: str, box: Any) -> None:
         box.on_update(lambda _: self._scene.set_visible(layer, box.value))
+
+    def _draw_charts(self) -> None:
+        mass, com = self._history.mass_columns(), self._history.com_columns()
+        curves = [(BAND, 1), (BAND, 1), (BLUE, 2), (RED, 1.5)][: len(mass) - 1]
+        title = f"payload mass, kg (95 % band{'; truth red' if len(mass) == 5 else ''})"
+        self._draw("mass", mass, title, curves, bands=({"series": (2, 1), "fill": BAND},))
+        title = "centre of mass, mm (x red, y green, z blue)"
+        self._draw("com", com, title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
+
+    def _draw(
+        self, name: str, columns: tuple[FloatArray, ...], title: str, curves: Sequence[tuple[str, float]], **more: Any
+    ) -> None:
+        """Columns over time. A chart is made when there is something to draw: one that began with nan stays empty."""
+        if name in self._charts:
+            self._charts[name].data = columns
+        elif len(columns[0]) > 0:
+            series = ({}, *({"stroke": colour, "width": width, "points": {"show": False}} for colour, width in curves))
+            more |= {"scales": {"x": {"time": False}}, "legend": {"show": False}, "padding": (10, 24, 0, 0)}
+            self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
+
+
+_NOTHING: tuple[None, Any] = (None, None)
+
+
+class WebScene:
+    """Keeps a viser server's scene equal to the one shown last.
+
+    Each of the arm's frames is a node that moves, each primitive a child of its frame. Only labels are children of
+    base: viser 1.1 leaves a text where it is when its parent moves.
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._scene = server.scene
+        self._frames: dict[str, Any] = {}
+        self._nodes: dict[str, tuple[Primitive, Any]] = {}  # as it was sent, with viser's handle
+        self._hidden: set[str] = set()
+        camera = server.initial_camera
+        camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
+        self._scene.configure_environment_map("studio", environment_intensity=0.6)
+        colours = {"cell_color": CELLS, "section_color": SECTIONS, "plane_color": GROUND, "plane_opacity": 1.0}
+        sizes = {"width": 3.0, "height": 3.0, "cell_size": 0.1, "section_size": 0.5, "position": (0.0, 0.0, -0.002)}
+        self._scene.add_grid("/floor", **sizes, **colours, shadow_opacity=0.25)
+
+    def show(self, scene: Scene) -> None:
+        """Show this scene from now on."""
+        for name, T in scene.frames.items():
+            if name not in self._frames:
+                self._frames[name] = self._scene.add_frame(f"/{name}", show_axes=False)
+            _place(self._frames[name], T)
+        for primitive in scene.primitives:
+            sent, handle = self._nodes.get(primitive.name) or _NOTHING
+            if sent is primitive:
+                continue
+            if sent is None or not _looks_like(sent, primitive):
+                handle = self._add(primitive)
+                self._nodes[primitive.name] = primitive, handle
+            if isinstance(primitive, Label):
+                handle.text = primitive.text
+            _place(handle, scene.place(primitive) if isinstance(primitive, Label) else primitive.T)
+        for name in self._nodes.keys() - {primitive.name for primitive in scene.primitives}:
+            self._nodes.pop(name)[1].remove()
+
+    def set_visible(self, layer: str, visible: bool) -> None:
+        """Show or hide a layer, now and later."""
+        (self._hidden.discard if visible else self._hidden.add)(layer)
+        for primitive, handle in self._nodes.values():
+            if primitive.layer == layer:
+                handle.visible = visible
+
+    def _add(self, primitive: Primitive) -> Any:
+        """A node, in place of one of the same name."""
+        visible = primitive.layer not in self._hidden
+        if isinstance(primitive, Label):
+            options = {"anchor": "center-center", "visible": visible}
+            return self._scene.add_label(f"/labels/{primitive.name}", primitive.text, **options)
+        mesh, (*colour, opacity) = tessellate(primitive), primitive.colour
+        return self._scene.add_mesh_simple(
+            f"/{primitive.frame}/{primitive.name}",
+            mesh.vertices,
+            mesh.faces,
+            color=tuple(round(255.0 * channel) for channel in colour),
+            opacity=opacity if opacity < 1.0 else None,
+            cast_shadow=opacity == 1.0,
+            visible=visible,
+        )
+
+
+class History:
+    """Points of the estimate over time for the charts: some hundreds, however long a run takes."""
+
+    def __init__(self) -> None:
+        self._period = POINT_PERIOD
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, time_s: float, estimate: PayloadEstimate, truth_mass: float | None) -> bool:
+        """Add a point unless the last one is too recent; returns whether it was added.
+
+        Time that steps back starts a new history.
+        """
+        if self._rows and time_s < self._rows[-1][0]:
+            self._period, self._rows = POINT_PERIOD, []
+        if self._rows and time_s - self._rows[-1][0] < self._period:
+            return False
+        truth = np.nan if truth_mass is None else truth_mass
+        com = 1e3 * estimate.com if estimate.com_is_known else np.full(3, np.nan)
+        self._rows.append((time_s, estimate.mass, estimate.mass_margin, truth, *com))
+        if len(self._rows) > MOST_POINTS:
+            self._rows = self._rows[::2]
+            self._period *= 2.0
+        return True
+
+    def com_columns(self) -> tuple[FloatArray, ...]:
+        """Time, s, and the centre of mass, mm, where it is known."""
+        known = [(row[0], *row[-3:]) for row in self._rows if np.isfinite(row[-1])]
+        return tuple(np.array(known).reshape(-1, 4).T.copy())
+
+    def mass_columns(self) -> tuple[FloatArray, ...]:
+        """Time, s; both edges of the 95 % band, the estimate and, where it is known, the truth, kg.
+
+        After a change the band is that of the prior, wider than any payload. It is cut off well above the heaviest
+        mass, since the chart's scale follows the numbers that it gets.
+        """
+        time_s, mass, margin, truth = np.array(self._rows).reshape(-1, 7)[:, :4].T.copy()
+        known = [mass] if np.isnan(truth).all() else [mass, truth]
+        top = 1.3 * max(0.5, float(np.nanmax(known, initial=0.0)))
+        return time_s, np.maximum(mass - margin, -0.25 * top), np.minimum(mass + margin, top), *known
 
 
 def play_replay(data: JointDataset, result: Replay, view: WebView, rate: float = 1.0) -> None:
-    """Show a replay at the pace of its recording, from the moment that somebody opens the page.
-
-    Parameters
-    ----------
-    rate: speed, times real time.
-    """
+    """Show a replay at `rate` times the pace of its recording, from the moment that somebody opens the page."""
     view.wait_for_viewer()
-    began, first = time.monotonic(), float(data.stamp[0])
-    elapsed = 0.0
+    began, elapsed = time.monotonic(), 0.0
     while elapsed < data.duration_s:
         elapsed = min(rate * (time.monotonic() - began), data.duration_s)
-        show_replay_at(first + elapsed, data, result, view, f"of {data.duration_s:.1f} s, {rate:g} times real time")
+        remark = f"of {data.duration_s:.1f} s, {rate:g} times real time"
+        show_replay_at(float(data.stamp[0]) + elapsed, data, result, view, remark)
         time.sleep(PERIOD)
 
 
@@ -127,9 +277,8 @@ def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebVi
     known = int(np.searchsorted(result.published, sample, side="right")) - 1
     if known < 0:
         return
-    first = data.stamp[0]
-    events = [(event.stamp - first, f"detected {event.kind}") for event in result.events if event.stamp <= stamp]
-    link, wrench = result.touched_link, None
+    first, link, wrench = data.stamp[0], result.touched_link, None
+    events = [(e.stamp - first, f"detected {EVENT_WORDS[e.kind]}") for e in result.events if e.stamp <= stamp]
     begins = np.flatnonzero((link[1 : sample + 1] > 0) & (link[:sample] == 0)) + 1
     events += [(data.stamp[k] - first, f"contact on link {link[k]}") for k in begins]
     if link[sample] > 0:
@@ -137,22 +286,35 @@ def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebVi
     view.show(stamp - first, data.q[sample], result.estimates[known], sorted(events), wrench=wrench, remark=remark)
 
 
-def _set_stage(server: Any) -> None:
-    """Floor, light and eye."""
-    server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
-    camera = server.initial_camera
-    camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
-    server.scene.configure_environment_map("studio", environment_intensity=0.6)
-    server.scene.add_grid(
-        "/floor",
-        width=3.0,
-        height=3.0,
-        cell_size=0.1,
-        section_size=0.5,
-        cell_color=CELLS,
-        section_color=SECTIONS,
-        plane_color=GROUND,
-        plane_opacity=1.0,
-        shadow_opacity=0.25,
-        position=(0.0, 0.0, -0.002),
+def _looks_like(sent: Primitive, primitive: Primitive) -> bool:
+    """Whether a page that has the one need not get the other."""
+    if isinstance(primitive, Label):
+        return True  # its text and place are sent by themselves
+    old, new = tessellate(sent), tessellate(primitive)
+    same = old.vertices.shape == new.vertices.shape and np.array_equal(old.faces, new.faces)
+    colour = np.abs(np.subtract(sent.colour, primitive.colour)).max() < 0.04
+    return bool(same and colour and np.abs(old.vertices - new.vertices).max() < UNSEEN)
+
+
+def _place(handle: Any, T: FloatArray) -> None:
+    """Put a node at T (4, 4) in its parent."""
+    x, y, z, w = matrix_to_quaternion(T[:3, :3]).tolist()
+    handle.position, handle.wxyz = T[:3, 3], (w, x, y, z)
+
+
+def _headline(estimate: PayloadEstimate, truth_mass: float | None) -> str:
+    truth = "" if truth_mass is None else f' <span style="color:{RED}">truly {truth_mass:.3f} kg</span>'
+    problem = f'<div style="color:{RED}">{html.escape(estimate.problem)}</div>' if estimate.problem else ""
+    return (
+        f'<div style="font-size:1.5em;font-weight:600;color:{BLUE}">{mass_text(estimate)}</div>'
+        f"<div>centre of mass: {com_text(estimate)}</div><div>{html.escape(estimate.status)}{truth}</div>{problem}"
+    )
+
+
+def _bars(shares: FloatArray) -> str:
+    """A bar for each joint, from 0 to 1 in amount."""
+    return "".join(
+        f'<div style="display:flex;gap:0.5em;line-height:1.3">J{joint}<meter value="{abs(share):.3f}" style="flex:1">'
+        f'</meter><span style="width:3em;text-align:right">{fixed(100 * share, 0)} %</span></div>'
+        for joint, share in enumerate(shares.tolist(), start=1)
     )

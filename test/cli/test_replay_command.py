@@ -168,7 +168,7 @@ def test_what_is_no_payload_is_refused_before_anything_is_read(option, value, sa
 def test_a_person_is_told_rate_and_losses(recording, tmp_path, capsys):
     assert main(["replay", str(recording), "--output", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    for words in ("1200 over 6.0 s, 200.0 Hz", "dropped", "torque residual RMS", "payload mass", "centre of mass"):
+    for words in ("1200 over 6.0 s, 200.0 Hz", "lost", "torque residual RMS", "payload mass", "centre of mass"):
         assert words in out
 
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from arms import random_chain, random_states
-from oracles import Pinocchio
+from oracles import Pinocchio, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics.kinematics import links_in_base

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutated messages, service calls and parameters: nodes go on, and give the right answer afterwards.
 
-`make test` spends some seconds on each, `make fuzz` minutes (FUZZ_SECONDS, FUZZ_SEED).
+`make test` tries the same few of each, `make fuzz` others for minutes (FUZZ_SECONDS, FUZZ_SEED).
 """
 
 from __future__ import annotations

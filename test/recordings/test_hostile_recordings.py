@@ -6,8 +6,11 @@ Each is read with a gigabyte of memory and ten seconds of processor time.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import sqlite3
 import struct
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,9 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import samples, storage_file
+from bag_files import samples, storage_file, write_bag
 from limited import LimitedReaders
 
+from panda_dynamics_ros import load_dataset
+from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import read_joint_states, rosbag2, write_joint_states
 from panda_dynamics_ros.recordings.mcap_file import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
 
@@ -187,6 +193,41 @@ def deep_metadata(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def metadata(folder: Path, *names: str) -> Path:
+    """A recording whose metadata.yaml lists these files."""
+    content = {"rosbag2_bagfile_information": {"relative_file_paths": list(names)}}
+    (folder / "metadata.yaml").write_text(json.dumps(content))
+    return folder
+
+
+def name_of_no_file(tmp_path: Path) -> Path:
+    return metadata(tmp_path, "x" * 300 + ".mcap", "a\0b.mcap")
+
+
+def many_names(tmp_path: Path) -> Path:
+    return metadata(tmp_path, *(f"part_{k}.mcap" for k in range(30_000)))
+
+
+ESCAPES = "\x1b]0;owned\x07\x1b[2J"
+
+
+def escapes_in_metadata(tmp_path: Path) -> Path:
+    return metadata(tmp_path, f"{ESCAPES}.mcap")
+
+
+def escapes_in_a_topic(tmp_path: Path) -> Path:
+    return write_bag(tmp_path / "bag", {f"/{ESCAPES}a": samples(2), "/b": samples(2)})
+
+
+def escapes_in_a_header(tmp_path: Path) -> Path:
+    (tmp_path / "log.csv").write_text(f"{ESCAPES},b,c\n1,2,3\n")
+    return tmp_path / "log.csv"
+
+
+def escapes_in_a_name(tmp_path: Path) -> Path:
+    return tmp_path / f"{ESCAPES}.csv"
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -208,6 +249,8 @@ def deep_metadata(tmp_path: Path) -> Path:
         (nanoseconds, "expected s, below 2^31"),
         (alias_bomb, "without .db3 or .mcap files"),
         (deep_metadata, "without .db3 or .mcap files"),
+        (name_of_no_file, "expected the files that metadata.yaml lists, got none of xxx"),
+        (many_names, "part_19.mcap, ... (30000 files)"),
     ],
 )
 def test_a_hostile_file_is_refused_in_one_line(
@@ -216,7 +259,38 @@ def test_a_hostile_file_is_refused_in_one_line(
     text = readers.outcome("dataset", make(tmp_path))
     assert text.startswith("refused: ")
     assert words in text, text
-    assert len(text) < 1000
+    assert len(text) < 1500
+
+
+def test_a_compressed_motion_is_read_to_a_limit(readers: LimitedReaders, tmp_path: Path) -> None:
+    path, packer = tmp_path / "motion.csv.gz", zlib.compressobj(9, wbits=31)
+    row, count = b"0" + b",0" * 21 + b"\n", 1 << 18
+    path.write_bytes(b"".join([packer.compress(row * count) for _ in range(64)]) + packer.flush())  # 740 MB
+    assert "expected at most 33554432 bytes, got more" in readers.outcome("motion", path)
+
+
+def test_a_file_that_is_listed_many_times_is_read_once(readers: LimitedReaders, tmp_path: Path) -> None:
+    """Within the ten seconds of processor time that `readers` have."""
+    file = write_joint_states(tmp_path / "bag", samples(20))
+    text = readers.outcome("dataset", metadata(file.parent, *[file.name] * 40_000))
+    assert text == "read: 20 samples"
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "x" * 300 + ".mcap", "/".join(["x" * 100] * 90)])
+def test_a_path_that_no_file_can_have_is_that_of_none(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataFileNotFoundError, match="no such file"):
+        load_dataset(tmp_path / name)
+
+
+@pytest.mark.parametrize("make", [escapes_in_metadata, escapes_in_a_topic, escapes_in_a_header, escapes_in_a_name])
+def test_a_terminal_obeys_nothing_that_a_file_says(
+    make: Callable[[Path], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["replay", str(make(tmp_path)), "--output", str(tmp_path / "out")])
+    printed = capsys.readouterr()
+    assert code == 2
+    assert "\\x1b]0;" in printed.err
+    assert "\x1b" not in printed.out + printed.err
 
 
 def test_a_flipped_bit_in_a_chunk_is_noticed(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -228,7 +302,12 @@ def test_a_flipped_bit_in_a_chunk_is_noticed(tmp_path: Path, rng: np.random.Gene
         content = bytearray(original)
         content[place] ^= 1 << int(rng.integers(8))
         (tmp_path / "flipped.mcap").write_bytes(content)
-        with pytest.warns(UserWarning):
-            stream = read_joint_states(tmp_path / "flipped.mcap")
-            read = [each.position.tolist() for each in stream]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises((UserWarning, DataError), match=r"checksum|not whole|damaged"):
+                list(read_joint_states(tmp_path / "flipped.mcap"))
+            warnings.simplefilter("ignore")
+            read: list[list[float]] = []
+            with contextlib.suppress(DataError):
+                read = [each.position.tolist() for each in read_joint_states(tmp_path / "flipped.mcap")]
         assert all(each in written for each in read)

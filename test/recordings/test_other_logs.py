@@ -14,6 +14,7 @@ import pytest
 from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
+from panda_dynamics_ros.recordings import RecordingWarning
 from panda_dynamics_ros.recordings.columns import ColumnMap
 from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
 
@@ -148,6 +149,67 @@ def test_parts_of_arrays_in_parquet(tmp_path: Path) -> None:
     assert_read(load_dataset(tmp_path / "episode.parquet", "panda", columns=text))
     with pytest.raises(DataError, match="as many dq and tau as q, in a row, got 1 of t, 8 of q, 7 of dq, 7 of tau"):
         load_dataset(tmp_path / "episode.parquet", "panda", columns=text.replace("[0:7]", ""))
+
+
+def lerobot(path: Path, episodes: int, **columns: list[list[float]]) -> Path:
+    """A data set of LeRobot's: a list in each row, and times that begin anew in each episode."""
+    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = {
+        "timestamp": 1e-3 * (MS - MS[0]),
+        "observation.state": Q.tolist(),
+        "observation.effort": TAU.tolist(),
+        "observation.image": [b"png"] * COUNT,
+        **columns,
+    }
+    table = arrow.table({name: list(values) * episodes for name, values in whole.items()})
+    number = arrow.array(np.repeat(np.arange(episodes), COUNT))
+    parquet.write_table(table.append_column("episode_index", number), path)
+    return path
+
+
+def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path: Path) -> None:
+    path = lerobot(tmp_path / "log.parquet", 1)
+    with pytest.warns(RecordingWarning, match="there are no velocities, so they are differences of the positions"):
+        data = load_dataset(path, "panda")
+    assert len(data.notes) == 1
+    # Central differences over 20 ms of a sine of amplitude 0.2 and 1 rad/s: 0.2 (0.01)^2 / 6; at the ends one-sided.
+    np.testing.assert_allclose(data.dq[1:-1], DQ[1:-1], atol=1e-5)
+    np.testing.assert_allclose(data.dq, DQ, atol=2e-3)
+    with pytest.raises(DataError, match="expected columns for dq"):  # where the user says that they are there
+        load_dataset(path, "panda", columns="t=timestamp q=observation.state dq=dq tau=observation.effort")
+
+
+def test_episodes_follow_each_other_or_are_chosen(tmp_path: Path) -> None:
+    path = lerobot(tmp_path / "log.parquet", 3, **{"observation.velocity": DQ.tolist()})
+    with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s; --episode"):
+        data = load_dataset(path, "panda")
+    assert len(data.stamp) == 3 * COUNT
+    np.testing.assert_allclose(data.gaps[:, 1], 1.0)
+    one = load_dataset(path, "panda", episode=1)
+    np.testing.assert_allclose(one.stamp, 1e-3 * (MS - MS[0]))
+    assert one.notes == ()
+    with pytest.raises(ArgumentError, match=r"episode: expected one that .* has, got 3 \(0 to 2\)"):
+        load_dataset(path, "panda", episode=3)
+
+
+@pytest.mark.parametrize(
+    ("names", "suggestion"),
+    [
+        (("time", "arm_pos_{}", "arm_vel_{}", "arm_torque_{}"), "t=time q=arm_pos_# dq=arm_vel_# tau=arm_torque_#"),
+        (("Timestamp", "q_{}_rad", "qd_{}", "tau_J_{}"), "t=Timestamp q=q_#_rad dq=qd_# tau=tau_J_#"),
+        (("stamp [s]", "pos {}", "vel {}", "effort {}"), "t='stamp [s]' q='pos #' dq='vel #' tau='effort #'"),
+    ],
+)  # fmt: skip
+def test_a_header_of_other_names_gets_a_map_that_reads_it(
+    names: tuple[str, ...], suggestion: str, tmp_path: Path
+) -> None:
+    header = [names[0], *(name.format(i) for name in names[1:] for i in range(7))]
+    path = table(tmp_path / "log.csv", header, np.column_stack((1e-3 * MS, Q, DQ, TAU)))
+    with pytest.raises(DataError) as caught:
+        load_dataset(path, "panda")
+    assert str(caught.value).endswith(f'; try --columns "{suggestion}"')
+    assert_read(load_dataset(path, "panda", columns=suggestion))
 
 
 @pytest.mark.parametrize(

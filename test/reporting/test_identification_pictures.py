@@ -34,7 +34,7 @@ def test_labels_of_base_parameters_do_not_collide(
     base = panda.base_parameters()
     values = base.values + scale * np.sin(np.arange(len(base.names)))
     fit = SimpleNamespace(prior=panda, base_values=values, base_std=np.full(len(values), scale), base_names=base.names)
-    plot_sigmas(fit, tmp_path / "base_parameters.png")  # type: ignore[arg-type]
+    plot_sigmas(fit, tmp_path / "base_parameters.png")
     canvas = FigureCanvasAgg(figures[0])
     canvas.draw()
     assert [overlaps(axis, canvas) for axes in figures[0].axes for axis in (axes.xaxis, axes.yaxis)] == [0] * 4

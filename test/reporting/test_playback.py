@@ -36,7 +36,7 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
             stamp = data.stamp[sample] + 0.002  # between two samples the earlier one holds
             show_replay_at(stamp, data, result, view, "a remark")
             np.testing.assert_allclose(nodes["/flange"].position, panda.pose(data.q[sample])[:3, 3], atol=1e-6)
-            words = view._panel._words.content
+            words = view._words.content
             known = max(k for k, published in enumerate(result.published) if published <= sample)
             assert mass_text(result.estimates[known]) in words
             assert f"{stamp - data.stamp[0]:.1f} s" in words

@@ -19,8 +19,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene.tessellation import tessellate
-from panda_dynamics_ros.reporting.web_scene import UNSEEN, WebScene
-from panda_dynamics_ros.reporting.web_view import WebView
+from panda_dynamics_ros.reporting.web_view import MOST_POINTS, UNSEEN, History, WebScene, WebView
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
@@ -114,7 +113,7 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], 1.0, PUSH, remark="1000 Hz")
     with open_page(view.url) as page:
         page.wait_for_text("1.004")
-        page.wait_for_text("payload mass, kg (95 % band; truth dashed)")
+        page.wait_for_text("payload mass, kg (95 % band; truth red)")
         page.wait_for_text("centre of mass, mm")
         text = page.text()
         last = estimate_of(converged)
@@ -135,3 +134,48 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         # Another state reaches a page that is open.
         view.show(30.0, Q, estimate_of(0.0))
         page.wait_for_text("centre of mass: not known")
+
+
+# ---- the charts ------------------------------------------------------------
+
+
+def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:
+    history = History()
+    for k in range(18_000):
+        history.add(0.2 * k, estimate_of(1.0, 0.01), None)
+    time_s = history.mass_columns()[0]
+    assert MOST_POINTS / 2 <= len(time_s) <= MOST_POINTS
+    steps = np.diff(time_s)
+    assert steps.max() < 2.0 * steps.min()  # as dense at its beginning as at its end, but for rounding to samples
+    assert time_s[0] == 0.0
+    assert time_s[-1] > 3600.0 - 2.0 * steps[0]
+
+
+def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart() -> None:
+    history = History()
+    history.add(0.0, estimate_of(1.0, 0.1), 1.1)
+    history.add(1.0, estimate_of(0.0, 3.0), 0.0)
+    time_s, lower, upper, mass, truth = history.mass_columns()
+    np.testing.assert_allclose(time_s, [0.0, 1.0])
+    np.testing.assert_allclose(mass, [1.0, 0.0])
+    np.testing.assert_allclose(truth, [1.1, 0.0])
+    np.testing.assert_allclose((lower[0], upper[0]), (1.0 - 0.196, 1.0 + 0.196))
+    assert -1.0 < lower[1] < 0.0 < 1.1 < upper[1] < 2.0
+
+
+def test_what_nobody_knows_is_not_drawn() -> None:
+    history = History()
+    history.add(0.0, estimate_of(0.0, 1.0), None)
+    assert len(history.mass_columns()) == 4  # no truth
+    assert [len(column) for column in history.com_columns()] == [0, 0, 0, 0]
+    history.add(1.0, estimate_of(1.0, 0.01), None)
+    np.testing.assert_allclose(np.transpose(history.com_columns()), [[1.0, 20.0, -15.0, 60.0]])
+
+
+def test_points_too_close_are_left_out_and_a_step_back_starts_anew() -> None:
+    history = History()
+    assert history.add(0.0, estimate_of(1.0, 0.1), None)
+    assert not history.add(0.1, estimate_of(1.0, 0.1), None)
+    assert history.add(0.3, estimate_of(1.0, 0.1), None)
+    assert history.add(0.0, estimate_of(2.0, 0.1), None)
+    np.testing.assert_allclose(history.mass_columns()[3], [2.0])

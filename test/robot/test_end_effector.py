@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from arms import random_states
-from oracles import Pinocchio, assert_agrees
+from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from arms import random_states
 from motion import PAYLOAD, coloured, sinusoids
-from oracles import Pinocchio, assert_agrees
+from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray

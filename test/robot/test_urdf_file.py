@@ -10,12 +10,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import urdf_texts
 from arms import random_states
 from numpy.typing import NDArray
-from oracles import assert_agrees
+from oracles import assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from arms import chain, random_body, random_chain, random_states, transform
-from oracles import Pinocchio, assert_agrees, rate
+from oracles import Pinocchio, assert_agrees, pin, rate
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError

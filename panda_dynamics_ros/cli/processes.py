@@ -7,23 +7,17 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from types import TracebackType
 
 from panda_dynamics_ros.untrusted import python_command
-
-PACKAGE = "panda_dynamics_ros.nodes"
 
 
 def isolated_environment(domain: int) -> dict[str, str]:
     """The environment for nodes that are to talk to each other only; what the user has set stays.
 
-    Loopback discovery in a domain of their own keeps a demo off a real robot's topics. (Transports are not chosen:
-    with this discovery rmw_fastrtps takes shared memory and UDP, whatever FASTDDS_BUILTIN_TRANSPORTS says.)
+    Loopback discovery in a domain of their own keeps a demo off a real robot's topics.
     """
-    environment = dict(os.environ)
-    environment.setdefault("ROS_DOMAIN_ID", str(domain))
-    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    return environment
+    own = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    return own | dict(os.environ)
 
 
 class NodeProcesses:
@@ -39,14 +33,12 @@ class NodeProcesses:
     def __enter__(self) -> NodeProcesses:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self, module: str, parameters: dict[str, object] | None = None) -> int:
         """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
-        arguments = python_command(f"{PACKAGE}.{module}", "--ros-args")
+        arguments = python_command(f"panda_dynamics_ros.nodes.{module}", "--ros-args")
         for name, value in (parameters or {}).items():
             arguments += ["-p", f"{name}:={value}"]
         with self.log(module).open("wb") as log:

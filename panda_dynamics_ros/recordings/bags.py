@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged.
+
+`rosbags` decodes the messages. The files are read by `mcap_file` and `sqlite_file`, since `rosbags` gives nothing of a
+file that is not whole, and unpacks as much as a file claims.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import warnings
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+import yaml
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.recordings import mcap_file, rosbag2, sqlite_file
+from panda_dynamics_ros.recordings.limits import (
+    FREE_EXPANSION,
+    LARGEST_EXPANSION,
+    LARGEST_JOINT_STATE,
+    LARGEST_METADATA,
+    MEBIBYTE,
+)
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, BagFile
+from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.untrusted import exists, is_file
+
+UNDECODED = "cannot be decoded"
+LISTED = 20  # topics or files in a message
+EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_KINDS: tuple[tuple[bytes, Callable[[Path], BagFile]], ...] = (
+    (sqlite_file.MAGIC, sqlite_file.SqliteFile),
+    (mcap_file.MAGIC, mcap_file.McapFile),
+)
+_STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
+
+
+class RecordingWarning(UserWarning):
+    """A recording was read, but not all of it was there, or not as it should be."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointStateSample:
+    """One sensor_msgs/msg/JointState as recorded: nothing is filtered, joints are in the message's order.
+
+    Attributes
+    ----------
+    stamp: s, from the message's header (see `read_joint_states` for headers without stamps).
+    names: N joint names.
+    position, velocity, effort: (N,), rad, rad/s, N m; of length 0 where the message had none.
+    recorded_ns: the stamp as recorded, to the nanosecond; None where it is known in seconds only.
+    external: (N,), N m, Franka's tau_ext_hat_filtered; None where it is not recorded.
+    """
+
+    stamp: float
+    names: tuple[str, ...]
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    recorded_ns: int | None = None
+    external: FloatArray | None = None
+
+    @property
+    def stamp_ns(self) -> int:
+        """The stamp in whole nanoseconds."""
+        return to_nanoseconds(self.stamp) if self.recorded_ns is None else self.recorded_ns
+
+
+def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
+    """The joint states of a recording, one after the other.
+
+    Parameters
+    ----------
+    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
+    topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
+        name ends in joint_states and that has most messages is taken.
+
+    Returns
+    -------
+    An iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
+    a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times
+    of reception are taken instead, for all samples, and noted.
+
+    Raises
+    ------
+    DataFileNotFoundError: there is no such file.
+    DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose from.
+    MissingDependencyError: rosbags is not installed.
+    """
+    rosbag2.typestore()
+    path = checks.path(path, "path")
+    files, notes = _open_recording(path)
+    return JointStateStream(path, _choose(path, files, topic), files, notes)
+
+
+def joint_state_topics(path: str | Path) -> dict[str, int]:
+    """Topics of type sensor_msgs/msg/JointState, with their number of messages; most messages first.
+
+    It raises the errors of `read_joint_states`, but a recording without such a topic gives an empty result.
+    """
+    rosbag2.typestore()
+    return _joint_state_topics(_open_recording(checks.path(path, "path"))[0])
+
+
+class JointStateStream(Iterator[JointStateSample]):
+    """The samples of one topic, in the order of the recording.
+
+    Attributes
+    ----------
+    path, topic: what is read.
+    rejected: messages that are no samples, by reason; complete once the samples are exhausted.
+    notes: what was found wrong so far, a line each; complete once the samples are exhausted. Each is also
+        issued as a `RecordingWarning`.
+    """
+
+    def __init__(self, path: Path, topic: str, files: list[BagFile], notes: list[str]) -> None:
+        self.path, self.topic = path, topic
+        self.rejected: Counter[str] = Counter()
+        self.notes: tuple[str, ...] = ()
+        self._samples = self._read(files, notes)
+
+    def __next__(self) -> JointStateSample:
+        return next(self._samples)
+
+    def _note(self, note: str) -> None:
+        self.notes += (f"{self.path}: {note}",)
+        warnings.warn(self.notes[-1], RecordingWarning, stacklevel=5)
+
+    def _read(self, files: list[BagFile], notes: list[str]) -> Iterator[JointStateSample]:
+        for note in notes:
+            self._note(note)
+        messages = self._messages(files)
+        first = list(islice(messages, 2))
+        # One clock for the whole stream: a single zero is the beginning of simulated time, two are no stamps.
+        unstamped = all(_nanoseconds(message) == 0 for _, message in first)
+        if unstamped and first:
+            self._note(f"the headers on {self.topic} have no stamps, so the times of reception are taken")
+        for time, message in chain(first, messages):
+            recorded = time if unstamped else _nanoseconds(message)
+            stamp = to_seconds(*divmod(recorded, BILLION))
+            values = message.position, message.velocity, message.effort
+            yield JointStateSample(stamp, tuple(message.name), *values, recorded)
+
+    def _messages(self, files: list[BagFile]) -> Iterator[tuple[int, Any]]:
+        """(receive time in ns, message) of all files; what cannot be read is noted."""
+        for file in files:
+            decoded, undecoded, reason = 0, 0, ""
+            for time, data in file.messages(self.topic):
+                try:
+                    message = _decode(data)
+                except rosbag2.decoding_errors() as error:
+                    undecoded, reason = undecoded + 1, f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
+                    continue
+                decoded += 1
+                yield time, message
+            if undecoded:
+                self.rejected[UNDECODED] += undecoded
+                self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
+            if file.damage:
+                self._note(f"{_not_whole(self.path, file)}, {decoded} joint states of it were read")
+
+
+def _nanoseconds(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * BILLION + int(stamp.nanosec)
+
+
+def _decode(data: bytes) -> Any:
+    if data.startswith(ZSTD_MAGIC):  # compression by message; CDR begins with a zero byte
+        decompressor = rosbag2.zstd().ZstdDecompressor()
+        data = bytes(decompressor.decompress(data, max_length=LARGEST_JOINT_STATE))
+        if not decompressor.eof:
+            raise ValueError(f"a message that is cut off, or unpacks to more than {LARGEST_JOINT_STATE} bytes")
+    return rosbag2.typestore().deserialize_cdr(data, JOINT_STATE)
+
+
+# ---- which topic ------------------------------------------------------------------------------------------------
+
+
+def _joint_state_topics(files: list[BagFile]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for topic in (topic for file in files for topic in file.topics if topic.type == JOINT_STATE):
+        counts[topic.name] += topic.messages
+    return dict(counts.most_common())
+
+
+def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
+    counts = _joint_state_topics(files)
+    damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
+    if not counts:
+        found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
+        raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {_listed(found, 'topics')}{damage}")
+    listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.items()], "topics")
+    if topic is not None and topic not in counts:
+        raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
+    if not any(counts.values()) or (topic is not None and not counts[topic]):
+        raise DataError(f"{path}: expected joint states, got {listed}{damage}")
+    if topic is not None:
+        return topic
+    candidates = {name: count for name, count in counts.items() if count}
+    if len(candidates) > 1:
+        candidates = {name: count for name, count in candidates.items() if name.endswith("joint_states")}
+    most = [name for name, count in candidates.items() if count == max(candidates.values())]
+    if len(most) != 1:
+        raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {listed}")
+    return most[0]
+
+
+def _not_whole(recording: Path, file: BagFile) -> str:
+    name = "the file" if file.path == recording else file.path.name
+    return f"{name} is not whole ({file.damage})"
+
+
+def _listed(names: list[str], what: str) -> str:
+    """The first few, in one line."""
+    shown = ", ".join(f"{name:.300}" for name in names[:LISTED]) or f"no {what}"
+    return f"{shown}, ... ({len(names)} {what})" if len(names) > LISTED else shown
+
+
+# ---- which files ------------------------------------------------------------------------------------------------
+
+
+def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
+    """The files of the recording at `path` in the order of recording, and what is known to be missing.
+
+    Raises
+    ------
+    DataFileNotFoundError: there is no such file or folder, or none of those its metadata.yaml lists.
+    DataError: it is not a rosbag2 recording.
+    """
+    if not exists(path):
+        raise DataFileNotFoundError(f"{path!s:.300}: {EXPECTED}, got no such file")
+    folder = path.parent if path.name == "metadata.yaml" else path
+    if not folder.is_dir():
+        return [_open_file(path)], []
+    listed = _listed_files(folder / "metadata.yaml")
+    if not listed:
+        return [_open_file(file) for file in _found_files(folder)], []
+    missing = [name for name in listed if not is_file(folder / name)]
+    if len(missing) == len(listed):
+        raise DataFileNotFoundError(
+            f"{folder}: expected the files that metadata.yaml lists, got none of {_listed(missing, 'files')}"
+        )
+    notes = [f"{folder.name}: {_listed(missing, 'files')} is missing, which metadata.yaml lists"] if missing else []
+    return [_open_file(folder / name) for name in listed if name not in set(missing)], notes
+
+
+def _listed_files(metadata: Path) -> list[str]:
+    """The names of a recording's files, each once, in the order of recording.
+
+    None where metadata.yaml is absent, unfinished, or something else.
+    """
+    with suppress(OSError, yaml.YAMLError, TypeError, KeyError, ValueError, RecursionError):
+        if metadata.stat().st_size <= LARGEST_METADATA:
+            content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
+            names = content["rosbag2_bagfile_information"]["relative_file_paths"]
+            return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
+    return []
+
+
+def _found_files(folder: Path) -> list[Path]:
+    """The storage files of a folder without metadata, part 2 before part 10."""
+    found = [file for file in folder.iterdir() if _STORAGE.fullmatch(file.name) and file.is_file()]
+    if not found:
+        raise DataError(f"{folder}: {EXPECTED}, got a folder without .db3 or .mcap files")
+    if len({_STORAGE.fullmatch(file.name)[1] for file in found}) > 1:  # type: ignore[index]
+        names = ", ".join(sorted(file.name for file in found))
+        raise DataError(f"{folder}: expected files of one recording, got {names}: name the one to read")
+    return sorted(
+        found, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
+    )
+
+
+def _open_file(path: Path) -> BagFile:
+    """A storage file, by its first bytes."""
+    try:
+        with path.open("rb") as stream:
+            beginning = stream.read(32)
+    except OSError as error:
+        raise DataError(f"{path}: {EXPECTED}, got: {error.strerror}") from error
+    if beginning.startswith(ZSTD_MAGIC):
+        return _open_compressed(path)
+    for magic, kind in _KINDS:
+        if beginning.startswith(magic):
+            return kind(path)
+    if not beginning:
+        raise DataError(f"{path}: {EXPECTED}, got an empty file")
+    if beginning.startswith(b"#ROSBAG"):
+        raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
+    raise DataError(f"{path}: {EXPECTED}, got a file that begins with {beginning[:16]!r}")
+
+
+def _open_compressed(path: Path) -> BagFile:
+    """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
+    folder = tempfile.mkdtemp(prefix="panda_dynamics_")
+    unpacked = Path(folder) / path.name.removesuffix(".zstd")
+    try:
+        with path.open("rb") as source, unpacked.open("wb") as target:
+            _decompress(source, target)
+        with unpacked.open("rb") as stream:
+            if stream.read(4) == ZSTD_MAGIC:
+                raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
+        file = _open_file(unpacked)
+    except BaseException as error:  # also where the disk is full, or on Ctrl-C
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, DataError):
+            raise DataError(str(error).replace(str(unpacked), str(path))) from error
+        raise
+    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+    return file
+
+
+def _decompress(source: BinaryIO, target: BinaryIO) -> None:
+    """All that can be decompressed: where the source is cut, so will be the target.
+
+    Raises
+    ------
+    DataError: the content unpacks to more than any recording does.
+    """
+    zstd = rosbag2.zstd()
+    decompressor = zstd.ZstdDecompressor()
+    with suppress(zstd.ZstdError):
+        while block := source.read(1 << 20):
+            while block or not decompressor.needs_input:
+                target.write(decompressor.decompress(block, max_length=MEBIBYTE))
+                if target.tell() > max(FREE_EXPANSION, LARGEST_EXPANSION * source.tell()):
+                    raise DataError(
+                        f"{target.name}: expected a recording, got {source.tell()} bytes that unpack to more than "
+                        f"{target.tell() // MEBIBYTE} MiB"
+                    )
+                block = b""
+                if decompressor.eof:  # the end of a frame; there may be another
+                    block, decompressor = decompressor.unused_data, zstd.ZstdDecompressor()
