@@ -227,6 +227,7 @@ def rviz(prefix: Path) -> Path:
     [
         ("fr3_", {"robot": "fr3"}, "fr3_link0"),
         ("left_fr3_", {"robot": "fr3", "arm_prefix": "left"}, "left_fr3_link0"),
+        ("fer_", {}, "fer_link0"),  # as the robots of franka_ros2 call their joints
         ("fer_", {"base_frame": "table"}, "table"),
     ],
 )

@@ -8,7 +8,6 @@ they take 4 and 2 us, of six topics a thousand times a second. `python -m benchm
 from __future__ import annotations
 
 import contextlib
-import math
 import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -53,24 +52,24 @@ class NumberPublisher:
         qos: QoSProfile | int = 10,
     ) -> None:
         self._publisher, self._make = publisher(node, message_type, topic, qos), make
-        self._logger, self._zeros = node.get_logger(), np.zeros(count)
+        self._logger, self._count = node.get_logger(), count
         self._has_stamp = hasattr(message_type, "header")
         self._encoded = bytearray()
 
     def publish(self, stamp: Time, numbers: FloatArray) -> None:
         """Publish `numbers` (count,), or (rows, columns) row by row, in the message of a stamp."""
-        if not math.isfinite(self._zeros @ numbers.ravel()):  # zero times a number is zero, if it is one
+        if not np.isfinite(numbers).all():
             topic = self._publisher.topic_name
             self._logger.warning(f"{topic}: not published, since it is not finite", throttle_duration_sec=5.0)
             return
         encoded = self._encoded = self._encoded or self._encode()
         if self._has_stamp:
             _STAMP.pack_into(encoded, HEADER, stamp.sec, stamp.nanosec)
-        encoded[-self._zeros.nbytes :] = numbers.tobytes()
+        encoded[-8 * self._count :] = numbers.tobytes()
         self._publisher.publish(bytes(encoded))
 
     def _encode(self) -> bytearray:
-        numbers: FloatArray = np.pi + np.arange(len(self._zeros), dtype=np.float64)
+        numbers: FloatArray = np.pi + np.arange(self._count, dtype=np.float64)
         encoded = serialize_message(self._make(Time(), numbers))
         end = encoded.rfind(numbers.tobytes()) + numbers.nbytes  # Fast CDR may leave some bytes unused behind it
         return bytearray(encoded[:end])

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from launch.action import Action
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.action import Action
 from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit, OnProcessIO
 from launch.events.process import ProcessExited, ProcessIO
@@ -270,7 +270,9 @@ def fleet_layout(path: str, arms: Sequence[str]) -> str:
     displays = layout["Visualization Manager"]["Displays"]
     (arm,) = (each for each in displays if each["Name"] == "Arm")
     topics = {name.strip("/"): f"/{name.strip('/')}/{arm['Topic']['Value']}" for name in arms}
-    copies = [{**arm, "Name": f"Arm {name}", "Topic": {**arm["Topic"], "Value": topic}} for name, topic in topics.items()]
+    copies = [
+        {**arm, "Name": f"Arm {name}", "Topic": {**arm["Topic"], "Value": topic}} for name, topic in topics.items()
+    ]
     layout["Visualization Manager"]["Displays"] = [*(each for each in displays if "Topic" not in each), *copies]
     file = Path(tempfile.mkdtemp(prefix="panda_rviz_")) / "fleet.rviz"
     file.write_text(yaml.safe_dump(layout, sort_keys=False), encoding="utf-8")

@@ -113,7 +113,7 @@ class PayloadMarkers:
         return self._markers.message(header, Scene({"flange": np.eye(4)}, payload_primitives(self._estimate())))
 
     def _publish(self) -> None:
-        if self._samples.joint_names and not self._samples.is_stale and self._publisher.get_subscription_count():
+        if self._samples.joint_names and self._publisher.get_subscription_count():
             self._publisher.publish(self.message())
 
 
