@@ -33,6 +33,8 @@ setup(
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
         (f"share/{NAME}/examples", files("examples/*.py")),
+        (f"share/{NAME}/examples/torque_listener_cpp", files("examples/torque_listener_cpp/*.*")),
+        (f"share/{NAME}/examples/torque_listener_cpp/src", files("examples/torque_listener_cpp/src/*")),
         ("bin", BIN),
     ],
     install_requires=[

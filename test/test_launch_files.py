@@ -238,6 +238,7 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(
     with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "bag", rviz="true", **arguments) as replay:
         for node in ("panda_dynamics", "payload_estimator"):
             replay.until(rf"\[{node}\]: listening to joints {stem}joint1, .*; base is {frame}\n")
+        replay.until(r"\[rviz2-\d+\]: process has finished cleanly")
     layout = prefix / "share" / "panda_dynamics_ros" / "config" / "panda_dynamics.rviz"
     assert rviz.read_text(encoding="utf-8").startswith(f"-d {layout} -f {frame} ")
 

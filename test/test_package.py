@@ -83,7 +83,7 @@ def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
     files = [*(ROOT / "launch").glob("*.launch.py"), ROOT / NAME / "nodes" / "launching.py"]
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     packages = set(re.findall(r'package="(\w+)"', text))
-    assert packages == {"rviz2"}
+    assert packages == {"rviz2", "diagnostic_aggregator"}
     assert packages <= declared(manifest, "depend", "exec_depend")
 
 
