@@ -12,15 +12,12 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.estimation.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
-from panda_dynamics_ros.estimation.payload.estimate import (
-    STAMP_RESOLUTION,
-    ChangeEvent,
-    PayloadEstimate,
-)
-from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.estimation.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
+from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION
 
 COM = slice(1, 4)
 
@@ -36,19 +33,15 @@ def published_estimate(
     status: str,
     event: ChangeEvent | None = None,
     problem: str = "",
-    unlearnt: FloatArray | None = None,
 ) -> PayloadEstimate:
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
-    `unlearnt` (k, 10) are more errors of the mean, of one sigma each, that do not depend on the others. `body` searches
-    for the nearest physically consistent body; the same object for the same payload starts near it.
+    `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
     """
-    wider = covariance if unlearnt is None else covariance + unlearnt.T @ unlearnt
-    _, wider = with_known_mass(mean, wider, options.known_mass)
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
     nearest = body.nearest(mean, _with_visible_error(mean, covariance))
     vector = no_heavier(nearest, options.max_mass)
-    covariance = _with_visible_error(mean, wider)
+    covariance = _with_visible_error(mean, covariance)
     covariance[0, 0] += float(nearest[0] - vector[0]) ** 2  # a payload heavier than what is published
     if shape is not None:
         vector, covariance = with_known_shape(vector, covariance, shape)

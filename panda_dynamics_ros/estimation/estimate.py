@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 
 WAITING = "waiting for samples"
@@ -20,6 +21,7 @@ SETTLING = "filters settling"
 CHANGED = "something changed"
 ESTIMATING = "estimating"
 STANDSTILL = "standing still, holding"
+UNDECIDED = "a weight or a steady push"
 
 NORMAL_95 = 1.96
 """Standard deviations to either side of a mean that hold 95 % of a normal distribution."""
@@ -30,9 +32,6 @@ LIGHTEST_PAYLOAD = 0.1
 LARGEST_COM_MARGIN = 0.1
 """m: a centre of mass that is known no better than this is not worth stating."""
 
-STAMP_RESOLUTION = 1e-6
-"""s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
-
 
 @dataclass(frozen=True, eq=False)
 class ChangeEvent:
@@ -41,7 +40,8 @@ class ChangeEvent:
     Attributes
     ----------
     stamp: s, when it was detected.
-    kind: "pick", "release" or "contact" (a torque that no payload explains).
+    kind: "pick", "release", "contact" (a torque that no payload explains), or "load": a weight or a steady push on an
+        arm at rest, until motion decides; then a "pick" follows, or a "contact" if it is none.
     onset: s, estimated time of the change; long ago for a payload that was there from the start.
     """
 
@@ -127,6 +127,11 @@ class PayloadEstimate:
         return NORMAL_95 * self.com_std
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether what has come may be a weight or a steady push."""
+        return self.status == UNDECIDED
+
+    @property
     def is_carried(self) -> bool:
         """Whether something is carried: the 95 % interval of the mass lies above `LIGHTEST_PAYLOAD`."""
         return self.mass - self.mass_margin > LIGHTEST_PAYLOAD
@@ -167,6 +172,10 @@ def com_inertia_slope(vector: FloatArray) -> FloatArray:
     return slope
 
 
+PLAUSIBLE_RATIO, PLAUSIBLE_ERROR = (1e-3, 30.0), 30.0
+"""Of the disturbance's level; standard deviations: what a filter of a real arm never leaves."""
+
+
 @dataclass(frozen=True, eq=False)
 class ArmMemory:
     """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
@@ -174,20 +183,43 @@ class ArmMemory:
     Attributes
     ----------
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
-    noise_ratio: (n,), standard deviation of the disturbance in units of the residual model's.
-    scale: (m,), how much the arm differs from its model (`familiarity`).
-    common: (10 + m,), what a common gain makes of the mean (`GaussianState`).
+    noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
     """
 
     mean: FloatArray
     covariance: FloatArray
     noise_ratio: FloatArray
-    scale: FloatArray
-    common: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("mean", "covariance", "noise_ratio", "scale", "common"):
+        for name in ("mean", "covariance", "noise_ratio"):
             object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+
+    def check(self, size: int, n: int) -> None:
+        """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
+
+        Raises
+        ------
+        ArgumentError: it is not.
+        """
+        checks.exactly(self.mean, (size,), "arm.mean")
+        checks.covariance(self.covariance, size, "arm.covariance")
+        ratio = checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio")
+        low, high = PLAUSIBLE_RATIO
+        if not ((ratio > low) & (ratio < high)).all():
+            raise ArgumentError(
+                f"arm.noise_ratio: expected {low:g} to {high:g}, got {ratio.min():g} to {ratio.max():g}"
+            )
+        size_of_errors = np.abs(self.mean[10:]).max()
+        if size_of_errors > PLAUSIBLE_ERROR:
+            raise ArgumentError(
+                f"arm.mean: expected errors of at most {PLAUSIBLE_ERROR:g} standard deviations, got {size_of_errors:g}"
+            )
+        variances = self.covariance.diagonal()[10:]
+        if not ((variances > 1e-9) & (variances < PLAUSIBLE_ERROR)).all():
+            raise ArgumentError(
+                f"arm.covariance: expected variances of the errors in 1e-9 to {PLAUSIBLE_ERROR:g}, got "
+                f"{variances.min():g} to {variances.max():g}"
+            )
 
 
 @dataclass(frozen=True, eq=False)

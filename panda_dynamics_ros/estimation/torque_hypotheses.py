@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
 
 FAR_BETTER = 0.25  # of the residual's mean square that a hypothesis may leave

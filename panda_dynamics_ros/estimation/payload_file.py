@@ -14,7 +14,7 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.estimation.payload.estimate import ArmMemory, PayloadEstimate, PayloadMemory
+from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 
@@ -23,7 +23,7 @@ LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
 VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ARM = ("mean", "covariance", "noise_ratio", "scale", "common")
+_ARM = ("mean", "covariance", "noise_ratio")
 
 
 def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:

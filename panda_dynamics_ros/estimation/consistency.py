@@ -21,9 +21,9 @@ import math
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.kernels.scratch import scratch, zeros
-from panda_dynamics_ros.kernels.small_matrices import factorise, invert, solve
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, invert, solve
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 
 SIZE = 10
 LEAST_MASS = 1e-3

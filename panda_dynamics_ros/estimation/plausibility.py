@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
-from panda_dynamics_ros.estimation.payload.torque_hypotheses import signal_problem, stuck_joint, update_moments
+from panda_dynamics_ros.estimation.arm_model import ArmErrors
+from panda_dynamics_ros.estimation.torque_hypotheses import signal_problem, stuck_joint, update_moments
 from panda_dynamics_ros.robot.effort import MEASURED
 
 MEMORY = 4.0  # s of motion, exponential
@@ -172,9 +172,10 @@ class PlausibilityCheck:
 
     def _joint_problem(self, errors: ArmErrors) -> tuple[str, str]:
         """All torques, or the joint's, whose gain or offset is far from those of healthy sensors."""
-        if abs(errors.common_gain) > max(COMMON_FAULT, CERTAIN * errors.common_gain_std):
+        gain, std = float(errors.common_gain[0]), float(errors.common_gain_std[0])
+        if abs(gain) > max(COMMON_FAULT, CERTAIN * std):
             return "gain", (
-                f"the torques of all joints are {100.0 * errors.common_gain:+.0f} % off those of this arm: check robot "
+                f"the torques of all joints are {100.0 * gain:+.0f} % off those of this arm: check robot "
                 "and the calibration of the sensors, or identify the arm (panda-dynamics identify)"
             )
         mean_e = self._moments[2]
