@@ -13,16 +13,17 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test check lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
-	bench-faults docs clean
+.PHONY: help demo test check kernels lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
+	bench-faults docs figures clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
 	@echo "make check             ruff, mypy and tests of what differs from main, for a minute"
-	@echo "make lint              ruff and mypy"
+	@echo "make lint              ruff, mypy and bandit"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
+	@echo "make figures           what README and docs show of the code's outputs and pictures, made anew in some minutes"
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
@@ -54,17 +55,23 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy panda_dynamics_ros test
+	$(BIN)/bandit -q -c pyproject.toml -r panda_dynamics_ros launch examples
 
-# Tests of nodes run by themselves, since tests that compute would delay them. With PYTEST_ARGS, only those tests run.
-# One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
+# While mypy reads, the kernels are compiled, once for all processes. One worker more than processors, since tests of nodes
+# wait. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
 PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
-test: $(VENV)/.test lint
+WORKERS ?= $(shell expr $$(nproc) + 1)
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint kernels
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else
-	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
-	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
+	@# A minute of faults is in bench-faults.
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore=test/nodes/test_fault_streams.py
 endif
+
+kernels: $(VENV)/.test
+	@$(BIN)/python -c "from panda_dynamics_ros.warm_up import warm_up; warm_up('suite', 'simulated_panda', report=print)"
 
 check: $(VENV)/.test
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python test/check.py
@@ -98,8 +105,17 @@ bench-faults: $(VENV)/.test
 	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
 	$(PYTEST) test/nodes/test_fault_streams.py
 
-docs: $(VENV)/.test
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+# An environment of its own: the documentation needs neither ROS nor the libraries of the tests.
+.venv-docs/.done: setup.py Makefile
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --editable .[docs]
+	touch $@
+
+docs: .venv-docs/.done
+	.venv-docs/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+figures: $(VENV)/.test
+	$(BIN)/python docs/figures.py
 
 clean:
 	rm -rf .venv-* docs/_build build install log *.egg-info

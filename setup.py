@@ -53,8 +53,8 @@ setup(
         "bags": ["rosbags>=0.11,<0.12"],
         "cluster": ["distributed>=2024.8", "fsspec>=2024.6"],
         "datasets": ["h5py>=3,<4", "pyarrow>=14,<30"],
-        # pylibfranka has no wheels for Python 3.13 yet; franka-rs speaks the protocols of both robots.
-        "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'", "franka-rs>=0.4,<1; python_version>='3.13'"],
+        # pylibfranka has no wheels for Python 3.13 yet.
+        "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'"],
         "panda": ["panda-python>=0.8,<2"],
         "docs": ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo", "sympy>=1.12,<2"],
         "identification": ["clarabel>=0.9,<1"],
@@ -85,7 +85,7 @@ setup(
             "pyarrow>=14,<30",
         ],
         "colcon": ["colcon-ros", "colcon-package-information"],
-        "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML"],
+        "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML", "bandit[toml]>=1.8,<2"],
     },
     python_requires=">=3.10",
     zip_safe=False,

@@ -18,7 +18,7 @@ import numpy as np
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.identification import validate
 from panda_dynamics_ros.identification.procedure import PLAIN
-from panda_dynamics_ros.identification.weighted_fit import PriorScale
+from panda_dynamics_ros.identification.regression import PriorScale
 
 DURATION = 30.0  # s, of a simulated arm's recording
 

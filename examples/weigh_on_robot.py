@@ -46,7 +46,8 @@ def read_trajectory(path: Path) -> JointTrajectory:
     """The message in a YAML file of `panda-dynamics weigh --plan`."""
     if not path.is_file():
         raise ArgumentError(f"trajectory: expected a file of `panda-dynamics weigh --plan`, got {str(path)!r}")
-    content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    safe_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content = yaml.load(path.read_text(encoding="utf-8"), Loader=safe_loader)  # nosec B506
     message = JointTrajectory(joint_names=content["joint_names"])
     for each in content["points"]:
         point = JointTrajectoryPoint(**{key: each[key] for key in ("positions", "velocities", "accelerations")})

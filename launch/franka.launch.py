@@ -14,7 +14,7 @@ from panda_dynamics_ros.nodes.launching import SHARED, argument, ends_with, esti
 
 ARGUMENTS = [
     argument("robot_ip", "Address or host name of the robot.", None),
-    argument("binding", "Python binding of libfranka: pylibfranka, panda-python, franka-rs, franky; empty: any."),
+    argument("binding", "Python binding of libfranka: pylibfranka, panda-python; empty: any."),
 ]
 
 

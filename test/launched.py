@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import waiting
+from panda_dynamics_ros.estimation.payload.payload_file import load_estimate
 from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,8 +23,8 @@ NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_pa
 class Launched:
     """A running `ros2 launch`, by its log."""
 
-    def __init__(self, log: Path, process: subprocess.Popen[bytes]) -> None:
-        self._log, self.process = log, process
+    def __init__(self, log: Path, temporary: Path, process: subprocess.Popen[bytes]) -> None:
+        self._log, self._temporary, self.process = log, temporary, process
 
     @property
     def text(self) -> str:
@@ -41,6 +42,17 @@ class Launched:
             return False
 
         waiting.until(printed, lambda: f"{pattern!r}:\n{self.text}", waiting.FIRST_START)
+
+    def until_mass(self, least: float) -> None:
+        """Wait until the payload estimator has found, and kept for a start anew, a payload of so many kg."""
+
+        def found() -> list[float]:
+            assert self.process.poll() is None, f"ended before a payload of {least} kg:\n{self.text}"
+            files = self._temporary.glob("panda_payload_*/payload.yaml")
+            masses = (load_estimate(file).vector[0] for file in files)
+            return [mass for mass in masses if mass > least]
+
+        waiting.until(found, lambda: f"a payload of {least} kg:\n{self.text}")
 
     def ended(self) -> int:
         """Wait until it has ended by itself; the exit code."""
@@ -87,13 +99,15 @@ def launched(prefix: Path, file: Path, /, **arguments: object) -> Iterator[Launc
         "ROS_DOMAIN_ID": str(own_domain()),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         "ROS_LOG_DIR": str(prefix / "log"),
+        "TMPDIR": str(prefix / "tmp"),
     }
+    (prefix / "tmp").mkdir(exist_ok=True)
     log = prefix / "launch.log"
     command = [sys.executable, "-c", run, str(file), *(f"{key}:={value}" for key, value in arguments.items())]
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
     try:
-        yield Launched(log, process)
+        yield Launched(log, prefix / "tmp", process)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)

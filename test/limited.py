@@ -43,7 +43,7 @@ class LimitedReaders:
 
 def _readers() -> dict[str, Any]:
     from panda_dynamics_ros import load_dataset, load_robot
-    from panda_dynamics_ros.estimation.payload.payload_file import load_estimate
+    from panda_dynamics_ros.estimation.payload_file import load_estimate
     from panda_dynamics_ros.recordings import rosbag2
     from panda_dynamics_ros.simulation.fourier_motion import read_motion
 
@@ -51,6 +51,7 @@ def _readers() -> dict[str, Any]:
     robot = load_robot("panda")
     return {
         "dataset": lambda path: f"{len(load_dataset(path).stamp)} samples",
+        "metadata": lambda path: f"{len(load_dataset(Path(path).parent).stamp)} samples",
         "robot": lambda path: load_robot(path).name[:40],
         "end_effector": lambda path: load_robot("panda", end_effector=path).name[:40],
         "motion": lambda path: f"{read_motion(path).period:g} s",

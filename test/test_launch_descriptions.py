@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -61,7 +60,7 @@ def test_a_description_that_is_published_is_that_of_all_nodes(prefix: Path, tmp_
             cell.until(rf"cell\.{node}\]: the arm is that of /cell/robot_description \({len(DESCRIPTION)} characters\)")
         cell.until(r"cell\.payload_estimator\]: listening to joints panda_joint1, .*; base is link0")
         cell.until(r"detected a pick")
-        time.sleep(3.0)
+        cell.until_mass(0.9)
     (mass,) = re.findall(r"last estimate: .*, (\S+) \+/- ", cell.text)
     assert float(mass) == pytest.approx(1.0, abs=0.15)
     assert cell.finished_cleanly() >= {"dynamics", "payload_estimator", "simulated_panda"}

@@ -7,7 +7,6 @@ import ast
 import os
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,7 +188,7 @@ def test_a_node_that_was_killed_goes_on_with_its_payload(prefix: Path) -> None:
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     with launched(prefix, installed(prefix, "demo"), namespace="killed") as demo:
         demo.until(r"killed\.payload_estimator\]: detected a pick")
-        time.sleep(3.0)
+        demo.until_mass(0.9)
         (pid,) = re.findall(r"\[payload_estimator-\d+\]: process started with pid \[(\d+)\]", demo.text)
         os.kill(int(pid), signal.SIGKILL)
         demo.until(r"restored a payload of (0\.9|1\.0)\d\d kg", died=True)
@@ -204,7 +203,7 @@ def test_both_nodes_run_in_one_process(prefix: Path) -> None:
     with launched(prefix, installed(prefix, "demo"), **given) as demo:
         demo.until(r"one\.panda_dynamics\]: listening to joints left_panda_joint1")
         demo.until(r"one\.payload_estimator\]: detected a pick")
-        time.sleep(4.0)
+        demo.until_mass(0.9)
     assert demo.finished_cleanly() == {"suite", "simulated_panda"}
     (mass,) = re.findall(r"last estimate: .*, (\S+) \+/- ", demo.text)
     assert float(mass) == pytest.approx(1.0, abs=0.15)  # with the hand it is the simulator's that counts for none
@@ -235,7 +234,9 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(
     stem: str, arguments: dict[str, str], frame: str, prefix: Path, rviz: Path, tmp_path: Path
 ) -> None:
     write_joint_states(tmp_path / "bag", samples(100, names=[f"{stem}joint{i + 1}" for i in range(7)]))
-    with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "bag", rviz="true", **arguments) as replay:
+    with launched(
+        prefix, installed(prefix, "replay"), bag=tmp_path / "bag", loop="true", rviz="true", **arguments
+    ) as replay:
         for node in ("panda_dynamics", "payload_estimator"):
             replay.until(rf"\[{node}\]: listening to joints {stem}joint1, .*; base is {frame}\n")
         replay.until(r"\[rviz2-\d+\]: process has finished cleanly")

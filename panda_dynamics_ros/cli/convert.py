@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COLUMNS, JSON, OVERWRITE, add, add_robot_option, load_arm, option
+from panda_dynamics_ros.cli.options import COLUMNS, EPISODE, JSON, OVERWRITE, add, add_robot_option, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError
 
 DESCRIPTION = """\
@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, metavar="DIR", help="the rosbag2 folder to write")
     add_robot_option(parser)
     topic = option("--topic", "of the messages (default: /joint_states)", default="/joint_states")
-    add(parser, COLUMNS, topic, OVERWRITE, JSON)
+    add(parser, COLUMNS, EPISODE, topic, OVERWRITE, JSON)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
     checks.not_an_input(args.output, [args.log], "DIR")
     robot = load_arm(args)
-    data = load_dataset(args.log, robot, columns=args.columns)
+    data = load_dataset(args.log, robot, columns=args.columns, episode=args.episode)
     # A table has no names of joints; the joints of a bag have theirs.
     names = robot.joint_names if data.names[0] == "joint1" else data.names
     columns = zip(data.stamp.tolist(), data.q, data.dq, data.tau, data.stamp_ns.tolist(), strict=True)

@@ -27,8 +27,7 @@ from panda_dynamics_ros.cli.options import (
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
-from panda_dynamics_ros.identification.procedure import PreparedRecordings
+from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, PreparedRecording
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
@@ -61,7 +60,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         output("my_panda.yaml", "FILE", "the robot file"),
         flag("--gravity-only", "identify masses and centres of mass only, from poses in which the arm rests"),
         flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
-        flag("--no-stribeck", "fit friction without a Stribeck term"),
         option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
         option("--scheduler", "tcp://HOST:8786 of Dask, whose workers read DATA by the same paths", metavar="ADDRESS"),
         option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
@@ -87,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         fit = identify_gravity(list(recordings()), prior)
     else:
         data = _prepared(args, prior) if args.scheduler else recordings()
-        fit = identify(data, prior, stribeck=not args.no_stribeck)
+        fit = identify(data, prior)
     if args.residual_map:
         fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
@@ -113,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecordings]:
+def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecording]:
     from panda_dynamics_ros.annotation.job import open_executor
 
     paths = [str(Path(path).absolute()) for path in args.data]
@@ -122,9 +120,9 @@ def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedR
         yield from executor.map(read, paths)
 
 
-def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecordings:
+def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecording:
     """What `identify` needs of a recording, read with the options `where`; called on the workers."""
-    return PreparedRecordings(prior, load_dataset(path, prior, **where))
+    return PreparedRecording(prior, load_dataset(path, prior, **where))
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

@@ -19,11 +19,9 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection, robot_urdf
 from panda_dynamics_ros.live.problems import MODES
-from panda_dynamics_ros.live.recording import StateRecording
-from panda_dynamics_ros.live.robot_model import robot_urdf
-from panda_dynamics_ros.live.stream import FrankaStream, with_own_end_effector
+from panda_dynamics_ros.live.stream import FrankaStream, StateRecording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import LiveTable, joint_values, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.reporting.web_view import WebView
@@ -58,10 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_robot_option(parser)
     # What the robot says of itself holds, unless the user says otherwise.
     parser.set_defaults(robot="", end_effector="")
-    binding = (
-        "Python binding of libfranka (default: those installed, in turn; franky only by name, since it sets "
-        "the robot's collision thresholds when it connects)"
-    )
+    binding = "Python binding of libfranka (default: those installed, in turn)"
     add(
         parser,
         option("--binding", binding, choices=(AUTO, *BINDINGS), default=AUTO),

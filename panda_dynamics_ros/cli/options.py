@@ -80,9 +80,12 @@ COLUMNS = option(
     "the joint, units are s, ms, us, ns and rad, deg",
     metavar="MAP",
 )
+EPISODE = option(
+    "--episode", "of a table that numbers its episodes (default: one after the other)", type=int, metavar="N"
+)
 RECORDING = [
     COLUMNS,
-    option("--episode", "of a table that numbers its episodes (default: one after the other)", type=int, metavar="N"),
+    EPISODE,
     option("--topic", "of the joint states, where a recording has several"),
     option("--arm-prefix", "how the joints' names begin, where there are several arms", default="", metavar="PREFIX"),
 ]

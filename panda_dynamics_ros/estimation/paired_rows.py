@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as rows of the regression y = Y theta + r, in which a payload is compared with none.
+"""Runs of one motion as rows of the regression y = Y theta + r, at the same moments of the motion.
 
 Y is the regressor of the payload, y the torque that the model of the unloaded arm does not explain, both at the motion
-that the recording shows (`identification.preprocessing`). Both then pass one zero-phase low-pass, so that the equation
+that the recording shows (`identification.rows`). Both then pass one zero-phase low-pass, so that the equation
 holds on. The motion is known after the fact: velocities are taken from both sides in time, which leaves a fifth of the
-noise that the momentum's causal filters leave (`estimation.regression`).
+noise that the momentum's causal filters leave. A pause is one row, its average.
 
-Rows are aligned by dynamic time warping (Sakoe and Chiba, IEEE T-ASSP 26(1), 1978) with free ends: the path that is
-monotone in both runs and has the least sum of squared differences of posture and velocity. Between rows the moment is
-the one at which the postures are nearest. A pause is one row, its average.
+Rows of different runs are aligned by dynamic time warping (Sakoe and Chiba, IEEE T-ASSP 26(1), 1978) with free ends:
+the path that is monotone in both runs and has the least sum of squared differences of posture and velocity. Between
+rows the moment is the one at which the postures are nearest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.identification.preprocessing import prepare, without_rotors
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.identification.rows import prepare, without_rotors
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -33,8 +33,10 @@ CUTOFF_HZ = 3.0
 """Of the low-pass: a payload's torque is in the motion's band, below 2 Hz."""
 EDGE_S = 0.6
 """Left out at both ends of a piece, where the low-pass knows one side only."""
-RATE_HZ, MOST_ROWS = 50.0, 10_000
-"""Rows per second; fewer where a run would have more rows than these: the alignment needs a byte for each pair."""
+RATE_HZ, MOST_ROWS = 50.0, 7_000
+"""Rows per second; fewer where a run would have more rows than these: the alignment needs two bytes for each pair."""
+ROW_S, LEAST_ROWS = 0.2, 5
+"""s between the rows that are compared, and how many there must be. Nearer ones share what the low-pass spreads."""
 STILL_SPEED, MOVING_SPEED = 0.03, 0.3
 """rad/s, norm of dq below which the arm is at rest, and above which all time counts as motion."""
 SLOW_SPEED = 0.05
@@ -75,18 +77,19 @@ class RunRows:
     motion: FloatArray
     slowness: FloatArray
 
+    @property
+    def still(self) -> NDArray[np.bool_]:
+        """(K,), whether a row is a pause."""
+        return np.asarray(np.abs(self.dq).max(axis=1) < PAUSE)
+
     def at(self, place: FloatArray | NDArray[np.intp]) -> RunRows:
         """Rows between rows, by linear interpolation at the row numbers `place` (N,)."""
         before = np.clip(np.floor(place).astype(np.intp), 0, max(len(self.stamp) - 2, 0))
         after = np.minimum(before + 1, len(self.stamp) - 1)
         share = np.clip(place - before, 0.0, 1.0)
-
-        def between(x: FloatArray) -> FloatArray:
-            s = share.reshape(-1, *[1] * (x.ndim - 1))
-            return (1.0 - s) * x[before] + s * x[after]
-
-        columns = (between(getattr(self, c)) for c in ("stamp", "q", "dq", "Y", "y", "motion", "slowness"))
-        return RunRows(self.name, self.begin, *columns)
+        columns = (getattr(self, field.name) for field in fields(self)[2:])
+        shares = ((x, share.reshape(-1, *[1] * (x.ndim - 1))) for x in columns)
+        return RunRows(self.name, self.begin, *((1.0 - s) * x[before] + s * x[after] for x, s in shares))
 
 
 def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
@@ -96,147 +99,136 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     ------
     DataError: no piece of the recording is long enough for the filters.
     """
-    measured = replace(data, tau=link_side_torques(robot, data.q, data.tau))
+    n, measured = robot.n, replace(data, tau=link_side_torques(robot, data.q, data.tau))
     samples = without_rotors(prepare(measured, from_positions=True), robot)
-    regressor = payload_regressor(robot, samples.q, samples.dq, samples.ddq)
-    left = samples.tau - inverse_dynamics(robot, samples.q, samples.dq, samples.ddq)
-    left -= friction_torques(robot, samples.dq)
-    slowness = np.exp(-((samples.dq / SLOW_SPEED) ** 2))
-    speed = np.linalg.norm(samples.dq, axis=1)
-    share = np.clip((speed - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)
-    size = len(samples)
-    table = np.hstack((samples.q, samples.dq, regressor.reshape(size, -1), left, slowness))
-    order = signal.butter(2, CUTOFF_HZ, fs=1.0 / samples.period, output="sos")
-    every = max(1, round(max(1.0 / RATE_HZ, data.duration_s / MOST_ROWS) / samples.period))
-    edge = round(EDGE_S / samples.period)
-    motion = np.cumsum(share) * samples.period
-    stamps, rows, motions = [], [], []
-    for part in np.split(np.arange(size), np.flatnonzero(np.diff(samples.block)) + 1):
-        kept = part[edge : len(part) - edge : every]
-        if len(kept) > 1:
+    q, dq, ddq, period = samples.q, samples.dq, samples.ddq, samples.period
+    left = samples.tau - inverse_dynamics(robot, q, dq, ddq) - friction_torques(robot, dq)
+    regressor = payload_regressor(robot, q, dq, ddq).reshape(len(q), -1)
+    speed = np.linalg.norm(dq, axis=1)
+    moving = np.clip((speed - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)
+    times = np.column_stack((samples.stamp, np.cumsum(moving) * period))
+    table = np.hstack((q, dq, regressor, left, np.exp(-((dq / SLOW_SPEED) ** 2))))
+    order = signal.butter(2, CUTOFF_HZ, fs=1.0 / period, output="sos")
+    every, edge = max(1, round(max(1.0 / RATE_HZ, data.duration_s / MOST_ROWS) / period)), round(EDGE_S / period)
+    rows = []
+    for part in np.split(np.arange(len(q)), np.flatnonzero(np.diff(samples.block)) + 1):
+        kept = slice(edge, len(part) - edge, every)
+        if len(part[kept]) > 1:
             filtered = signal.sosfiltfilt(order, table[part], axis=0, padlen=min(edge, len(part) - 1))
-            rows.append(filtered[kept - part[0]])
-            stamps.append(samples.stamp[kept])
-            motions.append(motion[kept])
+            rows.append(np.hstack((times[part][kept], filtered[kept])))
     if not rows:
         raise DataError(
             f"{data.source}: expected {2.0 * EDGE_S + 0.3:g} s or more in one piece, got {data.duration_s:.2f} s"
         )
-    stamp, table, motion = _pauses_averaged(
-        np.concatenate(stamps), np.concatenate(rows), np.concatenate(motions), robot.n
-    )
-    n = robot.n
-    q, dq, Y, y, slowness = np.split(table, np.cumsum([n, n, n * PARAMETERS, n]), axis=1)
+    table = _pauses_averaged(np.concatenate(rows), slice(2 + n, 2 + 2 * n))
+    stamp, motion, q, dq, Y, y, slowness = np.split(table, np.cumsum([1, 1, n, n, n * PARAMETERS, n]), axis=1)
     Y, slowness = Y.reshape(-1, n, PARAMETERS), np.clip(slowness, 0.0, 1.0)
-    return RunRows(data.source, float(data.stamp[0]), stamp, q, dq, Y, y, motion, slowness)
+    return RunRows(data.source, float(data.stamp[0]), stamp[:, 0], q, dq, Y, y, motion[:, 0], slowness)
 
 
-def _pauses_averaged(stamp: FloatArray, table: FloatArray, motion: FloatArray, n: int) -> tuple[FloatArray, ...]:
-    """Rows with each stretch at rest replaced by its average."""
-    still = np.abs(table[:, n : 2 * n]).max(axis=1) < PAUSE
-    rows = []
-    for part in np.split(np.arange(len(stamp)), np.flatnonzero(np.diff(still)) + 1):
-        whole = np.column_stack((stamp, motion, table))[part]
-        pause = still[part[0]] and whole[-1, 0] - whole[0, 0] >= SHORTEST_PAUSE_S
-        rows.append(whole.mean(axis=0, keepdims=True) if pause else whole)
-    joined = np.concatenate(rows)
-    return joined[:, 0], joined[:, 2:], joined[:, 1]
+def _pauses_averaged(table: FloatArray, velocities: slice) -> FloatArray:
+    """Rows, stamps first, with each stretch at rest replaced by its average."""
+    still = np.abs(table[:, velocities]).max(axis=1) < PAUSE
+    parts = np.split(table, np.flatnonzero(np.diff(still)) + 1)
+    at_rest = np.split(still, np.flatnonzero(np.diff(still)) + 1)
+    return np.concatenate([
+        part.mean(axis=0, keepdims=True) if rest[0] and part[-1, 0] - part[0, 0] >= SHORTEST_PAUSE_S else part
+        for part, rest in zip(parts, at_rest, strict=True)
+    ])  # fmt: skip
 
 
-def warp(first: FloatArray, second: FloatArray, most: float) -> NDArray[np.intp]:
-    """For each row of `first` (K, c), the row of `second` (M, c) on the cheapest monotone path with free ends."""
-    path, came = np.empty(len(first), dtype=np.intp), np.empty((len(first), len(second)), dtype=np.uint8)
-    cheapest_path(first, second, most, came, np.zeros(len(second)), path)
-    return path
-
-
-@compiled
-def cheapest_path(first, second, most, came, total, path):
-    """`warp` into `path` (K,); came (K, M) is the way to each pair of rows, total (M,) the cost so far, at first 0."""
-    K, M = came.shape
-    for k in range(K):
-        diagonal = 0.0
-        for m in range(M):
-            cost = 0.0
-            for c in range(first.shape[1]):
-                cost += (first[k, c] - second[m, c]) ** 2
-            cost = min(cost, most)
-            best, way = total[m], 1  # from (k - 1, m)
-            if m > 0 and k > 0 and diagonal < best:
-                best, way = diagonal, 2
-            if m > 0 and k > 0 and total[m - 1] < best:
-                best, way = total[m - 1], 3
-            if k == 0:
-                best, way = 0.0, 0
-            diagonal = total[m]
-            total[m], came[k, m] = best + cost, way
-    m, k, nearest = int(np.argmin(total)), K - 1, np.inf
-    while True:
-        cost = 0.0
-        for c in range(first.shape[1]):
-            cost += (first[k, c] - second[m, c]) ** 2
-        if cost < nearest:
-            nearest, path[k] = cost, m
-        way = came[k, m]
-        if way == 0:
-            return
-        if way != 1:
-            m -= 1
-        if way != 3:
-            k, nearest = k - 1, np.inf
-
-
-def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.bool_]]:
-    """The other run at the moments of the reference's rows (K), and which of these belong to the same motion.
+def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
+    """All runs at those moments of the first that they have in common, `ROW_S` apart, and in each pause.
 
     Raises
     ------
-    DataError: the motions differ in more than `MISMATCH_SHARE` of the time; the message names the worst joint.
+    DataError: the motions differ, or have next to nothing in common; the message names the worst joint.
     """
+    first, found, common = runs[0], [runs[0]], np.ones(len(runs[0].stamp), dtype=bool)
+    for run in runs[1:]:
+        other, same = aligned(first, run)
+        found.append(other)
+        common &= same
+    places, last = [], -np.inf
+    for k in np.flatnonzero(common):
+        if first.still[k] or first.stamp[k] - last >= ROW_S - 1e-6:
+            places.append(k)
+            last = first.stamp[k]
+    if len(places) < LEAST_ROWS:
+        names = ", ".join(run.name for run in runs)
+        raise DataError(
+            f"{names}: expected {LEAST_ROWS * ROW_S:g} s of one motion in all runs, got {ROW_S * len(places):.1f} s"
+        )
+    return [run.at(np.array(places)) for run in found]
+
+
+def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.bool_]]:
+    """The other run at the moments of the reference's rows (K), and which of these belong to the same motion."""
     features = [np.hstack((run.q / POSTURE, run.dq / VELOCITY)) for run in (reference, other)]
-    row = warp(features[0], features[1], FAR)
-    place = _nearest_moment(reference, other, row)
-    found = other.at(place)
+    row, last = warp(features[0], features[1], FAR), len(other.stamp) - 1
+    place = row.astype(float)
+    for _ in range(2):  # to the moment between rows at which the postures are nearest
+        before = np.clip(np.floor(place).astype(np.intp), 0, last - 1)
+        slope = other.q[before + 1] - other.q[before]
+        size = np.sum(slope * slope, axis=1)
+        step = np.sum((reference.q - other.at(place).q) * slope, axis=1) / np.maximum(size, LEAST_STEP**2)
+        place = np.clip(place + np.where(size > LEAST_STEP**2, np.clip(step, -1.0, 1.0), 0.0), 0.0, last)
+    found = other.at(np.maximum.accumulate(place))
     excess = np.maximum(
         np.abs(reference.q - found.q) / LARGEST_POSTURE, np.abs(reference.dq - found.dq) / LARGEST_VELOCITY
     )
     same = excess.max(axis=1) <= 1.0
-    last = len(other.stamp) - 1
     within = (row > 0) & (row < last) | same
-    _check(reference, other, found, excess, within)
+    if np.mean(~same & within) > MISMATCH_SHARE or np.mean(within) < MISMATCH_SHARE:
+        raise DataError(_difference(reference, other.name, found, excess, within))
     return found, same
 
 
-def _nearest_moment(reference: RunRows, other: RunRows, row: NDArray[np.intp]) -> FloatArray:
-    """Row numbers, with a fraction, at which the other run's posture comes nearest to the reference's."""
-    last = len(other.stamp) - 1
-    place = row.astype(float)
-    for _ in range(2):
-        there = other.at(place)
-        before = np.clip(np.floor(place).astype(np.intp), 0, last - 1)
-        slope = other.q[before + 1] - other.q[before]
-        size = np.sum(slope * slope, axis=1)
-        moves = size > LEAST_STEP**2
-        step = np.sum((reference.q - there.q) * slope, axis=1) / np.where(moves, size, 1.0)
-        place = np.clip(place + np.where(moves, np.clip(step, -1.0, 1.0), 0.0), 0.0, last)
-    return np.maximum.accumulate(place)
+def warp(first: FloatArray, second: FloatArray, most: float) -> NDArray[np.intp]:
+    """For each row of `first` (K, c), the row of `second` (M, c) on the cheapest monotone path with free ends.
+
+    A pair costs the square of its difference, `most` at most. A path enters row k from row k - 1 at the same or the
+    next m, and goes on within it: with C the sum of the costs up to m, total_m = C_m + min_j<=m (entered_j - C_j-1).
+    """
+    K, M = len(first), len(second)
+    total, diagonal, within = np.zeros(M), np.zeros((K, M), dtype=bool), np.zeros((K, M), dtype=bool)
+
+    def costs(k: int, m: slice | int) -> FloatArray:
+        return np.asarray(np.minimum(((first[k] - second[m]) ** 2).sum(axis=-1), most))
+
+    for k in range(K):
+        cost = costs(k, slice(None))
+        if k == 0:
+            total = cost
+            continue
+        before = np.concatenate(([np.inf], total[:-1]))
+        diagonal[k] = before < total
+        entered, upto = np.minimum(total, before) + cost, np.cumsum(cost)
+        least = np.minimum.accumulate(entered - upto)
+        within[k], total = entered - upto > least, upto + least
+    k, m, nearest, path = K - 1, int(np.argmin(total)), np.inf, np.empty(K, dtype=np.intp)
+    while True:
+        if (cost_here := float(costs(k, m))) < nearest:
+            nearest, path[k] = cost_here, m
+        if within[k, m]:
+            m -= 1
+        elif k == 0:
+            return path
+        else:
+            m, k, nearest = m - int(diagonal[k, m]), k - 1, np.inf
 
 
-def _check(reference: RunRows, other: RunRows, found: RunRows, excess: FloatArray, within: NDArray[np.bool_]) -> None:
-    """Refuse a pair whose motions differ for more than a part of the time, or that has next to none in common."""
-    differs = (excess.max(axis=1) > 1.0) & within
-    if np.mean(differs) <= MISMATCH_SHARE and np.mean(within) >= MISMATCH_SHARE:
-        return
-    worst = excess.max(axis=1) * (differs if differs.any() else 1.0)
+def _difference(reference: RunRows, name: str, found: RunRows, excess: FloatArray, within: NDArray[np.bool_]) -> str:
+    """How far motions differ, in words: in the worst joint and time."""
+    worst, differs = excess.max(axis=1), (excess.max(axis=1) > 1.0) & within
+    worst *= differs if differs.any() else 1.0
     k = int(np.argmax(worst))
-    joint = int(np.argmax(excess[k]))
-    far = np.flatnonzero(worst <= 1.0)
-    start = far[far < k].max(initial=-1) + 1
-    end = far[far > k].min(initial=len(worst)) - 1
-    times = reference.stamp[[start, end]] - reference.begin
-    raise DataError(
-        f"{reference.name} and {other.name}: expected runs of one motion, got motions that differ for "
-        f"{100.0 * np.mean(differs | ~within):.0f} % of the first; the worst is joint {joint + 1} from {times[0]:.1f} "
-        f"to {times[1]:.1f} s, up to {abs(reference.q[k, joint] - found.q[k, joint]):.2f} rad and "
+    joint, near = int(np.argmax(excess[k])), np.flatnonzero(worst <= 1.0)
+    ends = [near[near < k].max(initial=-1) + 1, near[near > k].min(initial=len(worst)) - 1]
+    start, end = reference.stamp[ends] - reference.begin
+    return (
+        f"{reference.name} and {name}: expected runs of one motion, got motions that differ for "
+        f"{100.0 * np.mean(differs | ~within):.0f} % of the first; the worst is joint {joint + 1} from {start:.1f} "
+        f"to {end:.1f} s, up to {abs(reference.q[k, joint] - found.q[k, joint]):.2f} rad and "
         f"{abs(reference.dq[k, joint] - found.dq[k, joint]):.2f} rad/s apart"
     )

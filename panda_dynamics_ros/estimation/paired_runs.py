@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The payload from runs of one motion with and without it: what repeats in the arm's error cancels.
 
-Runs are aligned by posture (`alignment`) and compared row by row (`paired_fit`). The result is a `PayloadEstimate`
-with the meaning that it has everywhere: standard deviations are one sigma.
+At row k of the motion, run i of R has the torque that the arm's model leaves
+
+    y_i = r + Y_i theta_i + (a_i + T_i A) + (b_i + T_i B) s + e_i.
+
+r is what the model of the arm leaves at this posture and speed. It is in all runs, and leaves nothing in the R - 1
+orthonormal contrasts of the runs (Helmert's), whose noise is then that of a single run and independent. What changes
+from run to run is a torque offset a and friction b of each joint, s the sign of its speed; both drift with the time T
+at which the runs were made. An order of runs such as unloaded, loaded, loaded, unloaded makes theta independent of A
+and B. Of the noise e of a joint, m the time in motion, kappa how near to standstill the joint is,
+
+    cov(e_k, e_l) = sigma^2 exp(-|m_k - m_l| / tau) + (rho^2 + kappa_k sigma^2) delta_kl.
+
+Contrasts are whitened by its Cholesky factor; theta is the regularised least squares estimate, and sigma, tau and rho
+are the most probable ones for what it leaves, by turns.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -19,20 +30,15 @@ from scipy import linalg, optimize
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
-from panda_dynamics_ros.estimation.paired_rows import PAUSE, RunRows, aligned, rows_of
-from panda_dynamics_ros.estimation.payload.consistency import ConsistentBody
-from panda_dynamics_ros.estimation.payload.publication import published_estimate
-from panda_dynamics_ros.kernels.scratch import zeros
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.estimation.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
+from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PAIRED = "from paired runs"
 """Status of such an estimate."""
-ROW_S = 0.2
-"""s between the rows that are compared. Nearer ones share what the low-pass spreads: the noise would seem too small."""
-LEAST_ROWS = 5
 SWAPPED = 0.03
 """kg below zero, beyond which loaded and unloaded runs must have been swapped, if the interval says so, too."""
 CHANGED_CHI2, CHANGED_MASS, CHANGED_COM = 60.0, 0.03, 0.01
@@ -44,6 +50,20 @@ difference hardly shows how long its own noise lasts. The errors of 24 pairs of 
 large as the fit says."""
 WITHIN_NOISE = 3.5
 """Standard deviations that the largest of some fifty torques stays within."""
+BLOCKS = 8
+"""Parts of the motion, to see whether a payload changed."""
+ROUNDS = 4
+"""Of estimating payload and noise by turns."""
+CHANGE = 0.04
+"""Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
+as much again, twice. The runs say how much more or less it was."""
+SIGN_SPEED = 0.05
+"""rad/s, above which the speed has its sign."""
+TYPICAL, SPREAD = np.array([0.07, 0.3, 0.03]), np.array([0.7, 0.5, 1.0])
+"""sigma and rho in units of the arm's residual, tau in s: between two passes of the public 1 kHz log; and one standard
+deviation of their logarithms, over arms and motions."""
+MOST_CORRELATED = 200
+"""Rows whose noise is taken as correlated with each other: 40 s, of noise that keeps its value for less than one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,100 +141,36 @@ def weigh_paired_runs(
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")
     settings, body_shape = EstimatorOptions.of(options), Shape.of(shape)
-    _refuse_repeated([*loaded, *unloaded])
-    carries = [True] * len(loaded) + [False] * len(unloaded)
-    runs = _aligned_runs([rows_of(robot, data) for data in (*loaded, *unloaded)])
-    fit = fit_runs(runs, carries, robot.residual.std, settings.prior_std)
-    together = [[0 if each else -1 for each in carries]] * BLOCKS
-    mean, covariance = fit.solve(together, settings.prior_std)
-    _refuse_swapped(runs, carries, mean[0], covariance)
-    _refuse_changes(fit, runs, carries, settings.prior_std)
-    estimate = published_estimate(
-        mean[0],
-        (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance,
-        settings,
-        body_shape,
-        ConsistentBody(),
-        stamp=float(runs[0].stamp[-1]),
-        status=PAIRED,
-    )
-    return _result(estimate, fit, runs, len(loaded))
-
-
-def _refuse_repeated(runs: Sequence[JointDataset]) -> None:
-    """Refuse one recording that is given as two runs, which would seem to have no noise."""
-    for first, second in combinations(runs, 2):
-        if np.array_equal(first.tau, second.tau) and np.array_equal(first.q, second.q):
+    for one, other in combinations([*loaded, *unloaded], 2):
+        if np.array_equal(one.tau, other.tau) and np.array_equal(one.q, other.q):  # runs would seem to have no noise
             raise DataError(
-                f"expected another recording for each run, got the same samples in {first.source} and {second.source}"
+                f"expected another recording for each run, got the same samples in {one.source} and {other.source}"
             )
-
-
-def _aligned_runs(runs: Sequence[RunRows]) -> list[RunRows]:
-    """All runs at those moments of the first that they have in common, thinned out."""
-    first, found, common = runs[0], [runs[0]], np.ones(len(runs[0].stamp), dtype=bool)
-    for run in runs[1:]:
-        other, same = aligned(first, run)
-        found.append(other)
-        common &= same
-    places, last = [], -np.inf
-    still = np.abs(first.dq).max(axis=1) < PAUSE
-    for k in np.flatnonzero(common):
-        if still[k] or first.stamp[k] - last >= ROW_S - 1e-6:
-            places.append(k)
-            last = first.stamp[k]
-    if len(places) < LEAST_ROWS:
-        names = ", ".join(run.name for run in runs)
-        raise DataError(
-            f"{names}: expected {LEAST_ROWS * ROW_S:g} s of one motion in all runs, got {ROW_S * len(places):.1f} s"
-        )
-    return [run.at(np.array(places)) for run in found]
-
-
-def _refuse_swapped(runs: Sequence[RunRows], carries: Sequence[bool], mean: FloatArray, covariance: FloatArray) -> None:
-    std = float(np.sqrt(covariance[0, 0]))
-    if mean[0] >= -max(SWAPPED, 4.0 * std):
-        return
-    with_load, without = (
-        ", ".join(run.name for run, each in zip(runs, carries, strict=True) if each == kind) for kind in (True, False)
+    count, runs = len(loaded), same_moments([rows_of(robot, data) for data in (*loaded, *unloaded)])
+    fit = _Fit.of(runs, count, robot.residual.std, settings.prior_std)
+    mean, covariance = fit.payloads(fit.together, settings.prior_std)
+    _refuse_swapped(runs, count, mean[0], covariance)
+    _refuse_changes(fit, runs, count, settings.prior_std)
+    covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance
+    stamp = float(runs[0].stamp[-1])
+    estimate = published_estimate(
+        mean[0], covariance, settings, body_shape, ConsistentBody(), stamp=stamp, status=PAIRED
     )
-    raise DataError(
-        f"{with_load}: expected loaded runs that weigh more than the unloaded {without}, got {mean[0]:.3f} kg; "
-        "the runs look swapped"
+    sigma, _, rho = fit.noise.T
+    moving = np.hypot(sigma, rho)
+    resting = np.hypot(moving, sigma) * np.sqrt(1.0 + 1.0 / len(unloaded))
+    first, kinds = runs[0], (runs[:count], runs[count:])
+    with_load, without = (np.mean([run.y for run in part], axis=0) for part in kinds)
+    return PairedRuns(
+        estimate=estimate,
+        rest=RestCheck(_at_rest(runs, count, estimate.vector), resting),
+        noise=moving,
+        motion_s=float(first.motion[-1] - first.motion[0]),
+        stamp=first.stamp - first.begin,
+        q=first.q,
+        difference=with_load - without,
+        explained=np.mean([run.Y for run in runs[:count]], axis=0) @ estimate.vector,
     )
-
-
-def _refuse_changes(fit: PairedFit, runs: Sequence[RunRows], carries: Sequence[bool], prior_std: FloatArray) -> None:
-    """Refuse runs of which one has, from some block on, another payload than the others of its kind."""
-    worst, words = CHANGED_CHI2, ""
-    for run, carried in enumerate(carries):
-        for block in range(BLOCKS):
-            if block == 0 and sum(each == carried for each in carries) == 1:
-                continue  # nothing to compare it with
-            payload_of = [[0 if each else -1 for each in carries] for _ in range(BLOCKS)]
-            for row in payload_of[block:]:
-                row[run] = 1
-            mean, P = fit.solve(payload_of, prior_std)
-            before = mean[0] if carried else np.zeros(PARAMETERS)
-            slope = np.zeros((4, 2 * PARAMETERS))
-            slope[:, PARAMETERS : PARAMETERS + 4] = np.eye(4)
-            if carried:
-                slope[:, :4] = -np.eye(4)
-            change = mean[1, :4] - before[:4]
-            chi2 = float(change @ np.linalg.solve(slope @ P @ slope.T, change))
-            heavy = max(abs(before[0]), abs(mean[1, 0]))
-            matters = abs(change[0]) > CHANGED_MASS or np.abs(change[1:]).max() > CHANGED_COM * heavy
-            if matters and chi2 > worst:
-                # A load that is lost and one that is gained in the other run look alike: the loaded run comes first.
-                worst = 1.2 * chi2 if carried else chi2
-                since = runs[0].stamp[0] - runs[0].begin if block == 0 else fit.end[block - 1] - runs[0].begin
-                kind = "loaded" if carried else "unloaded"
-                words = (
-                    f"{runs[run].name}: expected one payload in all {kind} runs, got {before[0]:.3f} kg and, from "
-                    f"about {since:.1f} s of the motion on, {mean[1, 0]:.3f} kg or its centre of mass elsewhere"
-                )
-    if words:
-        raise DataError(words)
 
 
 def check_at_rest(
@@ -236,300 +192,192 @@ def check_at_rest(
     ------
     DataError: as `weigh_paired_runs`.
     """
-    runs = _aligned_runs([rows_of(robot, data) for data in (loaded, *unloaded)])
-    return RestCheck(_at_rest(runs, 1, payload), noise)
+    return RestCheck(_at_rest(same_moments([rows_of(robot, data) for data in (loaded, *unloaded)]), 1, payload), noise)
 
 
 def _at_rest(runs: Sequence[RunRows], count: int, payload: FloatArray) -> FloatArray:
     """Torques (P, n) that are left in the pauses of the first `count` runs, the loaded ones."""
-    still = np.abs(runs[0].dq).max(axis=1) < PAUSE
+    still = runs[0].still
     reference = np.mean([run.y[still] for run in runs[count:]], axis=0)
     return np.vstack([run.y[still] - run.Y[still] @ payload - reference for run in runs[:count]])
 
 
-def _result(estimate: PayloadEstimate, fit: PairedFit, runs: Sequence[RunRows], count: int) -> PairedRuns:
-    loaded, unloaded = (np.mean([run.y for run in part], axis=0) for part in (runs[:count], runs[count:]))
-    regressor = np.mean([run.Y for run in runs[:count]], axis=0)
-    first = runs[0]
-    moving = np.array([np.hypot(each.sigma, each.rho) for each in fit.noise])
-    resting = np.hypot(moving, [each.slow for each in fit.noise]) * np.sqrt(1.0 + 1.0 / len(runs[count:]))
-    return PairedRuns(
-        estimate=estimate,
-        rest=RestCheck(_at_rest(runs, count, estimate.vector), resting),
-        noise=moving,
-        motion_s=float(first.motion[-1] - first.motion[0]),
-        stamp=first.stamp - first.begin,
-        q=first.q,
-        difference=loaded - unloaded,
-        explained=regressor @ estimate.vector,
-    )
-
-
-BLOCKS = 8
-"""Parts of the motion, to see whether a payload changed."""
-ROUNDS = 4
-"""Of estimating payload and noise by turns."""
-CHANGE = 0.04
-"""Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
-as much again, twice. The runs say how much more or less it was."""
-UNSURE = 12
-"""Directions of the fit's uncertainty that are considered where the noise is estimated."""
-SIGN_SPEED = 0.05
-"""rad/s, above which the speed has its sign."""
+# ---- the fit -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class PairedFit:
+class _Fit:
     """Information of R aligned runs on their payloads and changes x = (theta_1 .. theta_R, changes of joint 1, 2, ..).
 
-    Attributes
-    ----------
-    information: (BLOCKS, size, size), and vector: (BLOCKS, size), of each part of the motion.
-    prior: (changes,), prior standard deviations of the joints' changes.
-    noise: of each joint.
-    end: (BLOCKS,), s, stamps of the first run at which the parts end.
+    information: (BLOCKS, size, size), and vector: (BLOCKS, size), of each part of the motion. prior: (changes,), prior
+    standard deviations of the joints' changes. noise: (n, 3), sigma, tau, rho. end: (BLOCKS,), rows at which parts end.
     """
 
     information: FloatArray
     vector: FloatArray
     prior: FloatArray
-    noise: tuple[PairedNoise, ...]
-    end: FloatArray
-    runs: int
+    noise: FloatArray
+    end: NDArray[np.intp]
+    together: list[list[int]]
 
-    def solve(self, payload_of: Sequence[Sequence[int]], prior_std: FloatArray) -> tuple[FloatArray, FloatArray]:
+    @classmethod
+    def of(cls, runs: Sequence[RunRows], count: int, residual: FloatArray, prior_std: FloatArray) -> _Fit:
+        """The fit of runs, of which the first `count` carry the payload, for an arm whose model leaves `residual`."""
+        R, n, motion = len(runs), len(residual), runs[0].motion
+        series = [_contrasts(runs, joint) for joint in range(n)]
+        slowness = np.max([run.slowness for run in runs], axis=0).T
+        end = np.ceil(np.arange(1, BLOCKS + 1) * len(motion) / BLOCKS).astype(np.intp)
+        together = [[0] * count + [-1] * (R - count)] * BLOCKS
+        noise, ratio = TYPICAL * np.column_stack((residual, np.ones(n), residual)), np.ones(4)
+        for turn in range(ROUNDS + 1):
+            kinds = np.concatenate((np.repeat(ratio[:2], R), 2.0 * ratio[2:]))  # offsets, frictions, drift of both
+            prior = np.concatenate([CHANGE * each * kinds for each in residual])
+            own = [np.r_[: 10 * R, 10 * R + j * len(kinds) : 10 * R + (j + 1) * len(kinds)] for j in range(n)]
+            information = np.zeros((BLOCKS, 10 * R + len(prior), 10 * R + len(prior)))
+            vector = np.zeros(information.shape[:2])
+            for joint in range(n):
+                white, _ = whitened(series[joint], motion, slowness[joint], *noise[joint])
+                for b, part in enumerate(np.split(white, end[:-1])):
+                    H, y = part[..., :-1].reshape(-1, len(own[joint])), part[..., -1].ravel()
+                    information[b][np.ix_(own[joint], own[joint])] += H.T @ H
+                    vector[b][own[joint]] += H.T @ y
+            fit = cls(information, vector, prior, noise, end, together)
+            if turn == ROUNDS:
+                break
+            x, P = fit.posterior(together, prior_std)
+            changes, spread = x[PARAMETERS:].reshape(n, -1), np.diag(P)[PARAMETERS:].reshape(n, -1)
+            ratio = _ratio((changes**2 + spread) / (CHANGE * residual[:, None]) ** 2, R)
+            noise = np.array([
+                most_probable(
+                    _left(series[j], x, P, np.r_[:10, 10 + j * len(kinds) : 10 + (j + 1) * len(kinds)], count, R),
+                    *(motion, slowness[j], residual[j]),
+                )
+                for j in range(n)
+            ])  # fmt: skip
+        return fit
+
+    def payloads(self, payload_of: Sequence[Sequence[int]], prior_std: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Payloads (P, 10) and their covariance (P 10, P 10), where `payload_of`[block][run] is 0..P-1, or -1 for none.
 
         The joints' changes are integrated out.
         """
-        x, P = self._posterior(payload_of, prior_std)
+        x, P = self.posterior(payload_of, prior_std)
         size = len(x) - len(self.prior)
         return x[:size].reshape(-1, PARAMETERS), P[:size, :size]
 
-    def _posterior(self, payload_of: Sequence[Sequence[int]], prior_std: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def posterior(self, payload_of: Sequence[Sequence[int]], prior_std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance of the payloads and of the joints' changes."""
         payloads, changes = 1 + max(max(row) for row in payload_of), len(self.prior)
-        size = PARAMETERS * payloads + changes
         L = np.diag(np.concatenate((np.tile(prior_std, payloads), self.prior)) ** -2.0)
-        v = np.zeros(size)
-        for block, row in enumerate(payload_of):
-            G = np.zeros((self.information.shape[1], size))
-            for run, payload in enumerate(row):
-                if payload >= 0:
-                    G[_columns(run), _columns(payload)] = np.eye(PARAMETERS)
-            G[-changes:, -changes:] = np.eye(changes)
-            L += G.T @ self.information[block] @ G
-            v += G.T @ self.vector[block]
+        v = np.zeros(len(L))
+        for information, vector, row in zip(self.information, self.vector, payload_of, strict=True):
+            choice = np.array([[float(payload == each) for each in range(payloads)] for payload in row])
+            G = linalg.block_diag(np.kron(choice, np.eye(PARAMETERS)), np.eye(changes))
+            L += G.T @ information @ G
+            v += G.T @ vector
         scale = 1.0 / np.sqrt(np.diag(L))
         P = np.linalg.inv(scale[:, None] * L * scale) * np.outer(scale, scale)
         return P @ v, P
 
 
-def _columns(k: int) -> slice:
-    return slice(PARAMETERS * k, PARAMETERS * (k + 1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Series:
-    """One joint's contrasts, one after the other: columns (K (R - 1), c) with y last, motion, slowness, and block."""
-
-    columns: FloatArray
-    motion: FloatArray
-    slowness: FloatArray
-
-    def residual(self, x: FloatArray, P: FloatArray, carried: FloatArray, joint: int) -> FloatArray:
-        """y - H x, and the `UNSURE` largest directions of its uncertainty from the covariance P of x, side by side."""
-        H = self.columns[:, :-1]
-        changes = H.shape[1] - len(carried)
-        first = PARAMETERS + changes * joint
-        own = np.r_[:PARAMETERS, first : first + changes]
-        design = np.column_stack((H[:, : len(carried)] @ carried, H[:, len(carried) :]))
-        variance, axes = np.linalg.eigh(P[np.ix_(own, own)])
-        unsure = design @ (axes * np.sqrt(np.maximum(variance, 0.0)))
-        largest = np.argsort(np.sum(unsure**2, axis=0))[-UNSURE:]
-        return np.column_stack((self.columns[:, -1] - design @ x[own], unsure[:, largest]))
-
-
-def fit_runs(runs: Sequence[RunRows], loaded: Sequence[bool], residual: FloatArray, prior_std: FloatArray) -> PairedFit:
-    """The fit of aligned runs, K rows each.
-
-    Parameters
-    ----------
-    loaded: which of them carry the payload, the same one in all.
-    residual: (n,), N m, what the arm's model leaves.
-    prior_std: (10,), of the payload.
-    """
-    count, rows = len(runs), len(runs[0].stamp)
-    share = np.arange(rows) / rows
-    block = np.tile((BLOCKS * share).astype(np.intp), count - 1)
-    series = [_series(runs, joint) for joint in range(len(residual))]
-    noise = [PairedNoise.typical(each) for each in residual]
-    ratio = np.ones(4)
-    together = [[0 if each else -1 for each in loaded]] * BLOCKS
-    for turn in range(ROUNDS + 1):
-        prior = np.concatenate([CHANGE * each * _spread(count, ratio) for each in residual])
-        fit = _normal_equations(series, block, noise, prior, runs[0], count)
-        if turn == ROUNDS:
-            return fit
-        x, P = fit._posterior(together, prior_std)
-        changes = x[PARAMETERS:].reshape(len(residual), -1)
-        ratio = _ratio(changes, np.diag(P)[PARAMETERS:].reshape(changes.shape), residual, count)
-        carried = np.vstack([np.eye(PARAMETERS) * each for each in loaded])
-        noise = [
-            PairedNoise.most_probable(
-                each.residual(x, P, carried, joint), each.motion, each.slowness, float(residual[joint])
-            )
-            for joint, each in enumerate(series)
-        ]
-    raise AssertionError("unreachable")
-
-
-def _spread(count: int, ratio: FloatArray) -> FloatArray:
-    """Prior standard deviations of a joint's changes: offsets and frictions of the runs, and drift of both."""
-    return np.concatenate((np.full(count, ratio[0]), np.full(count, ratio[1]), 2.0 * ratio[2:]))
-
-
-def _ratio(mean: FloatArray, variance: FloatArray, residual: FloatArray, count: int) -> FloatArray:
-    """Size of each kind of change relative to `CHANGE`: one step of expectation maximisation, with a prior of 1."""
-    square = (mean**2 + variance) / (CHANGE * residual[:, None]) ** 2
-    kinds = (square[:, :count], square[:, count : 2 * count], square[:, -2] / 4.0, square[:, -1] / 4.0)
-    return np.sqrt([(len(residual) + np.sum(kind)) / (len(residual) + kind.size) for kind in kinds])
-
-
-def _times(runs: Sequence[RunRows]) -> FloatArray:
-    """Times of the runs (R,), scaled to -1 .. 1; zero if stamps overlap, because their order is then unknown."""
+def _contrasts(runs: Sequence[RunRows], joint: int) -> FloatArray:
+    """Columns (K, R - 1, c) of one joint: payloads of all runs, changes of offset and friction, their drift, and y."""
     by_start = sorted(runs, key=lambda run: run.stamp[0])
-    if any(later.stamp[0] < earlier.stamp[-1] for earlier, later in pairwise(by_start)):
-        return np.zeros(len(runs))
-    time = np.array([np.mean(run.stamp) for run in runs])
-    return np.asarray((time - time.mean()) / (np.ptp(time) / 2.0))
+    overlap = any(later.stamp[0] < earlier.stamp[-1] for earlier, later in pairwise(by_start))
+    time = np.array([0.0 if overlap else np.mean(run.stamp) for run in runs])  # whose order is unknown if they overlap
+    time = (time - time.mean()) / max(np.ptp(time) / 2.0, 1e-9)
+    weights, sign = linalg.helmert(len(runs)), np.mean([np.tanh(run.dq[:, joint] / SIGN_SPEED) for run in runs], axis=0)
+    shape = (len(sign), *weights.shape)
+    offset, drift = np.broadcast_to(weights, shape), np.broadcast_to(weights @ time[:, None], (*shape[:2], 1))
+    payload = [w[:, None] * run.Y[:, None, joint] for w, run in zip(weights.T, runs, strict=True)]
+    y = np.array([run.y[:, joint] for run in runs]).T @ weights.T
+    s = sign[:, None, None]
+    return np.concatenate((*payload, offset, s * offset, drift, s * drift, y[..., None]), axis=2)
 
 
-def _series(runs: Sequence[RunRows], joint: int) -> _Series:
-    count, rows = len(runs), len(runs[0].stamp)
-    contrasts = linalg.helmert(count)
-    time = _times(runs)
-    sign = np.mean([np.tanh(run.dq[:, joint] / SIGN_SPEED) for run in runs], axis=0)
-    parts = []
-    for weights in contrasts:
-        payload = [w * run.Y[:, joint] for w, run in zip(weights, runs, strict=True)]
-        offset, drift = np.broadcast_to(weights, (rows, count)), np.full((rows, 1), weights @ time)
-        y = sum(w * run.y[:, joint] for w, run in zip(weights, runs, strict=True))
-        parts.append(np.column_stack((*payload, offset, offset * sign[:, None], drift, drift * sign[:, None], y)))
-    motion = np.diff(runs[0].motion, prepend=runs[0].motion[0] + 1.0)  # the first is negative: a new series
-    slowness = np.max([run.slowness[:, joint] for run in runs], axis=0)
-    return _Series(np.vstack(parts), np.tile(motion, count - 1), np.tile(slowness, count - 1))
+def _left(columns: FloatArray, x: FloatArray, P: FloatArray, own: NDArray[np.intp], count: int, R: int) -> FloatArray:
+    """What x (of covariance P) leaves of a joint's contrasts, and beside it one sigma of what was taken away.
+
+    Without the latter the noise would seem too small by what the fit followed of it (expectation maximisation).
+    """
+    payload = columns[..., : PARAMETERS * R].reshape(*columns.shape[:2], R, PARAMETERS)[:, :, :count].sum(axis=2)
+    design = np.concatenate((payload, columns[..., PARAMETERS * R : -1]), axis=2)
+    variance, axes = np.linalg.eigh(P[np.ix_(own, own)])
+    unsure = design @ (axes * np.sqrt(np.maximum(variance, 0.0)))
+    return np.concatenate((columns[..., -1:] - design @ x[own][:, None], unsure), axis=2)
 
 
-def _normal_equations(
-    series: Sequence[_Series],
-    block: NDArray[np.intp],
-    noise: Sequence[PairedNoise],
-    prior: FloatArray,
-    first: RunRows,
-    count: int,
-) -> PairedFit:
-    of_payloads, changes = PARAMETERS * count, 2 * count + 2
-    size = of_payloads + changes * len(series)
-    information, vector = np.zeros((BLOCKS, size, size)), np.zeros((BLOCKS, size))
-    for joint, each in enumerate(series):
-        own = np.r_[:of_payloads, of_payloads + changes * joint : of_payloads + changes * (joint + 1)]
-        white = noise[joint].whiten(each.columns, each.motion, each.slowness)
-        for b in range(BLOCKS):
-            H, y = white[block == b, :-1], white[block == b, -1]
-            information[b][np.ix_(own, own)] += H.T @ H
-            vector[b][own] += H.T @ y
-    rows = block[: len(first.stamp)]
-    end = np.array([first.stamp[np.flatnonzero(rows <= b)[-1]] for b in range(BLOCKS)])
-    return PairedFit(information, vector, prior, tuple(noise), end, count)
-
-
-TYPICAL = (0.07, 0.3, 0.03)
-"""sigma and rho in units of the arm's residual, tau in s: between two passes of the public 1 kHz log."""
-SPREAD = (0.7, 0.5, 1.0)
-"""One standard deviation of the logarithms of these, over arms and motions."""
+def _ratio(square: FloatArray, R: int) -> FloatArray:
+    """Size of each kind of change relative to `CHANGE`, with a prior of 1, from squares (n, 2 R + 2) of the changes."""
+    kinds = (square[:, :R], square[:, R : 2 * R], square[:, -2:-1] / 4.0, square[:, -1:] / 4.0)
+    return np.sqrt([(len(square) + kind.sum()) / (len(square) + kind.size) for kind in kinds])
 
 
 def whitened(
-    columns: FloatArray, motion: FloatArray, white: FloatArray, sigma: float, tau: float
+    columns: FloatArray, motion: FloatArray, slowness: FloatArray, sigma: float, tau: float, rho: float
 ) -> tuple[FloatArray, float]:
-    """Innovations (K, c) of the columns (K, c) over their standard deviations, and the sum of the logarithms of these.
-
-    `motion` (K,), s since the row before; a negative one starts a new series. `white` (K,), variance of e.
-    """
-    out = np.empty_like(columns)
-    return out, float(whiten(columns, motion, white, sigma, tau, out))
-
-
-@compiled
-def whiten(columns, motion, white, sigma, tau, out):
-    """`whitened` into `out` (K, c); returns the sum of the logarithms."""
-    mean, variance, logs = zeros(columns.shape[1]), 0.0, 0.0
-    for k in range(columns.shape[0]):
-        a = math.exp(-motion[k] / tau) if motion[k] >= 0.0 else 0.0
-        variance = a * a * variance + sigma * sigma * (1.0 - a * a)
-        S = variance + white[k]
-        gain, scale = variance / S, 1.0 / math.sqrt(S)
-        for c in range(columns.shape[1]):
-            mean[c] *= a
-            innovation = columns[k, c] - mean[c]
-            mean[c] += gain * innovation
-            out[k, c] = scale * innovation
-        variance *= 1.0 - gain
-        logs -= math.log(scale)
-    return logs
+    """Columns (K, C, c) times the inverse Cholesky factor of the noise of each contrast, and log det of the factors."""
+    white, logs = np.empty_like(columns), 0.0
+    for k in range(0, len(motion), MOST_CORRELATED):
+        part = slice(k, k + MOST_CORRELATED)
+        m = motion[part]
+        covariance = sigma**2 * np.exp(-np.abs(m[:, None] - m) / tau) + np.diag(rho**2 + slowness[part] * sigma**2)
+        factor, flat = np.linalg.cholesky(covariance), columns[part].reshape(len(m), -1)
+        white[part] = linalg.solve_triangular(factor, flat, lower=True, check_finite=False).reshape(columns[part].shape)
+        logs += columns.shape[1] * float(np.log(np.diag(factor)).sum())
+    return white, logs
 
 
-@dataclass(frozen=True)
-class PairedNoise:
-    """One joint's: sigma (N m), tau (s), rho (N m).
+def most_probable(columns: FloatArray, motion: FloatArray, slowness: FloatArray, residual: float) -> FloatArray:
+    """Sigma, tau and rho of a series (K, C, c), the maximum a posteriori; the prior is that of two passes of an arm."""
+    scale = TYPICAL * [residual, 1.0, residual]
 
-    The white part is larger where the joint has just stood still, by `slow` (N m).
-    """
+    def cost(logs: FloatArray) -> float:
+        white, log_det = whitened(columns, motion, slowness, *(scale * np.exp(logs)))
+        return float(0.5 * np.sum(white**2) + log_det + 0.5 * np.sum((logs / SPREAD) ** 2))
 
-    sigma: float
-    tau: float
-    rho: float
-    slow: float
+    options = {"initial_simplex": np.vstack((np.zeros(3), np.diag(SPREAD))), "xatol": 0.02, "fatol": 0.05}
+    found = optimize.minimize(cost, np.zeros(3), method="Nelder-Mead", options=options)
+    return np.asarray(scale * np.exp(found.x))
 
-    def white(self, slowness: FloatArray) -> FloatArray:
-        """Variances (K,) of e."""
-        return self.rho**2 + slowness * self.slow**2
 
-    def whiten(self, columns: FloatArray, motion: FloatArray, slowness: FloatArray) -> FloatArray:
-        """Columns (K, c) as `whitened`."""
-        return np.asarray(whitened(columns, motion, self.white(slowness), self.sigma, self.tau)[0])
+# ---- runs that cannot be compared --------------------------------------------------------------------------------
 
-    @classmethod
-    def typical(cls, residual: float) -> PairedNoise:
-        """The prior for a joint whose model leaves a residual of `residual` N m."""
-        sigma, tau, rho = TYPICAL
-        return cls(sigma * residual, tau, rho * residual, sigma * residual)
 
-    @classmethod
-    def most_probable(
-        cls, columns: FloatArray, motion: FloatArray, slowness: FloatArray, residual: float
-    ) -> PairedNoise:
-        """The maximum a posteriori estimate from a series; the prior is that of two passes of a real arm.
+def _refuse_swapped(runs: Sequence[RunRows], count: int, mean: FloatArray, covariance: FloatArray) -> None:
+    if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
+        loaded, unloaded = (", ".join(run.name for run in part) for part in (runs[:count], runs[count:]))
+        raise DataError(
+            f"{loaded}: expected loaded runs that weigh more than the unloaded {unloaded}, got {mean[0]:.3f} kg; "
+            "the runs look swapped"
+        )
 
-        Parameters
-        ----------
-        columns: (K, c), N m: what is left of the series, and beside it the uncertainty of what was taken away, one
-            standard deviation in each column. Without the latter the noise would seem too small by what the fit
-            followed of it (this is the M-step of an expectation maximisation).
-        """
-        typical = cls.typical(residual)
-        scale, spread = np.array([typical.sigma, typical.tau, typical.rho]), np.array(SPREAD)
 
-        def of(logs: FloatArray) -> PairedNoise:
-            sigma, tau, rho = (scale * np.exp(logs)).tolist()
-            return cls(sigma, tau, rho, sigma)
-
-        def cost(logs: FloatArray) -> float:
-            noise = of(logs)
-            white, log_std = whitened(columns, motion, noise.white(slowness), noise.sigma, noise.tau)
-            return float(0.5 * np.sum(white**2) + log_std + 0.5 * np.sum((logs / spread) ** 2))
-
-        simplex = np.vstack((np.zeros(3), np.diag(spread)))
-        options = {"initial_simplex": simplex, "xatol": 0.02, "fatol": 0.05}
-        found = optimize.minimize(cost, np.zeros(3), method="Nelder-Mead", options=options)
-        return of(found.x)
+def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int, prior_std: FloatArray) -> None:
+    """Refuse runs of which one has, from some block on, another payload than the others of its kind."""
+    worst, words, first = CHANGED_CHI2, "", runs[0]
+    for number, run in enumerate(runs):
+        carries = number < count
+        alone = (count if carries else len(runs) - count) == 1
+        for block in range(1 if alone else 0, BLOCKS):  # from the first on, one run has nothing to be compared with
+            payload_of = [list(row) for row in fit.together]
+            for row in payload_of[block:]:
+                row[number] = 1
+            mean, P = fit.payloads(payload_of, prior_std)
+            before = mean[0, :4] if carries else np.zeros(4)
+            slope = np.hstack((-carries * np.eye(4, PARAMETERS), np.eye(4, PARAMETERS)))
+            change = mean[1, :4] - before
+            chi2 = float(change @ np.linalg.solve(slope @ P @ slope.T, change))
+            heavy = max(abs(before[0]), abs(mean[1, 0]))
+            matters = abs(change[0]) > CHANGED_MASS or np.abs(change[1:]).max() > CHANGED_COM * heavy
+            if matters and chi2 > worst:
+                # A load that is lost and one that is gained in the other run look alike: the loaded run comes first.
+                worst = 1.2 * chi2 if carries else chi2
+                since = first.stamp[0 if block == 0 else fit.end[block - 1] - 1] - first.begin
+                words = (
+                    f"{run.name}: expected one payload in all {'loaded' if carries else 'unloaded'} runs, got "
+                    f"{before[0]:.3f} kg and, from about {since:.1f} s of the motion on, {mean[1, 0]:.3f} kg or its "
+                    "centre of mass elsewhere"
+                )
+    if words:
+        raise DataError(words)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a recording is that of the unloaded arm which the identification starts from.
+"""What a recording cannot tell of an arm, and whether it is one of the unloaded arm at all.
 
-A payload is fitted along with the arm:
+Three questions, each with its sentence of cause and remedy: can an arm be identified from these recordings
+(`samples_of`, `check_fit`: errors), which parameters does the motion determine (`not_identified`: a warning), and
+is it the unloaded arm that the identification starts from (`problems_of`: a warning, and nothing is saved)?
+
+For the last, a payload is fitted along with the arm:
     tau = tau_prior + Y dpi + F dphi + T dg + Y_payload pi_payload,
 dpi, dphi, dg with the standard deviations by which arms of one kind differ, pi_payload with those of payloads. A mass
 at the flange that is far above its standard deviation is then no difference between arms. Blocks of the recording that
@@ -10,7 +14,9 @@ need different masses were recorded with different loads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,14 +24,275 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.identification.columns import LinearModel
-from panda_dynamics_ros.identification.preprocessing import MotionSamples
-from panda_dynamics_ros.identification.weighted_fit import NormalEquations, PriorScale, prior_std, quadratic
+from panda_dynamics_ros.dynamics import BaseParameters
+from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.identification.regression import (
+    FRICTION_TERMS,
+    LinearModel,
+    NormalEquations,
+    PriorScale,
+    friction_slice,
+    prior_std,
+    quadratic,
+)
+from panda_dynamics_ros.identification.rows import MotionSamples, Pieces, joined, on_link_side, pieces_of
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
-ONE_KIND = PriorScale(bodies=0.2, friction=2.0, tilt=1.0, stribeck=0.0)
-"""How far arms of one kind differ: two real arms and simulated ones need 0.05 to 0.13 for their bodies."""
+LEAST_DURATION_S = 2.0
+LEAST_MOTION = 0.05  # rad
+_SATURATED = 0.99  # share of the effort limit
+_OFTEN = 0.01  # share of the samples
+_FOREIGN = 0.5  # share of the torque that stays unexplained
+_FAR_OUT = 6.0  # times the largest position limit: no arm turns its joints that often
+_WRONG_UNIT = 5.0  # times: noise and lag make the ratio of derivatives and velocities 0.8 to 1.2
+
+
+class IdentifiabilityWarning(UserWarning):
+    """The recording does not determine all parameters; the message names them and a motion that would."""
+
+
+class ImplausibleRecordingWarning(UserWarning):
+    """The recording does not look like one of the unloaded arm; the message names the likely cause and the remedy."""
+
+
+class PreparedRecording:
+    """What an identification keeps of a recording: its rows, and what is asked of all recordings together.
+
+    Recordings can be prepared one by one, also by processes of other machines.
+
+    Raises
+    ------
+    DataError: the number of joints is not the arm's.
+    ArgumentError: gravity is not in the efforts of the arm's kind.
+    """
+
+    def __init__(self, prior: RobotModel, recording: JointDataset) -> None:
+        data = on_link_side(recording, prior)
+        check_joints([data], prior)
+        self.source, self.joint, self.duration, self.samples = (
+            data.source,
+            data.names[0],
+            data.duration_s,
+            len(data.stamp),
+        )
+        self.q, self.tau = (np.array([x.min(axis=0), x.max(axis=0)]) for x in (data.q, data.tau))
+        self.saturated = (np.abs(data.tau) > _SATURATED * prior.limits.effort).sum(axis=0)
+        self.wrong_units: DataError | None = None
+        self.rows = Pieces(data.source, [], 0)
+        if data.duration_s > 0.0:
+            try:
+                _check_units(data, prior)
+                self.rows = pieces_of(data)
+            except DataError as error:  # what is wrong with all of them is said first
+                self.wrong_units = error
+
+
+def samples_of(recordings: Sequence[PreparedRecording]) -> MotionSamples:
+    """The rows of recordings from which a model can be identified; a warning says where torques are saturated.
+
+    Raises
+    ------
+    ArgumentError: there is none.
+    DataError: they are too short, nothing moves, units are wrong, or a joint's torque is constant.
+    """
+    if not recordings:
+        raise ArgumentError("data: expected at least one recording, got none")
+    sources = ", ".join(each.source for each in recordings)
+    total = sum(each.duration for each in recordings)
+    if total < LEAST_DURATION_S:
+        raise DataError(
+            f"{sources}: expected at least {LEAST_DURATION_S:g} s of motion, got {total:.2f} s; no base "
+            "parameter can be identified; one period of an exciting motion (panda-dynamics excite) shows all"
+        )
+    q, tau = (_spans([getattr(each, name) for each in recordings]) for name in ("q", "tau"))
+    if (q < LEAST_MOTION).all():
+        raise DataError(
+            f"{sources}: expected motion, got joints that move by {q.max():.3f} rad at most; no inertia and no "
+            "friction can be identified; record an exciting motion (panda-dynamics excite)"
+        )
+    for each in recordings:
+        if each.wrong_units is not None:
+            raise each.wrong_units
+    if not tau.all():
+        constant = [int(j) + 1 for j in np.flatnonzero(tau == 0.0)]
+        raise DataError(
+            f"{sources}: expected measured torques, got a constant one at joints {constant}; neither their "
+            "friction nor the base parameters of their links can be identified; record link-side torques of a "
+            "moving arm"
+        )
+    often = sum(each.saturated for each in recordings) > _OFTEN * sum(each.samples for each in recordings)
+    if often.any():
+        joints = [int(j) + 1 for j in np.flatnonzero(often)]
+        text = (
+            f"{sources}: the torques of joints {joints} are at their limit, where they measure nothing; those "
+            "samples do not count, and friction and base parameters of these joints are the less certain for it; "
+            "move slower"
+        )
+        warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+    return joined([each.rows for each in recordings])
+
+
+def _spans(ranges: list[FloatArray]) -> FloatArray:
+    """Largest less smallest value (n,) of all recordings, each with its (2, n)."""
+    values = np.array(ranges)
+    return np.asarray(values[:, 1].max(axis=0) - values[:, 0].min(axis=0))
+
+
+def _check_units(data: JointDataset, robot: RobotModel) -> None:
+    """Refuse positions in degrees, and stamps or velocities in other units than the positions."""
+    largest = float(np.abs(data.q).max())
+    if largest > _FAR_OUT * float(np.abs([robot.limits.lower, robot.limits.upper]).max()):
+        raise DataError(f"{data.source}: expected positions in rad, got up to {largest:.0f}; are they in degrees?")
+    derivative = np.gradient(data.q, data.stamp, axis=0)
+    ratio = float((data.dq * derivative).sum() / max((data.dq**2).sum(), 1e-12))
+    if not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
+        raise DataError(
+            f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
+            "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
+        )
+
+
+def check_joints(recordings: Sequence[JointDataset], robot: RobotModel) -> None:
+    """Refuse recordings of another number of joints.
+
+    Raises
+    ------
+    DataError: the number of joints is not the robot's.
+    """
+    for data in recordings:
+        if len(data.names) != robot.n:
+            raise DataError(f"{data.source}: expected the {robot.n} joints of {robot.name}, got {len(data.names)}")
+
+
+def without_saturated(samples: MotionSamples, robot: RobotModel) -> MotionSamples:
+    """The rows in which no torque is at its limit.
+
+    Raises
+    ------
+    DataError: there is none.
+    """
+    free = (np.abs(samples.tau) <= _SATURATED * robot.limits.effort).all(axis=1)
+    if not free.any():
+        raise DataError(
+            f"data: expected torques within the limits of {robot.name}, got none; no base parameter can be identified; "
+            "move slower, or is it another arm?"
+        )
+    rows = {name: getattr(samples, name)[free] for name in ("stamp", "q", "dq", "ddq", "tau", "s", "block")}
+    return replace(samples, **rows)
+
+
+def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
+    """Refuse a fit that leaves most of a torque unexplained.
+
+    Raises
+    ------
+    DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's torque
+        and five times the prior's residual.
+    """
+    error = np.sqrt((model.unexplained(x) ** 2).mean(axis=0))
+    size = np.sqrt((samples.tau**2).mean(axis=0))
+    explained = 1.0 - np.linalg.norm(error) / np.linalg.norm(size)
+    foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)
+    if foreign.any() or explained < _FOREIGN:
+        joints = [int(j) + 1 for j in np.flatnonzero(foreign if foreign.any() else error > _FOREIGN * size)]
+        raise DataError(
+            f"data: expected torques of {model.prior.name}, got {error.max():.2f} N m RMS that no such arm explains at "
+            f"joints {joints}; none of its base parameters can be identified; is it another arm, another order of the "
+            "joints or other units, or does it carry something?"
+        )
+
+
+LEAST_SINGULAR_VALUE = 1e-3
+"""Of the regressor with columns of unit length: below it, a model error of one per mille becomes an error as large as
+the parameter itself."""
+_INVOLVED = 0.3  # share of a parameter's axis in the directions that are not seen, from which on it is named
+
+
+FIRST_SECOND_MOMENT = 4  # place among a link's ten inertial parameters
+
+
+def condition_number(gram: FloatArray) -> float:
+    """Of the matrix whose Gram matrix this is; inf where it is singular to rounding."""
+    values = np.linalg.eigvalsh(gram)
+    return float(np.sqrt(values[-1] / values[0])) if values[0] > 1e-15 * values[-1] else float("inf")
+
+
+def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, FloatArray], float]:
+    """A function of the states q, dq, ddq (N, n) of a motion: the condition number of its base regressor.
+
+    Of the base regressor stacked over the states (De Luca, document 003, slide 12).
+    """
+    columns = list(robot.base_parameters().columns)
+
+    def condition(q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
+        W = robot.regressor(q, dq, ddq)[..., columns].reshape(-1, len(columns))
+        return condition_number(W.T @ W)
+
+    return condition
+
+
+def base_gram(equations: NormalEquations, base: BaseParameters) -> FloatArray:
+    """W' W (p, p) of the stacked base regressor W (De Luca, document 003, slide 12)."""
+    columns = list(base.columns)
+    return equations.gram.sum(axis=0)[np.ix_(columns, columns)]
+
+
+def not_identified(equations: NormalEquations, base: BaseParameters, n: int) -> tuple[str, ...]:
+    """Names of base parameters and friction terms that the rows do not determine (full-column-rank check)."""
+    # Stribeck terms begin at zero and stay there where nothing speaks for them: they are not looked for.
+    friction = [
+        (friction_slice(n).start + i, f"{term}{i // len(FRICTION_TERMS) + 1}")
+        for i, term in enumerate(FRICTION_TERMS * n)
+        if term != "stribeck"
+    ]
+    place = [*base.columns, *(column for column, _ in friction)]
+    names = [*base.names, *(name for _, name in friction)]
+    gram = equations.gram.sum(axis=0)[np.ix_(place, place)]
+    length = np.sqrt(np.diag(gram))
+    seen = length > LEAST_SINGULAR_VALUE * np.median(length)
+    unseen = {name for name, there in zip(names, seen, strict=True) if not there}
+    scaled = gram[np.ix_(seen, seen)] / np.outer(length[seen], length[seen])
+    values, directions = np.linalg.eigh(scaled)
+    unidentifiable = directions[:, values < LEAST_SINGULAR_VALUE**2]
+    involved = np.linalg.norm(unidentifiable, axis=1) > _INVOLVED
+    unseen |= {name for name, there in zip(np.array(names)[seen].tolist(), involved, strict=True) if there}
+    return tuple(name for name in names if name in unseen)
+
+
+def too_slow_for(prior: RobotModel, samples: MotionSamples, base: BaseParameters) -> tuple[str, ...]:
+    """Names of the second moments if the motion is so slow that their torques are below the residual; else none."""
+    state = samples.q, samples.dq, samples.ddq
+    moving = prior.inverse_dynamics(*state) - prior.gravity_torques(samples.q)
+    if (np.sqrt((moving**2).mean(axis=0)) > prior.residual.std).any():
+        return ()
+    return tuple(
+        name for name, column in zip(base.names, base.columns, strict=True) if column % 10 >= FIRST_SECOND_MOMENT
+    )
+
+
+def joints_of(names: Iterable[str]) -> list[int]:
+    """Numbers of the joints whose parameters these are, by the digits at the end of a name (ZZR10, viscous7)."""
+    numbers = (re.search(r"\d+$", name) for name in names)
+    return sorted({int(number.group()) for number in numbers if number})
+
+
+def advice(names: Iterable[str]) -> str:
+    """Which motion would determine these parameters."""
+    listed = list(names)
+    joints = joints_of(listed)
+    moving = ", ".join(map(str, joints))
+    plural = "s" if len(joints) > 1 else ""
+    return (
+        f"{', '.join(listed)} cannot be identified and stay near the prior's; move joint{plural} "
+        f"{moving} and those before further and faster, in both directions, at several frequencies (panda-dynamics "
+        "excite finds such a motion)"
+    )
+
+
+ONE_KIND = PriorScale(bodies=0.3, friction=2.0, tilt=1.0, stribeck=0.0)
+"""How far arms of one kind differ: two real arms and simulated ones need 0.06 to 0.16 for their bodies."""
 PAYLOAD_STD = np.array([1.5, 0.15, 0.15, 0.15, *[0.02] * 6])
 """Of a payload's inertial vector in the flange frame: kg, kg m, kg m^2."""
 LEAST_MASS, LEAST_SIGMAS = 0.3, 4.0
@@ -39,10 +306,6 @@ LEAST_RESIDUAL = 0.004
 """Share of the effort limit: an arm that was identified may have a smaller residual than another motion leaves."""
 KINDS = {"panda": "panda", "fer": "panda", "fr3": "fr3"}
 """Of arms by what their joints' names contain."""
-
-
-class ImplausibleRecordingWarning(UserWarning):
-    """The recording does not look like one of the unloaded arm; the message names the likely cause and the remedy."""
 
 
 def problems_of(
@@ -90,7 +353,7 @@ def _of_load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> 
     """A load that changes, one that is there all the time, or less than none."""
     std = prior_std(model.prior, ONE_KIND)
     arm = quadratic(NormalEquations.of(model), weight, std).minimum()
-    rest = LinearModel(model.prior, model.prior.payload_regressor, model.state, model.unexplained(arm))
+    rest = LinearModel(model.prior, partial(_payload, model.prior), model.state, model.unexplained(arm))
     count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
     parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
     (least, least_std), (most, most_std) = min(parts), max(parts)
@@ -114,9 +377,13 @@ def _of_load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> 
     ]
 
 
+def _payload(robot: RobotModel, *state: FloatArray) -> FloatArray:
+    q, dq, ddq, _ = state
+    return robot.payload_regressor(q, dq, ddq)
+
+
 def _with_payload(model: LinearModel, *state: FloatArray) -> FloatArray:
-    q, dq, ddq = state
-    return np.concatenate([model.columns(q, dq, ddq), model.prior.payload_regressor(q, dq, ddq)], axis=-1)
+    return np.concatenate([model.columns(*state), _payload(model.prior, *state)], axis=-1)
 
 
 def _mass(

@@ -11,10 +11,15 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.columns import FRICTION_TERMS, friction_of, friction_slice, tilted
-from panda_dynamics_ros.identification.feasible import links_of
-from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.identification.weighted_fit import PriorScale
+from panda_dynamics_ros.identification.regression import (
+    FRICTION_TERMS,
+    PriorScale,
+    friction_of,
+    friction_slice,
+    links_of,
+    tilted,
+)
+from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.friction import Friction
@@ -173,5 +178,5 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
     first = next(iter(models.values()))
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
     for name, robot in models.items():
-        predicted[name] = robot.inverse_dynamics(rows.q, rows.dq, rows.ddq) + robot.friction_torques(rows.dq)
+        predicted[name] = robot.inverse_dynamics(rows.q, rows.dq, rows.ddq) + robot.friction_torques(rows.dq, rows.s)
     return Validation(recording.source, rows.stamp - rows.stamp[0], rows.tau, predicted)

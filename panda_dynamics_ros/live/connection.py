@@ -2,7 +2,7 @@
 """A read-only connection to a Franka, by the Python bindings of libfranka that are installed.
 
 A robot speaks one version of its protocol, and a binding too: panda-python that of the Panda (FER), pylibfranka that of
-an FR3 with system 5.9 or newer, franka-rs both. So the installed ones are tried in turn.
+an FR3 with system 5.9 or newer. So the installed ones are tried in turn.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import signal
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -46,29 +47,11 @@ def _panda_python(host: str) -> Opened:
     return Opened(robot.read_once, "panda" if robot.server_version() <= LAST_PANDA_VERSION else "fr3")
 
 
-def _franka_rs(host: str) -> Opened:
-    robot = importlib.import_module("franka").Robot(host, realtime="ignore")
-    return Opened(robot.read_once, "panda" if robot.fci_version <= LAST_PANDA_VERSION else "fr3")
-
-
-def _franky(host: str) -> Opened:
-    library = importlib.import_module("franky")
-    robot = library.Robot(host, realtime_config=library.RealtimeConfig.Ignore)
-    return Opened(lambda: robot.state, "fr3")
-
-
-BINDINGS = {
-    "pylibfranka": _pylibfranka,
-    "panda-python": _panda_python,
-    "franka-rs": _franka_rs,
-    "franky": _franky,
-}
+BINDINGS = {"pylibfranka": _pylibfranka, "panda-python": _panda_python}
 """Bindings by the name of their package, in the order in which they are tried."""
 
-MODULES = {"pylibfranka": "pylibfranka", "panda-python": "panda_py", "franka-rs": "franka", "franky": "franky"}
+MODULES = {"pylibfranka": "pylibfranka", "panda-python": "panda_py"}
 AUTO = "auto"
-NOT_READ_ONLY = "franky"
-"""It sets the robot's collision thresholds when it connects (franky 2.0), so it has to be asked for by name."""
 
 
 class FrankaConnection:
@@ -78,7 +61,7 @@ class FrankaConnection:
     ----------
     host: the robot's address or name.
     binding: one of `BINDINGS`, or "auto" for those installed, one after the other until one speaks the robot's
-        protocol; franky only by name.
+        protocol.
 
     Attributes
     ----------
@@ -127,8 +110,7 @@ def _candidates(binding: str) -> list[str]:
     """Names of bindings to try, all installed."""
     if binding != AUTO and binding not in BINDINGS:
         raise ArgumentError(f"binding: expected {AUTO}, {', '.join(BINDINGS)}, got {binding!r}")
-    wanted = [name for name in BINDINGS if name != NOT_READ_ONLY] if binding == AUTO else [binding]
-    names = [name for name in wanted if _is_installed(MODULES[name])]
+    names = [name for name in (BINDINGS if binding == AUTO else [binding]) if _is_installed(MODULES[name])]
     if not names:
         package = "pylibfranka for an FR3, panda-python for a Panda (FER)" if binding == AUTO else binding
         raise MissingDependencyError(
@@ -139,7 +121,7 @@ def _candidates(binding: str) -> list[str]:
 
 
 def _is_installed(module: str) -> bool:
-    return find_spec(module) is not None  # without loading it: franky and another binding exclude each other
+    return find_spec(module) is not None
 
 
 def open_port(host: str) -> socket.socket:
@@ -185,3 +167,54 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+# ---- the URDF that an FR3 hands out (`getRobotModel` of libfranka 0.18, robot system 5.9) -------------------------
+#
+# No binding in use passes it on. So it is asked for here, by the two messages of libfranka's protocol that this takes,
+# version 10 (libfranka-common, `service_types.h`): Connect and GetRobotModel.
+
+VERSION, CONNECT, GET_ROBOT_MODEL = 10, 0, 11
+_HEADER = struct.Struct("<III")  # command, its number, size of the message with its header
+_REQUEST = struct.Struct("<HH")  # version, UDP port for states
+LARGEST = 16 * 1024 * 1024  # bytes of a URDF
+
+
+def robot_urdf(host: str) -> str:
+    """The URDF of the FR3 at `host`.
+
+    Raises
+    ------
+    ConnectionFailedError: it cannot be reached, or its protocol is another (an FR3 before system 5.9, a Panda).
+    """
+    with open_port(host) as client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
+        states.bind(("", 0))
+        try:
+            status = _answer(client, CONNECT, 1, _REQUEST.pack(VERSION, states.getsockname()[1]))[0]
+            if status != 0:
+                raise OSError("incompatible library version: the robot's is not 10")
+            model = _answer(client, GET_ROBOT_MODEL, 2, b"")
+            if model[0] != 0:
+                raise OSError(f"GetRobotModel was answered {model[0]}")
+            return model[1:].decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise explained(str(error), host, "GetRobotModel", connected=False) from error
+
+
+def _answer(client: socket.socket, command: int, number: int, content: bytes) -> bytes:
+    """Send a command, wait for its answer."""
+    client.sendall(_HEADER.pack(command, number, _HEADER.size + len(content)) + content)
+    got, _, size = _HEADER.unpack(_received(client, _HEADER.size))
+    if got != command or not _HEADER.size < size < LARGEST:
+        raise OSError(f"protocol error: command {command} was answered by {got} with {size} bytes")
+    return _received(client, size - _HEADER.size)
+
+
+def _received(client: socket.socket, size: int) -> bytes:
+    content = bytearray()
+    while len(content) < size:
+        part = client.recv(size - len(content))
+        if not part:
+            raise OSError("the robot closed connection")
+        content += part
+    return bytes(content)

@@ -15,8 +15,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.estimation import Contact, ContactOptions
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
-from panda_dynamics_ros.estimation.contact.detector import PAYLOAD
-from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
+from panda_dynamics_ros.estimation.contact import PAYLOAD
+from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe

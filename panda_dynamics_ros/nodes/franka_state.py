@@ -108,7 +108,7 @@ def declared(node: Node) -> tuple[str, str, str, str]:
         fixed(node, "robot_ip", "", "Address or host name of the robot."),
         fixed(
             node, "binding", AUTO,
-            "Python binding of libfranka: pylibfranka, panda-python, franka-rs or franky; auto: those installed.",
+            "Python binding of libfranka: pylibfranka or panda-python; auto: those installed.",
         ),
         fixed(node, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected."),
         fixed(node, "arm_prefix", "", "Prefix of the joint names.").rstrip("_"),

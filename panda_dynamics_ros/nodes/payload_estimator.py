@@ -19,8 +19,8 @@ from std_srvs.srv import SetBool, Trigger
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
-from panda_dynamics_ros.estimation.payload.estimate import ESTIMATING, STANDSTILL, com_covariance
-from panda_dynamics_ros.estimation.payload.publication import PERIOD
+from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
+from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
@@ -105,7 +105,7 @@ class PayloadEstimatorNode(Node):
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
         return fixed(self, "shape", "", words) or None
 
-    def _declare_options(self) -> dict[str, Any]:
+    def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
 
         defaults = EstimatorOptions()
@@ -120,12 +120,7 @@ class PayloadEstimatorNode(Node):
         memory = "Time in motion after which the information about the payload has decayed to 1/e, s."
         most = "Largest mass that is carried, kg; torques of a larger one are reported as a problem."
         known = "Mass of the payloads, kg, if it is known; 0: unknown."
-        learning = (
-            "Whether the node goes on learning what the arm's model leaves unexplained while nothing is carried. The "
-            "first cycles must then be without payload."
-        )
         return {
-            "learn_residual": fixed(self, "learn_residual", False, learning),
             "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
             "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),
             "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
@@ -191,7 +186,6 @@ class PayloadEstimatorNode(Node):
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,
             "joint_offsets_nm": np.array2string(self._estimator.arm_errors.offset, precision=3),
-            "residual_map_points": 0 if self.monitor.residual_map is None else len(self.monitor.residual_map.points),
             "problem": estimate.problem,
             "changes": self._change_count,
             "last_change": self._last_change.kind if self._last_change else "",

@@ -22,6 +22,10 @@ from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_TO
 from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"SQLite format 3\0"
+_BY_TIME = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
+    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
+_IN_ORDER_OF_WRITING = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages NOT INDEXED
+    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?)"""
 
 
 class SqliteFile:
@@ -100,14 +104,10 @@ class SqliteFile:
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         """(receive time in ns, serialised message) of a topic: by time, or in the order of writing if damaged."""
-        order = "NOT INDEXED {}" if self.damage else "{} ORDER BY timestamp, id"
-        condition = "WHERE topic_id IN (SELECT id FROM topics WHERE name = ?)"
+        query = _IN_ORDER_OF_WRITING if self.damage else _BY_TIME
         with closing(self._connect()) as connection:
-            columns = f"timestamp, CASE WHEN length(data) <= {LARGEST_JOINT_STATE} THEN data END"
             try:
-                for time, data in connection.execute(
-                    f"SELECT {columns} FROM messages {order.format(condition)}", (topic,)
-                ):
+                for time, data in connection.execute(query, (LARGEST_JOINT_STATE, topic)):
                     # What is no message is passed on as an empty one, which is counted as one that cannot be decoded.
                     sound = isinstance(time, int) and isinstance(data, bytes)
                     yield (time, data) if sound else (0, b"")

@@ -86,7 +86,7 @@ def event_entries(
 def events_text(entries: Sequence[dict[str, Any]], origin: float) -> str:
     """The detected events in a line, with times since the stamp `origin`, s."""
     kinds = ((entry["kind"].removeprefix("detected_"), entry["stamp"] - origin) for entry in entries)
-    return "; ".join(f"{EVENT_WORDS[kind]} at {time:.2f} s" for kind, time in kinds) or "none"
+    return "; ".join(f"{EVENT_WORDS.get(kind, kind)} at {time:.2f} s" for kind, time in kinds) or "none"
 
 
 def check_replaceable(output: Path, name: str) -> None:

@@ -102,6 +102,12 @@ class RobotDescription:
         object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
 
+    def __repr__(self) -> str:
+        kinds = f"{self.n} joints" + (f", {sum(self.prismatic)} of them slide" if any(self.prismatic) else "")
+        chain = f", {self.base_link} to {self.flange_link}" if self.base_link and self.flange_link else ""
+        mass = sum(link.mass for link in self.links)
+        return f"{type(self).__name__}({self.name!r}: {kinds}{chain}, {mass:.3g} kg, effort {self.effort})"
+
     @cached_property
     def n(self) -> int:
         """Number of joints."""

@@ -20,12 +20,7 @@ driver has subtracted gravity, N m. actuator: torques of the motors at the joint
 
 
 def checked_constants(kind: str, constants: ArrayLike, n: int) -> FloatArray:
-    """Motor constants (n,) of efforts of a `kind`, read-only; (0,) of all kinds but current.
-
-    Raises
-    ------
-    ArgumentError: the kind is unknown, or constants are missing, superfluous, of another shape, or zero.
-    """
+    """Motor constants (n,) of efforts of a `kind`, other than zero, read-only; (0,) of all kinds but current."""
     if kind not in KINDS:
         raise ArgumentError(f"effort: expected one of {', '.join(KINDS)}, got {kind!r:.60}")
     given = checks.real_array(constants, "motor_constants")
@@ -39,12 +34,7 @@ def checked_constants(kind: str, constants: ArrayLike, n: int) -> FloatArray:
 
 
 def checked_rotors(inertia: ArrayLike, n: int) -> FloatArray:
-    """Rotor inertia (n,), read-only.
-
-    Raises
-    ------
-    ArgumentError: the shape is another, or an inertia is negative.
-    """
+    """Rotor inertia (n,), not negative, read-only."""
     given = checks.exactly(inertia, (n,), "rotor_inertia")
     if (given < 0.0).any():
         raise ArgumentError(f"rotor_inertia: expected no negative number, got {np.array2string(given)}")

@@ -13,7 +13,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
-PRESLIDING = 0.002
+PRESLIDING = 0.003
 """rad (m of a sliding joint), by which a joint turns until its dry friction has built up. 1 to 5 mrad predict unseen
 motion of the public logs of a Panda and an FR3 alike, and better than any function of the velocity."""
 

@@ -169,45 +169,25 @@ class InertialParameters:
         return hash(tuple(self.vector.tolist()))  # not of the bytes: 0.0 == -0.0 differ there
 
 
-def nearest_physical(body: InertialParameters) -> InertialParameters:
-    """The body nearest to one that cannot exist: negative second moments about the CoM become zero.
-
-    Sigma_C = tr(I_C)/2 1 - I_C is projected on the positive semi-definite matrices (nearest in the Frobenius norm);
-    mass and CoM stay. An inertia without mass becomes no body at all.
-    """
-    if body.mass == 0.0:
-        return InertialParameters.zero()
-    moments, axes = np.linalg.eigh(0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia)
-    sigma = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
-    return InertialParameters(body.mass, body.com, np.trace(sigma) * np.eye(3) - sigma)
-
-
 def require_physical(body: InertialParameters, name: str, *, strict: bool = True) -> InertialParameters:
-    """`body`, if some distribution of mass has it; otherwise an error or, unless `strict`, the nearest one that has.
+    """`body`, if some distribution of mass has it (see `InertialParameters.is_physical`).
 
-    Raises
-    ------
-    RobotDescriptionError: none has (see `InertialParameters.is_physical`), and `strict`, or the mass is negative; the
-        message begins with `name`.
-
-    Warns
-    -----
-    UserWarning: the nearest body was taken; the message begins with `name` and states the change.
+    Otherwise a RobotDescriptionError where `strict`, or the mass is negative; else the nearest one that has, with a
+    warning that states the change: negative second moments about the CoM become zero (Sigma_C = tr(I_C)/2 1 - I_C is
+    projected on the positive semi-definite matrices), and an inertia without mass becomes no body at all.
     """
     if body.is_physical():
         return body
-    moments = body.second_moments.round(6).tolist()
+    moments, axes = np.linalg.eigh(0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia)
+    before, after = (values.round(6).tolist() for values in (moments, np.maximum(moments, 0.0)))
     if strict or body.mass < 0.0:
         raise RobotDescriptionError(
             f"{name}: expected a body that some distribution of mass has, got mass {body.mass:g} kg and second moments "
-            f"about the CoM of {moments} kg m^2"
+            f"about the CoM of {before} kg m^2"
         )
-    nearest = nearest_physical(body)
-    change = (
-        f"its second moments about the CoM, {moments} kg m^2, are taken as "
-        f"{np.abs(nearest.second_moments.round(6)).tolist()}"
-        if body.mass
-        else "its inertia without mass is left out"
-    )
+    change = f"its second moments about the CoM, {before} kg m^2, are taken as {after}"
+    change = change if body.mass else "its inertia without mass is left out"
     warnings.warn(f"{name}: no distribution of mass has this body; {change}", stacklevel=2)
-    return nearest
+    sigma = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
+    inertia = np.trace(sigma) * np.eye(3) - sigma
+    return InertialParameters(body.mass, body.com, inertia) if body.mass else InertialParameters.zero()

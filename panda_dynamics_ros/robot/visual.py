@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.untrusted import is_file
 
 Colour = tuple[float, float, float, float]
 
@@ -53,7 +54,7 @@ class Visual:
             places = iter([(self.folder or Path()) / name])
         else:
             places = (folder / name.lstrip("/") for folder in self._package_folders() if scheme == "package")
-        return next((place for place in places if _is_file(place)), None)
+        return next((place for place in places if is_file(place)), None)
 
     def _package_folders(self) -> Iterator[Path]:
         """Folders in which packages lie."""
@@ -63,14 +64,6 @@ class Visual:
         if self.folder is not None:
             yield from self.folder.resolve().parents
         yield from data_folders()
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is such a file; not where no file can have this name (too long, with a zero byte)."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def data_folders() -> Iterator[Path]:

@@ -28,6 +28,7 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
 from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
+from panda_dynamics_ros.untrusted import is_file
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
@@ -109,7 +110,7 @@ def find_description(
             f"{suffixes[-1]} file, got {source!r}"
         )
     path = checks.path(source, argument)
-    if not path.is_file():
+    if not is_file(path):
         raise DataFileNotFoundError(f"{argument}: expected an existing file, got {name!r}")
     return path
 
@@ -142,7 +143,7 @@ def read_yaml(path: Path) -> Any:
     """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
     try:
         if (size := path.stat().st_size) <= LARGEST_YAML:
-            return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)
+            return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)  # nosec B506
         problem = f"at most {LARGEST_YAML} bytes, got {size}"
     except RecursionError:
         problem = "YAML, got one that is nested too deeply"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -97,16 +97,11 @@ def exciting_motion(
         return within_limits(shape, limits, velocity_share, rest + 0.4 * shift, share=share, reach=REACH)
 
     def score(q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
-        return -information(robot, q, dq, ddq)
+        Y = payload_regressor(robot, q, dq, ddq) / robot.residual.std[:, None]
+        return -float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
 
-    blocked = partial(_blocked, robot, max(0.8, velocity_share + 0.1), CARRYING, 0.0)
-    return replace(search(draw, motion_of, score, blocked, trials, seed).motion, standstill=standstill, pauses=pauses)
-
-
-def information(robot: RobotDescription, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
-    """Log det of a payload's information matrix over the samples (k, n) of a motion; more is better."""
-    Y = payload_regressor(robot, q, dq, ddq) / robot.residual.std[:, None]
-    return float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
+    hit = partial(blocked, robot, max(0.8, velocity_share + 0.1), CARRYING, 0.0)
+    return replace(search(draw, motion_of, score, hit, trials, seed).motion, standstill=standstill, pauses=pauses)
 
 
 def periodic_motion(
@@ -151,8 +146,8 @@ def periodic_motion(
         wish = 0.5 * (low + high) + 0.25 * (high - low) * numbers[:, 0]
         return within_limits(shape, limits, PERIODIC_VELOCITY_SHARE, wish, step=0.5 * SAMPLE_TIME)
 
-    blocked = partial(_blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, Margins(), table_height)
-    return search(draw, motion_of, score, blocked, trials, seed, DRAWN, progress)
+    hit = partial(blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, Margins(), table_height)
+    return search(draw, motion_of, score, hit, trials, seed, DRAWN, progress)
 
 
 def within_limits(
@@ -191,18 +186,19 @@ def within_limits(
     return replace(shape, centre=centre, cosine=scale[:, None] * shape.cosine, sine=scale[:, None] * shape.sine)
 
 
-def _blocked(
+def blocked(
     robot: RobotDescription,
     velocity_share: float,
     margins: Margins,
     table_height: float,
     states: tuple[FloatArray, FloatArray, FloatArray],
+    position_margin: float = 0.9 * POSITION_MARGIN,
 ) -> str | None:
     """What a motion comes too near to, on the way out of the rest posture, too: the limits, or an obstacle."""
-    (q, dq, ddq), limits, margin = states, robot.limits, 0.9 * POSITION_MARGIN
+    (q, dq, ddq), limits = states, robot.limits
     kept = (
-        (q >= limits.lower + margin).all()
-        and (q <= limits.upper - margin).all()
+        (q >= limits.lower + position_margin).all()
+        and (q <= limits.upper - position_margin).all()
         and (np.abs(dq) <= velocity_share * limits.velocity).all()
         and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
     )
@@ -220,7 +216,7 @@ def search(
     draw: Callable[[np.random.Generator], FloatArray],
     motion_of: Callable[[FloatArray], FourierMotion],
     score: Score,
-    blocked: Callable[[tuple[FloatArray, FloatArray, FloatArray]], str | None],
+    obstacle_of: Callable[[tuple[FloatArray, FloatArray, FloatArray]], str | None],
     trials: int,
     seed: int,
     drawn_share: float = 1.0,
@@ -236,7 +232,7 @@ def search(
         candidate = draw(rng) if drawn else point + step * rng.normal(size=point.size)
         motion = motion_of(candidate)
         states = motion(np.arange(0.0, motion.settled + motion.period, SAMPLE_TIME))
-        hit = blocked(states)
+        hit = obstacle_of(states)
         hits[hit] += 1
         value = np.inf if hit else score(*states)
         better = value < least
@@ -274,15 +270,9 @@ class Margins:
 
     Attributes
     ----------
-    height: of elbow and wrist above the table.
-    flange, tool: of flange and tip of the tool above the table.
-    wrist: of the wrist from the base.
-    base: of flange and tip of the tool from the base.
+    height: of elbow and wrist above the table. flange, tool: of flange and tip of the tool above the table.
+    wrist: of the wrist from the base. base: of flange and tip of the tool from the base.
     arm: of flange and tip of the tool from the upper arm.
-
-    Raises
-    ------
-    ArgumentError: a distance is negative or not finite.
     """
 
     height: float = 0.12
@@ -291,10 +281,6 @@ class Margins:
     wrist: float = 0.24
     base: float = 0.25
     arm: float = 0.18
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            checks.number(getattr(self, field.name), field.name, minimum=0.0)
 
 
 CARRYING = Margins(flange=0.2, tool=0.1, base=0.3, arm=0.2)
@@ -306,33 +292,22 @@ def obstacle(
 ) -> str | None:
     """The first of table, base and upper arm to which the postures q (N, n) come nearer than `margins`; None if none.
 
-    Of an arm of fewer than six joints, only flange and tool are checked, against the table.
-
-    Parameters
-    ----------
-    table_height: m, in base axes.
+    Of an arm of fewer than six joints, only flange and tool are checked, against the table, whose height is m in base
+    axes.
     """
-    limit = margins or Margins()
-    T_flange = pose(robot, q, "flange")
+    limit, T_flange = margins or Margins(), pose(robot, q, "flange")
     flange = T_flange[:, :3, 3]
     tool = flange + TOOL * T_flange[:, :3, 2]
-    heights = [(flange, limit.flange), (tool, limit.tool)]
-    if robot.n < 6:
-        return _low(heights, table_height)
-    frames = ("joint2", "joint4", f"joint{robot.n - 1}")
-    shoulder, elbow, wrist = (pose(robot, q, frame)[:, :3, 3] for frame in frames)
-    if low := _low([(elbow, limit.height), (wrist, limit.height), *heights], table_height):
-        return low
-    base = np.zeros(3)
-    if any(_distance(point, base, shoulder) < least for point, least in ((wrist, limit.wrist), (flange, limit.base))):
-        return BASE
-    if _distance(tool, base, shoulder) < limit.base:
-        return BASE
-    return ARM if any(_distance(point, shoulder, elbow) < limit.arm for point in (flange, tool)) else None
-
-
-def _low(points: list[tuple[FloatArray, float]], table_height: float) -> str | None:
-    return TABLE if any(point[:, 2].min() < table_height + margin for point, margin in points) else None
+    heights, near = [(flange, limit.flange), (tool, limit.tool)], []
+    if robot.n >= 6:
+        frames = ("joint2", "joint4", f"joint{robot.n - 1}")
+        shoulder, elbow, wrist = (pose(robot, q, frame)[:, :3, 3] for frame in frames)
+        heights += [(elbow, limit.height), (wrist, limit.height)]
+        for point, least in ((wrist, limit.wrist), (flange, limit.base), (tool, limit.base)):
+            near.append((BASE, _distance(point, np.zeros(3), shoulder) < least))
+        near += [(ARM, _distance(point, shoulder, elbow) < limit.arm) for point in (flange, tool)]
+    low = [(TABLE, point[:, 2].min() < table_height + margin) for point, margin in heights]
+    return next((name for name, hit in low + near if hit), None)
 
 
 def _distance(point: FloatArray, start: FloatArray, end: FloatArray) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,14 +24,13 @@ from panda_dynamics_ros.simulation.fourier_motion import RAMP, FourierMotion, at
 from panda_dynamics_ros.simulation.motion_search import (
     CARRYING,
     FoundMotion,
+    blocked,
     exciting_motion,
-    obstacle,
     search,
     within_limits,
 )
-from panda_dynamics_ros.simulation.plant import SimulatedPanda
+from panda_dynamics_ros.simulation.plant import Scenario, SimulatedPanda, run_scenario
 from panda_dynamics_ros.simulation.realism import Realism
-from panda_dynamics_ros.simulation.scenario import Scenario, run_scenario
 
 HARMONICS = 12
 PERIOD_S = 16.0
@@ -47,6 +47,8 @@ WANTED = np.array([2e-3, *[1e-3] * 3, *[1e-3] * 6])
 """kg, kg m, kg m^2: standard deviations that count alike in the score."""
 PRIOR = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
 STEP_S = 0.1
+LIMIT_MARGIN = 0.05
+"""rad from each limit: the start, which is the user's, may be near one."""
 BETWEEN_S = 60.0
 """From one simulated run to the next, for a person with a payload and a screwdriver."""
 
@@ -102,36 +104,17 @@ def weighing_motion(
         covariance = np.linalg.inv(np.einsum("kij,kil->jl", Y, Y) + np.diag(PRIOR**-2.0))
         return float(np.sum(np.diag(covariance) / WANTED**2))
 
-    def blocked(states: tuple[FloatArray, FloatArray, FloatArray]) -> str | None:
-        q, dq, ddq = states
-        kept = (
-            (q >= limits.lower + LIMIT_MARGIN).all()
-            and (q <= limits.upper - LIMIT_MARGIN).all()
-            and (np.abs(dq) <= 0.6 * limits.velocity).all()
-            and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
-        )
-        return obstacle(robot, q, CARRYING, table_height) if kept else "limits"
-
     def draw(rng: np.random.Generator) -> FloatArray:
         return rng.normal(size=n * (HARMONICS + 1))
 
-    found = search(draw, motion_of, score, blocked, trials, seed, 0.3)
-    return replace(found, motion=_with_pauses(found.motion))
-
-
-LIMIT_MARGIN = 0.05
-"""rad from each limit: the start, which is the user's, may be near one."""
-
-
-def _with_pauses(motion: FourierMotion) -> FourierMotion:
-    """The same with its standstills."""
+    hit = partial(blocked, robot, 0.6, CARRYING, table_height, position_margin=LIMIT_MARGIN)
+    found = search(draw, motion_of, score, hit, trials, seed, 0.3)
     pauses, waited = [], STANDSTILL_S
     for share in PAUSES:
         # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
-        begin = waited + share * motion.period + 0.5 * RAMP
-        pauses.append((begin, PAUSE_S))
+        pauses.append((waited + share * PERIOD_S + 0.5 * RAMP, PAUSE_S))
         waited += PAUSE_S + RAMP
-    return replace(motion, standstill=STANDSTILL_S, pauses=tuple(pauses))
+    return replace(found, motion=replace(found.motion, standstill=STANDSTILL_S, pauses=tuple(pauses)))
 
 
 def duration(motion: FourierMotion) -> float:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,7 +13,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_rows import FAR, warp
-from panda_dynamics_ros.estimation.paired_runs import PairedNoise
+from panda_dynamics_ros.estimation.paired_runs import most_probable, whitened
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.weighing_motion import ARM_REACH, PAUSES, WRIST_REACH, duration, weighing_motion
 
@@ -53,25 +52,23 @@ def test_the_warp_is_monotone_and_no_dearer_than_the_recursion(rng: np.random.Ge
 
 def test_the_noise_of_a_series_is_found() -> None:
     """Two minutes of an Ornstein-Uhlenbeck process and white noise, of which a fit has followed nothing."""
-    robot, period = replace(ROBOT), 0.1
+    period = 0.1
     stamp: FloatArray = period * np.arange(1200.0)
-    series = coloured(robot, stamp, np.random.default_rng(1))[:, 0]
-    level, time = robot.residual.std[0], robot.residual.correlation_time[0]
-    motion = np.full(len(stamp), period)
-    noise = PairedNoise.most_probable(series[:, None], motion, np.zeros(len(stamp)), float(level))
+    series = coloured(ROBOT, stamp, np.random.default_rng(1))[:, 0]
+    level, time = ROBOT.residual.std[0], ROBOT.residual.correlation_time[0]
+    sigma, tau, rho = most_probable(series[:, None, None], period * np.arange(1200.0), np.zeros(1200), float(level))
     # Of 113 correlation times sigma is known to 7 %, tau to 13 %; the prior expects 0.07 and 0.3 s.
-    assert noise.sigma == pytest.approx(level, rel=0.3)
-    assert noise.tau == pytest.approx(time, rel=0.4)
-    assert noise.rho < 0.2 * level
+    assert sigma == pytest.approx(level, rel=0.3)
+    assert tau == pytest.approx(time, rel=0.4)
+    assert rho < 0.2 * level
 
 
 def test_whitened_noise_is_white() -> None:
     stamp: FloatArray = 0.1 * np.arange(4000.0)
-    level, time = ROBOT.residual.std[0], ROBOT.residual.correlation_time[0]
+    level, time = float(ROBOT.residual.std[0]), float(ROBOT.residual.correlation_time[0])
     rng = np.random.default_rng(2)
     series = coloured(ROBOT, stamp, rng)[:, 0] + 0.1 * level * rng.normal(size=len(stamp))
-    noise = PairedNoise(float(level), float(time), 0.1 * float(level), 0.0)
-    white = noise.whiten(series[:, None], np.full(len(stamp), 0.1), np.zeros(len(stamp)))[:, 0]
+    white = whitened(series[:, None, None], stamp, np.zeros(4000), level, time, 0.1 * level)[0][:, 0, 0]
     assert white.std() == pytest.approx(1.0, abs=0.05)  # 4.5 standard deviations of 1 / sqrt(2 N)
     assert abs(np.mean(white[1:] * white[:-1])) < 0.07
 

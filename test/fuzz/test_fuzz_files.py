@@ -7,7 +7,11 @@ once went wrong belongs into test/fuzz/corpus, into the folder of its kind, and 
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,14 +19,16 @@ import numpy as np
 import pytest
 import urdf_texts
 from bag_files import samples, storage_file
+from hypothesis import strategies as st
 from limited import LimitedReaders
 from mutations import mutations, try_examples
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload.estimate import PayloadMemory
-from panda_dynamics_ros.estimation.payload.payload_file import save_estimate
+from panda_dynamics_ros.estimation.estimate import PayloadMemory
+from panda_dynamics_ros.estimation.payload_file import save_estimate
 from panda_dynamics_ros.recordings import write_joint_states
+from panda_dynamics_ros.simulation.fourier_motion import write_motion
 
 CORPUS = Path(__file__).parent / "corpus"
 ROBOT = Path(pdr.__file__).parent / "robot"
@@ -80,6 +86,21 @@ def bag(folder: Path, storage: str) -> bytes:
     return content
 
 
+def bag_metadata(folder: Path) -> bytes:
+    """That of a recording which lies beside it from now on."""
+    file = write_joint_states(folder / "recording", samples(5))
+    content = (file.parent / "metadata.yaml").read_bytes()
+    shutil.move(file, folder / file.name)
+    return content
+
+
+def motion(folder: Path) -> bytes:
+    t = np.linspace(0.0, 2.0, 41)
+    one = np.outer(0.1 - 0.1 * np.cos(np.pi * t), np.ones(7))
+    rate, acceleration = (np.outer(0.1 * np.pi**k * f(np.pi * t), np.ones(7)) for k, f in ((1, np.sin), (2, np.cos)))
+    return write_motion(t, (one, rate, acceleration), folder / "motion.csv").read_bytes()
+
+
 def payload(folder: Path) -> bytes:
     body = pdr.InertialParameters(1.0, np.array([0.0, 0.0, 0.05]), 0.002 * np.eye(3))
     estimate = PayloadEstimate(0.0, body.vector, 1e-4 * np.eye(10), np.ones(10, dtype=bool), "estimating")
@@ -90,6 +111,8 @@ def payload(folder: Path) -> bytes:
 KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
     "mcap": ("dataset", ".mcap", lambda folder: bag(folder, "mcap")),
     "db3": ("dataset", ".db3", lambda folder: bag(folder, "sqlite3")),
+    "metadata": ("metadata", ".yaml", bag_metadata),
+    "motion": ("motion", ".csv", motion),
     "csv": ("dataset", ".csv", lambda _: csv_log()),
     "npz": ("dataset", ".npz", npz_log),
     "hdf5": ("dataset", ".h5", hdf5_log),
@@ -107,7 +130,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
 def test_a_mutated_file_is_read_or_refused(kind: str, readers: LimitedReaders, tmp_path: Path) -> None:
     reader, ending, make = KINDS[kind]
     original = make(tmp_path)
-    path = tmp_path / f"file{ending}"
+    path = tmp_path / ("metadata.yaml" if kind == "metadata" else f"file{ending}")
     path.write_bytes(original)
     assert readers.outcome(reader, path).startswith("read: ")
     crashes = list[str]()
@@ -123,6 +146,42 @@ def test_a_mutated_file_is_read_or_refused(kind: str, readers: LimitedReaders, t
     tried = try_examples(mutations(original), attempt, few=6 if kind == "replay" else 60)  # a replay draws its report
     assert tried > 3
     assert not crashes, f"{len(crashes)} of {tried}:\n" + "\n".join(crashes[:10])
+
+
+LINES = [
+    *("import os, sys", "raise SystemExit(7)", "cache_dir: .", "disable_jit: 1", "text.usetex: True", "font.size: 1e9"),
+    *("[tool]", "\xff\xfe", "{", "- [", "<b>", "backend: nowhere", "\x00"),
+]
+NAMES = [
+    *("yaml.py", "numpy.py", "pickle.py", "re.py", "sitecustomize.py", "usercustomize.py", "numba.py", "rosbags.py"),
+    *("matplotlibrc", ".numba_config.yaml", "setup.cfg", "pyvenv.cfg", "__main__.py", "panda_dynamics_ros.py", "x.pth"),
+    *("metadata.yaml", "\x1b[2J.csv", "-rf.mcap", "$(x).db3", "a\nb.h5", "~.parquet", "log.csv.gz"),
+]
+
+
+def test_a_working_folder_of_strangers_changes_nothing(tmp_path: Path) -> None:
+    """Configuration and programs of all kinds that lie where a command is started; the result is the same without."""
+    log, start = csv_log(50), "from panda_dynamics_ros.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
+
+    def result(files: dict[str, str]) -> str:
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        (folder / "log.csv").write_bytes(log)
+        for name, content in files.items():
+            (folder / name).write_text(content, encoding="latin-1")
+        command = [sys.executable, "-I", "-c", f"import sys; sys.path.append({str(ROBOT.parents[1])!r}); {start}"]
+        words = ["batch", "log.csv", "--output", "table.csv", "--jobs", "1", "--json"]
+        done = subprocess.run([*command, *words], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, f"{files}: {done.stderr}"
+        summary = json.loads(done.stdout)
+        return json.dumps([summary[name] for name in ("recordings", "failed", "samples")])
+
+    expected = result({})
+    folders = st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(LINES)).map("\n".join), min_size=3)
+
+    def attempt(files: dict[str, str]) -> None:
+        assert result(files) == expected, files
+
+    assert try_examples(folders, attempt) > 0
 
 
 @pytest.mark.parametrize("file", sorted(CORPUS.glob("*/*")), ids=lambda file: f"{file.parent.name}/{file.name}")

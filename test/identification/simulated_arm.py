@@ -9,7 +9,8 @@ import numpy as np
 from motion import coloured, sinusoids
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.identification.columns import TRANSITION
+from panda_dynamics_ros.dynamics import presliding_states
+from panda_dynamics_ros.identification.regression import TRANSITION
 from panda_dynamics_ros.robot import Friction
 
 
@@ -42,7 +43,8 @@ def record(
 ) -> pdr.JointDataset:
     """Samples at 200 Hz; with `rng`, a coloured disturbance of `scale` times the residual of the real arm."""
     motion = sinusoids(duration, rate=200.0)
-    tau = arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + arm.friction_torques(motion.dq)
+    s, _ = presliding_states(motion.q)
+    tau = arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + arm.friction_torques(motion.dq, s)
     if rng is not None:
         tau = tau + scale * coloured(arm, motion.stamp, rng)
     return pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, arm.joint_names, "simulated")

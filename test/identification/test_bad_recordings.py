@@ -12,9 +12,9 @@ from simulated_arm import record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
-from panda_dynamics_ros.identification.preprocessing import prepare
-from panda_dynamics_ros.identification.weighted_fit import PriorScale
+from panda_dynamics_ros.identification.plausibility import IdentifiabilityWarning
+from panda_dynamics_ros.identification.regression import PriorScale
+from panda_dynamics_ros.identification.rows import prepare
 
 
 def test_nothing_at_all() -> None:

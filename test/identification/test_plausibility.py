@@ -18,7 +18,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
 from panda_dynamics_ros.identification.procedure import PLAIN
-from panda_dynamics_ros.identification.weighted_fit import PriorScale
+from panda_dynamics_ros.identification.regression import PriorScale
 
 QUICK = PriorScale()  # given, and not chosen by cross-validation, which takes most of the time
 BODY = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))

@@ -14,8 +14,8 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification import identify_gravity
-from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
-from panda_dynamics_ros.identification.static_poses import static_poses
+from panda_dynamics_ros.identification.plausibility import IdentifiabilityWarning
+from panda_dynamics_ros.identification.procedure import static_poses
 
 
 def poses(arm: pdr.RobotModel, q: FloatArray, noise: FloatArray) -> pdr.JointDataset:

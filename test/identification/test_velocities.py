@@ -11,7 +11,7 @@ from motion import sinusoids
 from simulated_arm import record
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.identification.preprocessing import prepare, velocity_lag
+from panda_dynamics_ros.identification.rows import prepare, velocity_lag
 
 LAG = 0.005
 

@@ -19,7 +19,7 @@ from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 
 HOST = host(1)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
-# What the bindings say (libfranka 0.9.2 and 0.21.3, panda-python 1.1, franka-rs 0.4), and the kind of problem.
+# What the bindings say (libfranka 0.9.2 and 0.21.3, panda-python 1.1), and the kind of problem.
 SAID = {
     "libfranka: Incompatible library version (server version: 5, library version: 10).": "wrong version",
     "libfranka: incorrect object size": "wrong version",
@@ -117,8 +117,8 @@ def test_without_any_binding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_is_installed", lambda name: False)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[fr3\]'"):
         FrankaConnection(HOST)
-    with pytest.raises(MissingDependencyError, match="franky"):
-        FrankaConnection(HOST, "franky")
+    with pytest.raises(MissingDependencyError, match="panda-python"):
+        FrankaConnection(HOST, "panda-python")
 
 
 @pytest.mark.parametrize(("address", "binding"), [("", "auto"), ("127.0.0.1", "libfranka")])

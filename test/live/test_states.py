@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +17,7 @@ import pytest
 from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, panda_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.live.connection import MODULES, FrankaConnection
-from panda_dynamics_ros.live.robot_model import robot_urdf
+from panda_dynamics_ros.live.connection import MODULES, FrankaConnection, robot_urdf
 from panda_dynamics_ros.live.stream import with_own_end_effector
 from panda_dynamics_ros.robot.libfranka_state import FrankaState, sample_of
 
@@ -39,6 +38,9 @@ def fr3_server() -> Iterator[str]:
 
 
 def read(binding: str, address: str) -> FrankaState:
+    if binding == "franka-rs":  # programs of users have its states
+        needs("franka")
+        return FrankaState(importlib.import_module("franka").Robot(address, realtime="ignore").read_once())
     needs(MODULES[binding])
     return FrankaConnection(address, binding).read()
 
@@ -71,18 +73,6 @@ def test_an_fr3_agrees_with_our_model(fr3_server: str) -> None:
     assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
 
 
-def test_franka_rs_reads_an_fr3_of_franka_sim(tmp_path: Path) -> None:
-    """franka-sim needs NumPy 1 and MuJoCo 3.2, so it is not among the test requirements; FRANKA_SIM is its address."""
-    address = os.environ.get("FRANKA_SIM")
-    if not address:
-        pytest.skip("FRANKA_SIM is not the address of a running franka-sim")
-    for binding in ("pylibfranka", "franka-rs"):
-        state = read(binding, address)
-        # Its end effector is at joint 7.
-        pose = pdr.load_robot("fr3").pose(state.sample.q, "joint7")
-        np.testing.assert_allclose(pose, state.T_base_ee, atol=1e-6)
-
-
 def test_states_follow_each_other(fr3_server: str) -> None:
     needs("pylibfranka")
     connection = FrankaConnection(fr3_server, "pylibfranka")
@@ -95,8 +85,8 @@ def test_states_follow_each_other(fr3_server: str) -> None:
 
 
 def test_estimators_take_the_state_itself(panda_server: str) -> None:
-    needs("franka")
-    connection = FrankaConnection(panda_server, "franka-rs")
+    needs("panda_py")
+    connection = FrankaConnection(panda_server, "panda-python")
     by_state, by_sample = (pdr.ArmMonitor(pdr.load_robot("panda")) for _ in range(2))
     alone = pdr.PayloadEstimator(pdr.load_robot("panda"))
     for _ in range(300):
@@ -110,15 +100,17 @@ def test_estimators_take_the_state_itself(panda_server: str) -> None:
 
 FRANKY = """
 import sys, numpy as np, franky
-from panda_dynamics_ros.live.connection import FrankaConnection
-from panda_dynamics_ros.live.robot_model import robot_urdf
+from panda_dynamics_ros.live.connection import robot_urdf
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 host = sys.argv[1]
-state = FrankaConnection(host, "franky").read()
+robot = franky.Robot(host, realtime_config=franky.RealtimeConfig.Ignore)
+state = FrankaState(robot.state)
 assert state.sample.q.shape == state.external_torques.shape == (7,) and state.sample.stamp > 0.0
 np.testing.assert_array_equal(state.T_base_ee, state.raw.O_T_EE.matrix)
 assert abs(state.end_effector.mass - 0.73) < 1e-6 and state.end_effector.com.shape == (3,)
 assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
-urdf = franky.Robot(host, realtime_config=franky.RealtimeConfig.Ignore).model_urdf
+urdf = robot.model_urdf
+del robot  # it takes one client
 assert robot_urdf(host) == urdf
 print("all well")
 """

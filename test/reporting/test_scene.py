@@ -12,7 +12,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload.estimate import com_covariance
+from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
 from panda_dynamics_ros.reporting.scene.arm import joint_housings
 from panda_dynamics_ros.reporting.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives

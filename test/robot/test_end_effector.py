@@ -32,6 +32,7 @@ bodies:
 @pytest.mark.parametrize("name", ["panda", "fr3"])
 def test_dynamics_with_the_hand_are_those_of_arm_and_bodies(name: str, rng: np.random.Generator) -> None:
     bare, carrying = pdr.load_robot(name), pdr.load_robot(name, end_effector="hand")
+    assert carrying.name == f"{name}+hand"
     oracle = Pinocchio(bare)
     for mass, com, diagonal in (HAND, FINGER, FINGER):
         oracle.model.appendBodyToJoint(7, pin.Inertia(mass, np.array(com), np.diag(diagonal)), MOUNT)
@@ -54,10 +55,6 @@ def test_none_changes_nothing(panda: pdr.RobotModel) -> None:
     assert np.array_equal(pdr.load_robot("panda", end_effector="none").table, panda.table)
     assert attach(panda, None) is panda
     assert end_effector_names() == ("none", "hand")
-
-
-def test_the_name_says_what_is_mounted() -> None:
-    assert pdr.load_robot("fr3", end_effector="hand").name == "fr3+hand"
 
 
 def test_a_users_end_effector(tmp_path: Path, panda: pdr.RobotModel) -> None:
@@ -96,15 +93,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("mass: 1.0", "mass: -1.0", "body palm: mass: expected a number in [0, inf], got -1"),
-        ("mass: 1.0", "weight: 1.0", "body palm: expected keys among mass, com, inertia, got weight"),
         ("inertia: [0.002", "inertia: [0.02", "body palm: expected a body that some distribution of mass has"),
-        ("[0.0, 0.0, 0.05]", "[0.0, .nan, 0.05]", "body palm: com: expected finite numbers, got nan"),
-        ("[0.0, 0.0, 0.05]", "[0.0, 0.05]", "body palm: com: expected shape (3,), got (2,)"),
-        ("inertia_about: com", "inertia_about: me", "inertia_about: expected com or origin, got 'me'"),
         ("bodies:", "bodys:", "description: expected keys among name, inertia_about, bodies, mount, tool, got bodys"),
         ("name: gripper\n", "", "description: expected the key name, got mount, tool"),
         ("{translation: [0.0, 0.02, 0.2]}", "{rotation: [1, 2, 3]}", "tool.rotation: expected shape (3, 3), got (3,)"),
-        ("name: gripper", "name: [", "expected YAML, got while parsing a flow sequence"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:

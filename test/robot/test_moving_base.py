@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import random_states
 from motion import PAYLOAD, coloured, sinusoids
 from oracles import Pinocchio, assert_agrees, pin
 
@@ -20,19 +19,6 @@ MOUNTINGS = {"ceiling": (np.pi, 0.0, 0.0), "wall": (0.0, np.pi / 2, 0.3), "tilte
 SECONDS, TILT, TURNS = 8.0, 0.3, 0.1  # s, rad, Hz: up to 0.2 rad/s, as a vehicle on a slope
 RELATIVE = 1e-9
 MASS = 0.12  # kg: two standard deviations; torques of the base's rotation, up to 0.8 N m here, are neglected
-
-
-@pytest.mark.parametrize("where", MOUNTINGS)
-def test_a_mounting_is_a_rotation_of_the_base_under_gravity(where: str) -> None:
-    """Pinocchio carries the upright arm on a fixed joint that turns it."""
-    upright, robot = pdr.load_robot("panda"), pdr.load_robot("panda", mounting=MOUNTINGS[where])
-    q, dq, ddq = random_states(robot, np.random.default_rng(2), 50)
-    oracle = Pinocchio(upright)
-    placement = pin.SE3(rotation_from_rpy(np.array(MOUNTINGS[where])), np.array([0.3, -0.2, 1.5]))
-    oracle.model.jointPlacements[1] = placement * oracle.model.jointPlacements[1]
-    oracle.data = oracle.model.createData()
-    assert_agrees(robot.inverse_dynamics(q, dq, ddq), oracle.inverse_dynamics(q, dq, ddq), RELATIVE)
-    np.testing.assert_array_equal(robot.pose(q), upright.pose(q))
 
 
 def tilting(stamp: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -11,26 +11,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
 from arms import random_states
 from oracles import assert_agrees
+from test_other_arms import of_package
 from test_urdf_file import RELATIVE, SAMPLES, PinocchioChain
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import RobotDescriptionError
-
-
-def of_package(package: str, ending: str) -> str:
-    """The text of the file of a distribution whose path ends so, or a skip."""
-    try:
-        files = metadata.distribution(package).files or []
-    except metadata.PackageNotFoundError:
-        pytest.skip(f"{package} is not installed")
-    return next(file for file in files if str(file).endswith(ending)).read_text(encoding="utf-8")
 
 
 def of_franka(name: str, hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:

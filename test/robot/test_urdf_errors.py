@@ -78,33 +78,24 @@ def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path: Path) -
     [
         ('<mass value="1.0"/>', "", "link b: expected the element mass in inertial, got none"),
         ('<mass value="1.0"/>', '<mass value="nan"/>', "link b: mass: value: expected finite numbers, got nan"),
-        ('<mass value="1.0"/>', '<mass value="heavy"/>', "link b: mass: value: expected a number, got 'heavy'"),
         ('<mass value="1.0"/>', '<mass value=""/>', "link b: mass: value: expected a number, got ''"),
-        ('<mass value="1.0"/>', "<mass/>", "link b: mass: expected the attribute value, got none"),
         ('<mass value="1.0"/>', '<mass value="-1.0"/>', "link b: expected a body that some distribution of mass has"),
         ('ixx="0.001"', "", "link b: inertia: expected the attribute ixx, got ixy, ixz"),
-        ('ixy="0.0"', 'ixy="inf"', "link b: inertia: ixy: expected finite numbers, got inf"),
         ('name="b"', 'name="a"', "link a: expected one link of this name, got two"),
         ('<link name="a"/>', "<link/>", "link: expected the attribute name, got none"),
         ('type="revolute"', "", "joint to_b: expected the attribute type, got name"),
         ('type="revolute"', 'type="ball"', "joint to_b: expected a type among revolute, continuous, prismatic"),
-        ('type="revolute"', 'type="planar"', "joint to_b: expected revolute, continuous or prismatic on the chain"),
         ('<parent link="a"/>', "", "joint to_b: expected the element parent in joint, got none"),
         ('<parent link="a"/>', '<parent link="c"/>', "joint to_b: expected an existing link, got c"),
         ('<child link="b"/>', '<child link="a"/>', "link a: expected a way from the root b, got a loop"),
         ('axis xyz="0.0 0.0 1.0"', 'axis xyz="0 0 0"', "joint to_b: axis: expected a direction, got [0.0, 0.0, 0.0]"),
-        ('axis xyz="0.0 0.0 1.0"', 'axis xyz="0 1"', "joint to_b: axis: expected 3 numbers, got '0 1'"),
-        ('axis xyz="0.0 0.0 1.0"', "axis", "joint to_b: axis: expected the attribute xyz, got none"),
         ('limit lower="-2.0"', 'limits lower="-2.0"', "joint to_b: limit: expected the element limit, got none"),
         ('lower="-2.0"', 'lower="2.0"', "joint to_b: limit: expected lower below upper, got 2 and 2"),
-        ('lower="-2.0"', 'lower="-inf"', "joint to_b: limit: lower: expected finite numbers, got -inf"),
         ('velocity="3.0"', 'velocity="-1"', "joint to_b: limit: velocity: expected a positive number, got -1"),
         ('effort="50.0"', "", "joint to_b: limit: expected the attribute effort, got lower, upper, velocity"),
         ("</joint>", '<mimic joint="c"/></joint>', "joint to_b: expected independent joints, got one that mimics c"),
-        ("</joint>", '<dynamics damping="x"/></joint>', "joint to_b: dynamics: damping: expected a number, got 'x'"),
         ("0.0 0.0 0.0", "0 0 ${z}", "link b: origin rpy: expected plain URDF, got the xacro expression 0 0 ${z}"),
         ("</robot>", '<x:if xmlns:x="http://www.ros.org/wiki/xacro"/></robot>', "expected plain URDF, got xacro;"),
-        ('<robot name="arm">', '<sdf name="arm">', "expected XML without entities, got mismatched tag"),
         ("</robot>", link("c") + "</robot>", "expected one root link, got a, c"),
         ("</robot>", joint("fixed", "a", "b") + "</robot>", "link b: expected one parent joint, got to_b, to_b"),
         ("<robot", '<!DOCTYPE r [<!ENTITY e "1">]>\n<robot', "expected XML without entities, got EntitiesForbidden"),
@@ -119,14 +110,14 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str
     assert refused(text, tmp_path).startswith(message)
 
 
-def test_a_loop_has_no_root(tmp_path: Path) -> None:
-    text = robot(link("a"), link("b"), joint("revolute", "a", "b"), joint("revolute", "b", "a"))
-    assert refused(text, tmp_path) == "expected one root link, got none: a loop of joints"
-
-
-def test_a_joint_twice(tmp_path: Path) -> None:
-    text = robot(link("a"), link("b"), joint("revolute", "a", "b"), joint("revolute", "a", "b"))
-    assert refused(text, tmp_path) == "joint to_b: expected one joint of this name, got two"
+def test_a_loop_and_a_joint_twice(tmp_path: Path) -> None:
+    there, back = joint("revolute", "a", "b"), joint("revolute", "b", "a")
+    assert refused(robot(link("a"), link("b"), there, back), tmp_path) == (
+        "expected one root link, got none: a loop of joints"
+    )
+    assert refused(robot(link("a"), link("b"), there, there), tmp_path) == (
+        "joint to_b: expected one joint of this name, got two"
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,12 +127,12 @@ def test_a_file_that_is_not_xml(tmp_path: Path, content: bytes) -> None:
     assert refused(content, tmp_path).startswith("expected XML without entities, got ")
 
 
-def test_a_file_without_links(tmp_path: Path) -> None:
-    assert refused("<robot/>", tmp_path) == "expected 1 to 2000 links, got none"
-
-
-def test_another_kind_of_xml(tmp_path: Path) -> None:
+def test_another_kind_of_xml_and_one_of_another_size(tmp_path: Path) -> None:
     assert refused("<sdf/>", tmp_path) == "expected the XML element robot, got sdf"
+    assert refused("<robot/>", tmp_path) == "expected 1 to 2000 links, got none"
+    many = robot(*(link(f"l{i}") for i in range(2001)))
+    assert refused(many, tmp_path) == "expected 1 to 2000 links, got 2001"
+    assert refused("<robot>" + " " * (16 << 20) + "</robot>", tmp_path).startswith("expected at most 16777216 bytes")
 
 
 def test_xacro_by_its_name(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from panda_dynamics_ros.errors import ArgumentError
 Array = NDArray[np.float64]
 RELATIVE = 1e-9
 SAMPLES = 50
-RANDOM_TREES = range(20)
+RANDOM_TREES = range(8)
 
 
 class PinocchioChain:
@@ -194,8 +194,10 @@ def test_dynamics_are_friction(tmp_path: Path) -> None:
     assert robot.friction_torques([2.0]) == pytest.approx([0.3 * 2.0 + 0.7], abs=1e-12)  # tanh(200) is 1
 
 
-@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (np.pi, 0.0, 0.0), (0.0, np.pi / 2, 0.3), (0.2, -0.3, 0.1)])
-@pytest.mark.parametrize("gravity", [None, (0.3, -0.2, -9.7)])
+@pytest.mark.parametrize(
+    ("rpy", "gravity"),
+    [((np.pi, 0.0, 0.0), None), ((0.0, np.pi / 2, 0.3), (0.3, -0.2, -9.7)), ((0.2, -0.3, 0.1), (0.3, -0.2, -9.7))],
+)
 def test_mounting_is_that_of_a_turned_base_in_the_file(
     tmp_path: Path, rpy: tuple[float, float, float], gravity: tuple[float, float, float] | None
 ) -> None:

@@ -4,50 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from arms import random_chain
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.robot import Friction, JointLimits, ResidualModel, library_names
-from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.yaml_file import LIBRARY
 
 Content = dict[str, Any]
-
-
-def content_of(robot: pdr.RobotModel) -> Content:
-    """A description of the robot with every key that there is, placements as matrices."""
-
-    def per_joint(value: Friction | JointLimits | ResidualModel) -> dict[str, list[float]]:
-        return {field.name: getattr(value, field.name).tolist() for field in fields(value)}
-
-    def placement(T: np.ndarray) -> dict[str, list[Any]]:
-        return {"rotation": T[:3, :3].tolist(), "translation": T[:3, 3].tolist()}
-
-    return {
-        "name": robot.name,
-        "joint_names": list(robot.joint_names),
-        "placements": robot.placements.tolist(),
-        "prismatic": list(robot.prismatic),
-        "flange": placement(robot.T_joint_flange),
-        "end_effector": placement(robot.T_flange_ee),
-        "inertia_about": "com",
-        "links": [
-            {"mass": link.mass, "com": link.com.tolist(), "inertia": six_from_symmetric(link.inertia).tolist()}
-            for link in robot.links
-        ],
-        "friction": per_joint(robot.friction),
-        "limits": per_joint(robot.limits),
-        "residual": per_joint(robot.residual),
-        "gravity": robot.gravity.tolist(),
-    }
 
 
 def load(folder: Path, content: Any) -> pdr.RobotModel:
@@ -65,29 +33,14 @@ def panda_content() -> Content:
 # ---- what is read ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arm", [*library_names(), "chain"])
-def test_round_trip(arm: str, tmp_path: Path) -> None:
-    """Numbers print and read back to the last bit; only m c makes the way to the vector and back (1e-16)."""
-    robot = random_chain(5, seed=3) if arm == "chain" else pdr.load_robot(arm)
-    back = load(tmp_path, content_of(robot))
-    assert (back.name, back.joint_names, back.prismatic) == (robot.name, robot.joint_names, robot.prismatic)
-    np.testing.assert_allclose(back.inertial_vector, robot.inertial_vector, rtol=0.0, atol=1e-15)
-    for field in ("placements", "T_joint_flange", "T_flange_ee", "gravity"):
-        assert np.array_equal(getattr(back, field), getattr(robot, field)), field
-    for part in ("friction", "limits", "residual"):
-        for name in (f.name for f in fields(getattr(robot, part))):
-            got, want = (getattr(getattr(r, part), name) for r in (back, robot))
-            assert np.array_equal(got, want), f"{part}.{name}"
-
-
-def test_links_may_be_given_about_their_origin_or_their_com(panda: pdr.RobotModel, tmp_path: Path) -> None:
-    content = content_of(panda)
-    content["inertia_about"] = "origin"
-    content["links"] = [
+def test_links_may_be_given_about_their_origin(panda: pdr.RobotModel, panda_content: Content, tmp_path: Path) -> None:
+    panda_content["inertia_about"] = "origin"
+    panda_content["links"] = [
         {"mass": link.mass, "first_moment": link.vector[1:4].tolist(), "inertia": link.vector[4:].tolist()}
         for link in panda.links
     ]
-    back = load(tmp_path, content)
+    back = load(tmp_path, panda_content)
+    # Numbers print and read back to the last bit; m c makes the way to the CoM and back.
     np.testing.assert_allclose(back.inertial_vector, panda.inertial_vector, rtol=0.0, atol=1e-15)
 
 
@@ -101,13 +54,11 @@ def test_what_may_be_left_out(panda: pdr.RobotModel, panda_content: Content, tmp
     assert robot.prismatic == (False,) * 7
 
 
-@pytest.mark.parametrize("suffix", ["yaml", "yml"])
-@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize(("suffix", "kind"), [("yaml", str), ("yml", Path)])
 def test_a_file_is_found_by_its_path(
     suffix: str, kind: type, panda_content: Content, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / f"mine.{suffix}").write_text(yaml.safe_dump(panda_content), encoding="utf-8")
-    assert pdr.load_robot(kind(tmp_path / f"mine.{suffix}")).n == 7
     monkeypatch.setenv("HOME", str(tmp_path))
     assert pdr.load_robot(kind(f"~/mine.{suffix}")).n == 7
 
@@ -122,15 +73,8 @@ MALFORMED: dict[str, tuple[Spoil, str]] = {
         lambda c: c["joint_names"].__setitem__(1, "panda_joint1"),
         "joint_names: expected distinct ",
     ),
-    "six joint names": (lambda c: c["joint_names"].pop(), "modified_dh.a: expected shape (6,), got (7,)"),
     "no kinematics": (lambda c: c.pop("modified_dh"), "description: expected either the key modified_dh or placements"),
-    "two kinematics": (lambda c: c.update(placements=[]), "description: expected either the key modified_dh or placem"),
-    "no twist angles": (lambda c: c["modified_dh"].pop("alpha"), "modified_dh: expected the key alpha, got a, d"),
     "a column too short": (lambda c: c["modified_dh"]["d"].pop(), "modified_dh.d: expected shape (7,), got (6,)"),
-    "a length with its unit": (
-        lambda c: c["modified_dh"]["d"].__setitem__(0, "333 mm"),
-        "modified_dh.d: expected an array of real numbers, got ['333 mm', 0.0",
-    ),
     "an exponent that YAML reads as text": (
         lambda c: c["modified_dh"]["a"].__setitem__(0, "1e-3"),
         "modified_dh.a: expected an array of real numbers, got ['1e-3', 0.0",
@@ -140,34 +84,20 @@ MALFORMED: dict[str, tuple[Spoil, str]] = {
         "placements: expected shape (7, 4, 4), got (3, 4, 4)",
     ),
     "joint kinds as words": (lambda c: c.update(prismatic=["no"] * 7), "prismatic: expected true or false for each "),
-    "joint kinds of six": (lambda c: c.update(prismatic=[False] * 6), "prismatic: expected 7 entries, one for each"),
     "an unknown key": (lambda c: c.update(fricton={}), "description: expected keys among name, joint_names, "),
     "an unknown friction term": (
         lambda c: c["friction"].update(hysteresis=[0.0] * 7),
         "friction: expected terms among ",
     ),
-    "friction of one joint": (lambda c: c.update(friction={"viscous": 0.1}), "friction.viscous: expected shape (7,), "),
     "a flange by number": (lambda c: c.update(flange=0.107), "flange: expected keys with values, got 0.107"),
-    "a flange in millimetres key": (lambda c: c.update(flange={"z_mm": 107}), "flange: expected keys among rotation, "),
     "a stretched flange": (
         lambda c: c["flange"].update(rotation=[[2, 0, 0], [0, 1, 0], [0, 0, 1]]),
         "flange.rotation: expected R R^T = I within 0.0001, got a deviation of 3",
     ),
-    "a mirrored tool": (
-        lambda c: c.update(end_effector={"rotation": [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}),
-        "end_effector.rotation: expected det R = +1, got -1 (a reflection)",
-    ),
-    "a flat translation": (
-        lambda c: c["flange"].update(translation=[0.0, 0.107]),
-        "flange.translation: expected shape (3,), got (2,)",
-    ),
-    "gravity as a number": (lambda c: c.update(gravity=-9.81), "gravity: expected shape (3,), got ()"),
-    "no reference of the inertia": (lambda c: c.pop("inertia_about"), "description: expected the key inertia_about"),
     "another reference": (lambda c: c.update(inertia_about="COM"), "inertia_about: expected com or origin, got 'COM'"),
     "links by name": (lambda c: c.update(links={"link1": {}}), "links: expected a list, got {'link1': {}}"),
     "six links": (lambda c: c["links"].pop(), "links: expected 7 entries, one for each joint, got 6"),
     "a link as a list": (lambda c: c["links"].__setitem__(1, [1, 2]), "link 2: expected keys with values, got [1, 2]"),
-    "a link without mass": (lambda c: c["links"][2].pop("mass"), "link 3: expected the key mass, got com, inertia"),
     "a link without CoM": (lambda c: c["links"][2].pop("com"), "link 3: expected the key com, got mass, inertia"),
     "a CoM and a first moment": (
         lambda c: c["links"][2].update(first_moment=[0, 0, 0]),
@@ -177,41 +107,24 @@ MALFORMED: dict[str, tuple[Spoil, str]] = {
         lambda c: c["links"][3].update(mass="3 kg"),
         "link 4: mass: expected an array of real numbers, ",
     ),
-    "a negative mass": (
-        lambda c: c["links"][3].update(mass=-1.0),
-        "link 4: mass: expected a number in [0, inf], got -1",
-    ),
     "a mass that is no number": (
         lambda c: c["links"][3].update(mass=np.nan),
         "link 4: mass: expected finite numbers, ",
     ),
-    "nine moments": (
-        lambda c: c["links"][4].update(inertia=[0.1] * 9),
-        "link 5: inertia: expected shape (6,), got (9,)",
-    ),
-    "a flat CoM": (lambda c: c["links"][4].update(com=[0.1, 0.2]), "link 5: com: expected shape (3,), got (2,)"),
     "an impossible inertia": (
         lambda c: c["links"][5].update(inertia=[0.1, 0, 0, 0.01, 0, 0.01]),
         "link 6: expected a body that some distribution of mass has, got mass 1.66656 kg and second moments about the "
         "CoM of [-0.04, 0.05, 0.05] kg m^2",
     ),
-    "an inertia without mass": (
-        lambda c: c["links"][6].update(mass=0.0),
-        "link 7: expected a body that some distribution of mass has, got mass 0 kg and second moments",
-    ),
     "a first moment without mass": (
         lambda c: c["links"].__setitem__(6, {"mass": 0, "first_moment": [1, 0, 0], "inertia": [0] * 6}),
         "link 7: vector: expected a zero first moment with zero mass, got [1.0, 0.0, 0.0]",
     ),
-    "no limits": (lambda c: c.pop("limits"), "description: expected the key limits"),
     "limits without effort": (lambda c: c["limits"].pop("effort"), "limits: expected the key effort, got lower, upper"),
     "limits the wrong way round": (
         lambda c: c["limits"].update(lower=c["limits"]["upper"], upper=c["limits"]["lower"]),
         "limits.lower: expected values below limits.upper",
     ),
-    "a limit for one joint": (lambda c: c["limits"].update(effort=87.0), "limits.effort: expected shape (7,), got ()"),
-    "an unknown limit": (lambda c: c["limits"].update(jerk=[1.0] * 7), "limits: expected keys among lower, upper, vel"),
-    "no residual": (lambda c: c.pop("residual"), "description: expected the key residual"),
     "a residual of zero": (lambda c: c["residual"].update(std=[0.0] * 7), "residual.std: expected positive numbers"),
 }
 
