@@ -28,7 +28,7 @@ import numpy as np
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main as panda_dynamics
-from panda_dynamics_ros.reporting.style import BLUE, GREEN, ORANGE, RED, Figure, styled
+from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, ORANGE, RED, Figure, styled
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -138,7 +138,7 @@ def methods_picture() -> None:
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
     axes = figure.subplots()
     time = errors[0][0]
-    for name, colour in zip(errors[0][1], (BLUE, ORANGE, GREEN, RED), strict=True):
+    for name, colour in zip(errors[0][1], (BLUE, GREY, ORANGE, GREEN, RED), strict=True):
         middle = np.median([1e3 * each[1][name] for each in errors], axis=0)
         axes.plot(time, middle, color=colour, label=name, linewidth=1.6)
     axes.set(yscale="log", xlabel="time since the start of a run with 1 kg (s)", ylabel="error of the mass (g), median")
@@ -151,8 +151,15 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Times (K,), s, and by method the error (K,), kg, of the mass of a payload of 1 kg on one simulated arm."""
     from panda_dynamics_ros.estimation import smooth_payloads
     from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
+    from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
     from panda_dynamics_ros.simulation.motion_search import READY
-    from panda_dynamics_ros.simulation.weighing_motion import simulated_runs, weighing_motion
+    from panda_dynamics_ros.simulation.weighing_motion import (
+        Realism,
+        Scenario,
+        run_scenario,
+        simulated_runs,
+        weighing_motion,
+    )
 
     robot = pdr.load_robot("panda")
     truth = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
@@ -161,8 +168,13 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     time = np.arange(0.5, loaded.duration_s, 0.1)
     known = np.searchsorted(loaded.stamp, loaded.stamp[0] + time) - 1
     rows = loaded.stamp, loaded.q, loaded.dq, loaded.tau
+    # An unloaded run of the same arm on an exciting motion of a minute.
+    searched = exciting_motion(robot, seed)
+    arm = {"seed": seed, "realism": Realism.repeating(), "arm_excitation": searched, "noise_seed": seed}
+    run = run_scenario(SimulatedPanda(robot, excitation=searched, **arm), Scenario(60.0))
+    fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "unloaded"), robot)
     mapped = pdr.learn_residual([unloaded], robot)
-    online = {"online": robot, "online with a residual map": mapped}
+    online = {"online": robot, "online, identified arm": fit.robot, "online, residual map": mapped}
     errors = {name: np.abs(pdr.replay(loaded, arm).mass[known] - 1.0) for name, arm in online.items()}
     (segment, *_), weighed = smooth_payloads(robot, *rows, (), []), weigh_paired_runs(robot, [loaded], [unloaded])
     for name, mass in (

@@ -26,7 +26,7 @@ COMMANDS = {
     "demo": "simulate a Panda that picks up a payload, and let the nodes find it",
     "replay": "compute torques, poses, contacts and payload of a recording",
     "live": "show torques, pose and payload of a robot by its IP address",
-    "weigh": "weigh a payload to grams, from runs of one motion with and without it",
+    "weigh": "weigh a payload to some grams, from runs of one motion with and without it",
     "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
     "identify": "fit a model of your own arm to recordings",

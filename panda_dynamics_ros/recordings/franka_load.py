@@ -67,8 +67,8 @@ def stale_loads(loads: tuple[FrankaLoad, ...], origin: float) -> list[str]:
     """A sentence for each load that is stale, with times since the stamp `origin`, s."""
     return [
         f"from {each.load.start - origin:.1f} s to {each.load.end - origin:.1f} s Franka has a load of "
-        f"{each.load.mass:.2f} kg, but {each.mass:.2f} kg are carried: call setLoad (~/apply_load), or its own "
-        f"compensation and external torques are wrong by the difference"
+        f"{each.load.mass:.2f} kg, but the torques show {each.mass:.2f} kg, a weight or a steady push: if the arm "
+        f"carries it, call setLoad (~/apply_load), or its own compensation is wrong by the difference"
         for each in loads
         if each.is_stale
     ]
