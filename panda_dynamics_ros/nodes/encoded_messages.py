@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import SampleError
-from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, first_place, last_place, marks
+from panda_dynamics_ros.recordings.messages import STAMP_MARK, marks, place_of
 
 MALFORMED = "malformed message"
 HEADER = 4  # bytes of encapsulation before an encoded message
@@ -42,8 +42,8 @@ class EncodedMessage:
         numbers = marks(count)
         example = make(Time(sec=int(STAMP_MARK[0]), nanosec=int(STAMP_MARK[1])), numbers)
         encoded = serialize_message(example)
-        self._stamp = first_place(STAMP_MARK, encoded) if hasattr(example, "header") else None
-        self._numbers = slice(begin := last_place(numbers, encoded), begin + numbers.nbytes)
+        self._stamp = place_of(STAMP_MARK, encoded) if hasattr(example, "header") else None
+        self._numbers = slice(begin := place_of(numbers, encoded), begin + numbers.nbytes)
         self._size = numbers.nbytes
         self._buffer = bytearray(encoded)
 

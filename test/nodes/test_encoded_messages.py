@@ -22,7 +22,7 @@ from panda_dynamics_ros.nodes.encoded_messages import (
     EncodedMessage,
     JointStateDecoder,
 )
-from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, last_place, marks
+from panda_dynamics_ros.recordings.messages import STAMP_MARK, marks, place_of
 
 # Text of the bytes by which the place of an encoded message's stamp is found.
 STAMP_TEXT = STAMP_MARK.tobytes().decode()
@@ -66,7 +66,7 @@ def test_text_may_hold_the_bytes_that_mark_a_place(text: str) -> None:
 def test_the_last_numbers_of_a_message_are_its_own() -> None:
     """Bytes of the mark in front of the numbers, as a count or a name may happen to be."""
     encoded = marks(7).tobytes() + bytes(8) + marks(7).tobytes()
-    assert last_place(marks(7), encoded) == 64
+    assert place_of(marks(7), encoded) == 64
 
 
 def test_a_transposed_array_is_written_in_its_own_order() -> None:
