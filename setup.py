@@ -33,6 +33,8 @@ setup(
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
         (f"share/{NAME}/examples", files("examples/*.py")),
+        (f"share/{NAME}/examples/torque_listener_cpp", files("examples/torque_listener_cpp/*.*")),
+        (f"share/{NAME}/examples/torque_listener_cpp/src", files("examples/torque_listener_cpp/src/*")),
         ("bin", BIN),
     ],
     install_requires=[
@@ -98,7 +100,6 @@ setup(
             f"suite = {NAME}.nodes.start:main",
             f"franka_state = {NAME}.nodes.start:main",
             f"simulated_panda = {NAME}.nodes.start:main",
-            f"fleet_monitor = {NAME}.nodes.start:main",
             f"bag_player = {NAME}.nodes.start:main",
             f"panda-dynamics = {NAME}.cli:main",
         ]
