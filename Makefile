@@ -13,7 +13,7 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test check lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
+.PHONY: help demo test check kernels lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
 	bench-faults docs figures clean
 
 help:
@@ -57,16 +57,21 @@ lint: $(VENV)/.test
 	$(BIN)/mypy panda_dynamics_ros test
 	$(BIN)/bandit -q -c pyproject.toml -r panda_dynamics_ros launch examples
 
-# Tests of nodes run by themselves, since tests that compute would delay them. With PYTEST_ARGS, only those tests run.
-# One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
+# While mypy reads, the kernels are compiled, once for all processes. One worker more than processors, since tests of nodes
+# wait. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
 PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
-test: $(VENV)/.test lint
+WORKERS ?= $(shell expr $$(nproc) + 1)
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint kernels
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else
-	$(PYTEST) -n 2 --dist loadfile --ignore=test/nodes
-	$(PYTEST) -n 2 --dist loadfile test/nodes --ignore=test/nodes/test_fault_streams.py  # a minute of faults: in bench-faults
+	@# A minute of faults is in bench-faults.
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore=test/nodes/test_fault_streams.py
 endif
+
+kernels: $(VENV)/.test
+	@$(BIN)/python -c "from panda_dynamics_ros.warm_up import warm_up; warm_up('suite', 'simulated_panda', report=print)"
 
 check: $(VENV)/.test
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python test/check.py

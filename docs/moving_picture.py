@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from panda_dynamics_ros import JointDataset, load_dataset, load_robot
-from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points

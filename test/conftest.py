@@ -17,8 +17,9 @@ import pytest
 import panda_dynamics_ros as pdr
 
 # Derandomised: a run that fails fails again. No deadline: the first call of a kernel may compile it.
-hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=100)
+hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=30)
 hypothesis.settings.load_profile("seeded")
+
 
 # A shell starts what it puts into the background with SIGINT ignored, and so would all processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -64,6 +65,11 @@ def panda_1khz_log() -> Path:
 def panda_30hz_bag() -> Path:
     """A real Panda's rosbag2 (sqlite3, no metadata.yaml) of /joint_states at 30 Hz, 24 s."""
     return public_log("panda_unisa_bag/panda_exciting_trajectory.db3")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """First tests that wait for processes: while they do, another worker of pytest-xdist computes."""
+    items.sort(key=lambda item: "/nodes/" not in item.nodeid)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

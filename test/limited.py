@@ -43,7 +43,7 @@ class LimitedReaders:
 
 def _readers() -> dict[str, Any]:
     from panda_dynamics_ros import load_dataset, load_robot
-    from panda_dynamics_ros.estimation.payload.payload_file import load_estimate
+    from panda_dynamics_ros.estimation.payload_file import load_estimate
     from panda_dynamics_ros.recordings import rosbag2
     from panda_dynamics_ros.simulation.fourier_motion import read_motion
 

@@ -28,13 +28,12 @@ ARROWS: dict[str, set[str]] = {
     "pose": CHECKED,
     "robot": {"untrusted", *CHECKED},
     "dynamics": {"robot", *CHECKED},
-    "kernels": {"dynamics"},  # until `estimation` is rewritten
     "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", *CHECKED},
     "codegen": {"robot", "dynamics", *CHECKED},
     "samples": {"robot", "dynamics", *CHECKED},
     "live": {"robot", *CHECKED},
-    "estimation": {"robot", "kernels", "dynamics", "samples", "identification", *CHECKED},
+    "estimation": {"robot", "dynamics", "samples", "identification", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
     "recordings": {"robot", "model", "samples", "estimation", "untrusted", *CHECKED},
@@ -58,10 +57,8 @@ ARROWS["__init__"] = {
         "robot",
     ),
 }
-ARROWS["nodes"] = BELOW_ROS - {"kernels", "symbolic", "codegen", "identification", "annotation", "untrusted"} | {
-    "__init__"
-}
-ARROWS["cli"] = (BELOW_ROS - {"kernels", "symbolic"}) | {"__init__"}
+ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation", "untrusted"} | {"__init__"}
+ARROWS["cli"] = (BELOW_ROS - {"symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 

@@ -25,7 +25,6 @@ EXECUTABLES = {
     "payload_estimator",
     "suite",
     "franka_state",
-    "fleet_monitor",
     "simulated_panda",
     "bag_player",
     "panda-dynamics",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows
 
 import panda_dynamics_ros as pdr
 from benchmarks.contact import recordings
@@ -16,8 +18,6 @@ from benchmarks.payload.learnt import dataset
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import Contact, ContactDetector
-from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows
 
 MODELS = ("identified", "published")
 BARE, MAPPED = "published, repeated motion", "with its residual map"

@@ -23,9 +23,13 @@ from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
-from panda_dynamics_ros.simulation.perturbation import PRESLIDING_SPREAD, perturbed_body
-from panda_dynamics_ros.simulation.realism import SensorLevels, Sensors
+from panda_dynamics_ros.simulation.realism import (
+    PRESLIDING_SPREAD,
+    OrnsteinUhlenbeck,
+    SensorLevels,
+    Sensors,
+    perturbed_body,
+)
 
 STEP = 1e-3  # s
 ROBOTS = ("panda", "fr3")

@@ -13,7 +13,7 @@ from benchmarks.payload.samples import Samples
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimator
-from panda_dynamics_ros.estimation.payload.estimate import com_covariance
+from panda_dynamics_ros.estimation.estimate import com_covariance
 
 LEAST_MASS = 0.02  # kg, below which m c / m is no CoM
 

@@ -14,7 +14,7 @@ import numpy as np
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.simulation.perturbation import perturbed_body
+from panda_dynamics_ros.simulation.realism import perturbed_body
 
 TORQUE = FloatArray
 Motion = tuple[FloatArray, FloatArray, FloatArray]

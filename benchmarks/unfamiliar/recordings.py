@@ -12,8 +12,7 @@ from benchmarks.payload.samples import Samples
 from benchmarks.unfamiliar.arms import Arm, Motion, published
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
-from panda_dynamics_ros.simulation.realism import SensorLevels, Sensors
+from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, SensorLevels, Sensors
 
 STEP = 1e-3  # s
 LEAD, CARRIED, REST = 6.0, 24.0, 10.0  # s before the pick, with the payload, after it was put down

@@ -161,7 +161,7 @@ def _smoothed(
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
     unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, result.findings.changes, unloaded, **known)
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
 
 
 def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:

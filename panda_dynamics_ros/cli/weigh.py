@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`panda-dynamics weigh`: a payload to some grams, from runs of one motion with and without it."""
+"""`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
 from __future__ import annotations
 

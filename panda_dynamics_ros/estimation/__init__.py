@@ -3,15 +3,15 @@
 
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
-from panda_dynamics_ros.estimation.contact.detector import Contact, ContactDetector, ContactOptions
-from panda_dynamics_ros.estimation.contact.wrench import ContactWrench, WrenchEstimator, contact_wrench
+from panda_dynamics_ros.estimation.contact import Contact, ContactDetector, ContactOptions
+from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.estimate import ChangeEvent, PayloadEstimate, PayloadSegment, SmoothedHistory
-from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
-from panda_dynamics_ros.estimation.payload.smoother import smooth_payloads
+from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.residual_fit import learn_residual
+from panda_dynamics_ros.estimation.smoother import smooth_payloads
+from panda_dynamics_ros.estimation.wrench import ContactWrench, WrenchEstimator, contact_wrench
 
 __all__ = [
     "ArmMonitor",

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pipeline from a sample of joint states to all that the nodes publish.
+"""One pipeline from samples of joint states to all that the nodes publish.
 
-The nodes, `replay` and the demo call it, so that they cannot differ. The momentum terms of a sample are computed once;
-the filters of the payload estimator, the momentum observer and the contact detector all start from them.
+The nodes, `replay`, `batch` and the demo call it, so that they cannot differ. A sample is a block of one row. Samples
+are checked once, and their momentum terms are computed once; the filters of the payload estimator, the momentum
+observer and the contact detector all start from them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,32 +20,28 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
-from panda_dynamics_ros.estimation.contact.detector import ContactDetector
-from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
-from panda_dynamics_ros.estimation.contact.wrench import WrenchEstimator
-from panda_dynamics_ros.estimation.learnt_arm import LearntArm
+from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
+from panda_dynamics_ros.estimation.estimate import PayloadEstimate
+from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows
-from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
-from panda_dynamics_ros.estimation.payload.estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.payload.prior_knowledge import Shape
-from panda_dynamics_ros.estimation.payload.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import MeanChange
-from panda_dynamics_ros.estimation.residual_learner import ResidualLearner, UnloadedState
-from panda_dynamics_ros.estimation.residual_torque import ResidualTorque
+from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, LearntModel, Rows, with_model
+from panda_dynamics_ros.estimation.validation import SampleValidator
+from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import sample_of
-from panda_dynamics_ros.robot.residual_map import ResidualMap
-from panda_dynamics_ros.samples.sample_gate import SampleGate
 
-ROWS = 512
+BLOCK = 512
 """Samples of a recording whose terms are in memory at a time: 1 MB."""
+RENEWAL = 0.5
+"""s between two times that external torques and contacts are given what was learnt about the arm."""
 
 
 class ArmMonitor:
-    """Dynamics, payload, external torques and contacts of one arm, sample by sample.
+    """Dynamics, payload, external torques and contacts of one arm.
 
     Parameters
     ----------
@@ -52,7 +50,6 @@ class ArmMonitor:
     external_torque_bandwidth_hz: of the momentum observer.
     contact: options of the contact detector (see `ContactOptions`).
     publish_period_s: between two estimates that are due; a detected change is due at once.
-    learn_residual: whether the residual map goes on learning while nothing is carried (see `ResidualLearner`).
     options: of the payload estimator (see `EstimatorOptions`).
 
     Raises
@@ -68,7 +65,6 @@ class ArmMonitor:
         external_torque_bandwidth_hz: float = 10.0,
         contact: Mapping[str, float] | None = None,
         publish_period_s: float = PERIOD,
-        learn_residual: bool = False,
         **options: float,
     ) -> None:
         self.robot = robot
@@ -76,37 +72,11 @@ class ArmMonitor:
         self.contact_detector = ContactDetector(robot, **(contact or {}))
         self.schedule = PublicationSchedule(publish_period_s)
         self._observer = MomentumObserver(robot, external_torque_bandwidth_hz)
-        self._wrench_estimator = WrenchEstimator(robot)
-        self._terms = MomentumTerms(robot)
-        self._residual = ResidualTorque(robot.n, self.payload_estimator.options)
-        self._learner = ResidualLearner(robot, self.payload_estimator.options) if learn_residual else None
-        self._unloaded = UnloadedState()
-        self._gate, self._external = SampleGate(robot), np.zeros(robot.n)
-        self._learnt = LearntArm(self._observer, self.contact_detector)
-
-    @property
-    def learns(self) -> bool:
-        """Whether the residual map goes on learning."""
-        return self._learner is not None
-
-    @property
-    def residual_map(self) -> ResidualMap | None:
-        """The residual map in use, with what was learnt since the start."""
-        return self.robot.residual_map if self._learner is None else self._learner.map
-
-    def restore_map(self, residual_map: ResidualMap) -> None:
-        """Go on from a residual map that was learnt before; to be called before the first sample.
-
-        Raises
-        ------
-        ArgumentError: it is a map of another number of joints, or this monitor does not learn.
-        """
-        if self._learner is None or len(residual_map.sigma) != self.robot.n:
-            raise ArgumentError("residual_map: expected one of this arm, and a monitor that learns")
-        self._learner.start_from(residual_map)
-        nothing = np.zeros(self.robot.n)
-        self._terms.use_map(residual_map)
-        self.payload_estimator.use_map(residual_map, self._terms.unexplained, MeanChange(nothing, nothing, nothing))
+        self._wrench_estimator, self._terms = WrenchEstimator(robot), ArmTerms(robot)
+        self._dynamics_validator = SampleValidator(robot, self.payload_estimator.options.max_gap_s)
+        self._learnt: LearntModel | None = None
+        self._learnt_at = -math.inf
+        self._unexplained = np.ones(robot.n)
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
@@ -129,23 +99,21 @@ class ArmMonitor:
         ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
-            A sample that the arm cannot have measured (`SampleGate`) is ignored by the filters, too.
+            A sample that the arm cannot have measured (`SampleValidator`) is ignored by the filters, too.
         state: `robot_state` of this q and dq, from a caller that needed it before; left out, it is computed.
 
         Raises
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). All filters are as they were before.
         """
-        stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        terms = self._terms.at(q, dq, tau)
-        payload = self._payload_output(stamp, q, dq, tau, terms)
-        if payload.is_due:
-            self._carry_vector(payload.estimate.vector)
-            self._learnt.update(self.payload_estimator, terms, q, dq, tau)
-        self._learnt.apply(terms, q, dq, tau)
-        is_refused = self.payload_estimator.counts.last_is_refused
-        return ArmOutput(*self._dynamics_output(stamp, q, dq, terms, is_refused, state), *payload)
+        before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
+        self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
+        estimate = self.payload_estimator.estimate
+        return ArmOutput(
+            *self._dynamics_output(stamp, q, dq, before, state),
+            estimate, self._is_due, self.payload_estimator.residual,
+        )  # fmt: skip
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -162,132 +130,140 @@ class ArmMonitor:
         self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, state: RobotState | None = None
     ) -> DynamicsOutput:
         """The part of `update` that needs no payload estimate (node `dynamics`)."""
-        stamp = checks.number(stamp, "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        is_refused, terms = not self._gate.accepts(stamp, q, dq, tau), self._terms.at(q, dq, tau)
-        self._learnt.apply(terms, q, dq, tau)
-        return self._dynamics_output(stamp, q, dq, terms, is_refused, state)
+        before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
+        block = np.array([stamp]), q[None], dq[None], tau[None]
+        kept, steps = self._dynamics_validator.select(*block)
+        if kept.size:
+            rows = self._rows(block, steps)
+            self._observer.follow(rows, steps)
+            self.contact_detector.follow(rows, steps)
+        return self._dynamics_output(stamp, q, dq, before, state)
 
     def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
         """The payload part of `update` (node `payload_estimator`)."""
-        stamp = checks.number(stamp, "stamp")
-        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        return self._payload_output(stamp, q, dq, tau, self._terms.at(q, dq, tau))
+        estimate = self.payload_estimator.update(stamp, q, dq, tau)
+        return PayloadOutput(estimate, self.schedule.is_due(estimate, float(stamp)), self.payload_estimator.residual)
 
     def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
-        """`update` with N samples, stamp (N,) and q, dq, tau (N, n), in compiled loops; the same to the last bit."""
+        """`update` with N samples, stamp (N,) and q, dq, tau (N, n)."""
         stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
         shape = (len(stamps), self.robot.n)
         named = (("q", q), ("dq", dq), ("tau", tau))
         q, dq, effort = (checks.for_kernel(checks.exactly(value, shape, name)) for name, value in named)
-        found = ArmRows(np.empty(shape), np.empty(shape), [], [])
-        if self._learner is not None:
-            self._follow_one_by_one(stamps, q, dq, effort, found=found)
-            return found
         tau = checks.for_kernel(link_side_torques(self.robot, q, effort))
-        for first in range(0, len(stamps), ROWS):
-            part = slice(first, first + ROWS)
-            terms = self._terms.rows(q[part], dq[part], tau[part])
-            self._follow_rows(SampleRows(stamps[part], q[part], dq[part], tau[part], terms), first, found)
+        found = ArmRows(np.empty(shape), np.empty(shape), [], [])
+        for first in range(0, len(stamps), BLOCK):
+            part = slice(first, first + BLOCK)
+            block = ArmRows(found.external_torques[part], found.residual[part], [], [])
+            self._follow(stamps[part], q[part], dq[part], tau[part], block)
+            found.estimates.extend((first + k, estimate, due) for k, estimate, due in block.estimates)
+            found.contacts.extend((first + k, contact) for k, contact in block.contacts)
         return found
 
-    def _follow_one_by_one(self, stamp: FloatArray, *samples: FloatArray, found: ArmRows) -> None:
-        """A residual map that goes on learning changes between any two samples."""
-        for k in range(len(stamp)):
-            before = self.payload_estimator.estimate
-            output = self.update(float(stamp[k]), *(values[k] for values in samples))
-            found.external_torques[k], found.residual[k] = output.external_torques, output.residual
-            if output.estimate is not before:
-                found.estimates.append((k, output.estimate, output.is_due))
-            if output.contact_changed and output.contact is not None:
-                found.contacts.append((k, output.contact))
+    def _rows(self, block: tuple[FloatArray, ...], steps: FloatArray) -> Rows:
+        """The terms of samples; after a gap nobody knows the way of the joints."""
+        if steps[0] <= 0.0:
+            self._terms.restart()
+        return self._terms.rows(*block)
 
-    def _follow_rows(self, rows: SampleRows, first: int, found: ArmRows) -> None:
-        """The payload estimator is ahead by up to its next estimate, which counts from its own sample on."""
-        inertia, estimator = squared_inertias(self.robot.table, rows.q), self.payload_estimator
-        learnt, done, k = self._learnt.rows(rows, 0), 0, 0
-        while k < len(rows.stamp):
+    def _follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None) -> None:
+        """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
+        estimator, self._is_due, last = self.payload_estimator, False, -1
+        kept, steps = estimator.validator.select(stamp, q, dq, tau)
+        before_residual = estimator.residual if found is not None else None
+        if not kept.size or kept[-1] < len(stamp) - 1 or len(kept) < len(stamp):
             before = estimator.estimate
-            k = estimator.update_rows(rows, k, self._learnt.renewal if not rows.terms.has_map else math.inf)
-            estimate, is_refused = estimator.estimate, estimator.counts.last_is_refused
-            if estimate is not before or is_refused:
-                self._follow_others((rows, learnt), inertia, (done, k - 1), before, first, found)
-                done = k - 1
-            if estimate is not before:
-                is_due = self.schedule.is_due(estimate, float(rows.stamp[done]))
-                if is_due:
-                    self._carry_vector(estimate.vector)
-                    if self._learnt.update(estimator, rows.terms.at(done), *rows.sample(done)):
-                        learnt = self._learnt.rows(rows, done)
-                found.estimates.append((first + done, estimate, is_due))
-            if is_refused:
-                found.external_torques[first + done] = self._external
-                found.residual[first + done] = self._residual.value
-                done = k
-        self._follow_others((rows, learnt), inertia, (done, k), estimator.estimate, first, found)
+            estimator.ignore()
+            if found is not None and estimator.estimate is not before:
+                found.estimates.append((0, estimator.estimate, False))
+        for part in _without_gaps(steps):
+            rows = self._rows(tuple(values[kept[part]] for values in (stamp, q, dq, tau)), steps[part])
+            last = self._follow_rows(rows, steps[part], kept[part], found, last)
+        if found is not None:
+            self._fill(found, kept, before_residual)
 
-    def _follow_others(
-        self, both: tuple[SampleRows, SampleRows], inertia: FloatArray, span: tuple[int, int],
-        estimate: PayloadEstimate, first: int, found: ArmRows,
-    ) -> None:  # fmt: skip
-        """Residual, external torques and contacts of a span of samples, all with one estimate.
+    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None, last: int) -> int:
+        estimator, k = self.payload_estimator, 0
+        while k < len(steps):
+            before = estimator.estimate
+            end = estimator.advance(rows, steps, k)
+            learnt = rows.part(k, end)
+            if self._learnt is not None and self.robot.residual_map is None:
+                learnt = with_model(learnt, self._learnt)
+            external = self._observer.follow(learnt, steps[k:end])
+            contacts = self.contact_detector.follow(learnt, steps[k:end])
+            self._unexplained = rows.unexplained[end - 1]
+            estimate, place = estimator.estimate, int(places[end - 1])
+            if estimate.event is not None and estimate.event.kind == CONTACT:
+                was = self.contact_detector.contact
+                self.contact_detector.begin(estimate.stamp, rows.q[end - 1])
+                if self.contact_detector.contact is not was and self.contact_detector.contact is not None:
+                    contacts.append((end - 1 - k, self.contact_detector.contact))
+            self._is_due = estimate is not before and self.schedule.is_due(estimate, float(rows.stamp[end - 1]))
+            if self._is_due:
+                self._carry_vector(estimate.vector)
+                self._learn(estimate, rows.part(end - 1, end))
+            if found is not None:
+                found.external_torques[places[k:end]] = external
+                found.residual[places[k:end]] = math.nan
+                found.residual[place] = estimator.residual
+                found.contacts.extend((int(places[k + j]), contact) for j, contact in contacts)
+                if estimate is not before:
+                    found.estimates.append((place, estimate, self._is_due))
+            k = end
+        return last
 
-        both: the samples with the published model's terms, for the residual, and with those of the learnt one.
+    def _fill(self, found: ArmRows, kept: np.ndarray, before: FloatArray | None) -> None:
+        """Between two updates, and at samples that were not used, residual and external torques stay what they were."""
+        residual, external = found.residual, found.external_torques
+        used = np.zeros(len(residual), dtype=bool)
+        used[kept] = True
+        for k in range(len(residual)):
+            if not used[k]:
+                external[k] = external[k - 1] if k else self._last_external
+                residual[k] = residual[k - 1] if k else before
+            elif math.isnan(residual[k, 0]):
+                residual[k] = residual[k - 1] if k else before
+        self._last_external = external[-1].copy()
+
+    _last_external: FloatArray | float = 0.0
+
+    def _learn(self, estimate: PayloadEstimate, row: Rows) -> None:
+        """Let external torques and contacts go on with what the estimator has learnt about the arm.
+
+        Each `RENEWAL` and where the payload changes; not where a residual map knows the arm, or the samples contradict
+        it, and not while something touches it.
         """
-        (published, rows), (k, end) = both, span
-        external = found.external_torques[first + k : first + end]
-        if k < end:
-            self._observer.update_rows(rows, k, end, external)
-            self._external = external[-1].copy()
-        changes = self.contact_detector.update_rows(rows, inertia, k, end)
-        found.contacts.extend((first + j, contact) for j, contact in changes)
-        self._residual.update_rows(published, k, end, estimate.vector, found.residual[first + k : first + end])
+        contact = self.contact_detector.contact
+        touched = contact is not None and contact.lasts
+        changed = estimate.event is not None and estimate.event.kind != CONTACT
+        early = self._learnt_at <= estimate.stamp < self._learnt_at + RENEWAL
+        if self.robot.residual_map is not None or estimate.problem or not (changed or not (touched or early)):
+            return
+        model = self.payload_estimator.learnt_model
+        then = row if self._learnt is None else with_model(row, self._learnt)
+        now = with_model(row, model)
+        self._learnt, self._learnt_at = model, estimate.stamp
+        momentum, bias = (
+            b[0, :, ARM] - a[0, :, ARM] for a, b in ((then.momentum, now.momentum), (then.bias, now.bias))
+        )
+        self._observer.change_arm(momentum, bias)
+        self.contact_detector.change_arm(momentum, bias)
 
     def _dynamics_output(
-        self, stamp: float, q: FloatArray, dq: FloatArray, terms: MomentumTerms, is_refused: bool,
-        state: RobotState | None,
-    ) -> DynamicsOutput:  # fmt: skip
+        self, stamp: float, q: FloatArray, dq: FloatArray, before: Contact | None, state: RobotState | None
+    ) -> DynamicsOutput:
         state = robot_state(self.robot, q, dq) if state is None else state
-        unexplained = terms.unexplained if terms.has_map else None
-        before = self.contact_detector.contact
-        if not is_refused:  # one sample of 1e308 N m would spoil the observer's filters for good
-            self._external = self._observer.update_terms(stamp, terms)
-            self.contact_detector.update_terms(stamp, q, dq, terms)
-        contact, external = self.contact_detector.contact, self._external
+        unexplained = None if self.robot.residual_map is None else self._unexplained
+        contact, external = self.contact_detector.contact, self._observer.torques
         return DynamicsOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
             self._wrench_estimator.estimate(q, external, unexplained), contact, contact is not before,
         )  # fmt: skip
 
-    def _payload_output(
-        self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, terms: MomentumTerms
-    ) -> PayloadOutput:
-        estimate = self.payload_estimator.update_terms(stamp, q, dq, tau, terms)
-        is_refused = self.payload_estimator.counts.last_is_refused
-        dt = None if is_refused else self._residual.update(stamp, terms, estimate.vector)
-        if self._learner is not None and dt is not None:
-            self._learn(self._learner, stamp, dt, (q, dq, tau), terms, estimate)
-        return PayloadOutput(estimate, self.schedule.is_due(estimate, stamp), self._residual.value)
 
-    def _learn(
-        self, learner: ResidualLearner, stamp: float, dt: float, sample: tuple[FloatArray, FloatArray, FloatArray],
-        terms: MomentumTerms, estimate: PayloadEstimate,
-    ) -> None:  # fmt: skip
-        regression, raw_mass = self._residual.regression, self.payload_estimator.raw_mass
-        is_unloaded = self._unloaded.update(stamp, estimate, raw_mass, float(terms.unexplained.mean()))
-        is_empty = regression.settled and is_unloaded
-        if not learner.update(stamp, dt, sample[:2], regression.filtered[:, ARM], terms.mean, is_empty):
-            return
-        had_map, before = terms.has_map, terms.mean.copy()
-        detector_pole = 2.0 * math.pi * self.contact_detector.options.bandwidth_hz
-        changes = learner.renew(terms, detector_pole, self._observer.pole)
-        if changes is not None:
-            change, in_detector, in_observer = changes
-            if not had_map:  # which knows better than the learnt model
-                self._learnt.use(None, terms, *sample)
-            terms.evaluate_map(*sample[:2])
-            terms.bias[:, ARM] += before - terms.mean  # detector and observer are yet to see this sample
-            regression.change_mean(*change)
-            self.contact_detector.change_mean(in_detector)
-            self._observer.change_mean(in_observer)
-            self.payload_estimator.use_map(learner.map, terms.unexplained, change)
+def _without_gaps(steps: FloatArray) -> list[slice]:
+    """Parts of N samples in which only the first may be a restart."""
+    starts = [0, *(int(k) for k in np.flatnonzero(steps <= 0.0) if k > 0), len(steps)]
+    return [slice(a, b) for a, b in pairwise(starts) if b > a]

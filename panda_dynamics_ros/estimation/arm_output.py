@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.contact.detector import Contact
-from panda_dynamics_ros.estimation.contact.wrench import ContactWrench
-from panda_dynamics_ros.estimation.payload.estimate import PayloadEstimate
+from panda_dynamics_ros.estimation.contact import Contact
+from panda_dynamics_ros.estimation.estimate import PayloadEstimate
+from panda_dynamics_ros.estimation.wrench import ContactWrench
 
 
 class DynamicsOutput(NamedTuple):

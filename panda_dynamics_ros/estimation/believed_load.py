@@ -18,9 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
-from panda_dynamics_ros.estimation.regression import MomentumRegression
-from panda_dynamics_ros.estimation.sample_clock import SampleClock
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -93,18 +91,17 @@ def _regression_rows(
 ) -> tuple[FloatArray, FloatArray]:
     """Filtered regressors (K, n, 10) and torques (K, n), one for each `ROW` of time."""
     frictionless = robot.without_friction()
-    terms, regression = MomentumTerms(frictionless), MomentumRegression(robot.n, BANDWIDTH)
-    clock, next_row = SampleClock(MAX_GAP), -np.inf
+    terms, regression, row, last = ArmTerms(frictionless), MomentumRegression(robot.n, BANDWIDTH), -np.inf, -np.inf
     rows, torques = [], []
     for k in np.flatnonzero(np.isfinite(model_torque).all(axis=1)):
-        dt = clock.step(float(stamp[k]))
-        if dt is None:
+        dt, here = float(stamp[k]) - last, slice(k, k + 1)
+        if -MAX_GAP <= dt <= 0.0:
             continue
-        if dt == 0.0:
-            regression.restart()
-        Y, y = regression.step(dt, terms.at(q[k], dq[k], model_torque[k]))
-        if regression.settled and stamp[k] >= next_row:
-            rows.append(Y.copy())
-            torques.append(y.copy())
-            next_row = stamp[k] + ROW
+        last = float(stamp[k])
+        sample = terms.rows(stamp[here], q[here], dq[here], model_torque[here])
+        filtered = regression.step(dt if 0.0 < dt <= MAX_GAP else 0.0, sample.momentum[0], sample.bias[0])
+        if regression.settled and last >= row:
+            rows.append(filtered[:, :ARM].copy())
+            torques.append(filtered[:, ARM].copy())
+            row = last + ROW
     return np.array(rows).reshape(-1, robot.n, PARAMETERS), np.array(torques).reshape(-1, robot.n)

@@ -21,47 +21,42 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleRows, SampleTerms
-from panda_dynamics_ros.estimation.regression import MeanChange, first_order_hold
-from panda_dynamics_ros.estimation.sample_clock import SampleClock
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, Rows, first_order_hold
+from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 
 @compiled
-def observer_step(momentum, bias, weights, w, dt, state, previous, residual):
-    """One step, in place, of filters (n, 11); `weights` (11,) are theta and -1, for y of `regression` is -r.
+def observer_rows(momentum, bias, weights, w, steps, state, previous, residuals):
+    """N samples, in place, through filters (n, 11); `weights` (11,) are theta and -1, for y of `regression` is -r.
 
-    dt <= 0 starts the filters as if the arm had always been in this state.
+    A step <= 0 starts the filters as if the arm had always been in this state.
     """
     n, terms = state.shape
-    a, b0, b1 = first_order_hold(w, dt) if dt > 0.0 else (0.0, 1.0, 0.0)
-    for i in range(n):
-        residual[i] = 0.0
-        for k in range(terms):
-            derivative = w * momentum[i, k]
-            direct = derivative - bias[i, k]
-            state[i, k] = a * state[i, k] + b0 * direct + b1 * previous[i, k]
-            previous[i, k] = direct
-            residual[i] += weights[k] * (derivative - state[i, k])
-
-
-@compiled
-def observer_steps(momentum, bias, weights, w, steps, state, previous, residuals):
-    """One step after the other, of N samples: (N, n, 11), (N,) above 0 and (N, n)."""
-    for k in range(steps.shape[0]):
-        observer_step(momentum[k], bias[k], weights, w, steps[k], state, previous, residuals[k])
+    for s in range(steps.shape[0]):
+        starts = steps[s] <= 0.0
+        a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, steps[s])
+        for i in range(n):
+            residuals[s, i] = 0.0
+            for k in range(terms):
+                derivative = w * momentum[s, i, k]
+                direct = derivative - bias[s, i, k]
+                old = 0.0 if starts else state[i, k]
+                state[i, k] = a * old + b0 * direct + b1 * previous[i, k]
+                previous[i, k] = direct
+                residuals[s, i] += weights[k] * (derivative - state[i, k])
 
 
 class MomentumObserver:
-    """External torques of one arm, sample by sample.
+    """External torques of one arm.
 
     Parameters
     ----------
     robot: the arm with all that it always carries, and its friction.
     bandwidth: Hz, of the low-pass filter on the external torque.
-    max_gap: s; a longer silence, or a longer step back, restarts the filter (see `SampleClock`).
+    max_gap: s; a longer silence, or a longer step back, restarts the filter (see `SampleValidator`).
 
     Raises
     ------
@@ -69,13 +64,13 @@ class MomentumObserver:
     """
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
-        self._robot, self._n, self._terms = robot, robot.n, MomentumTerms(robot)
+        self._robot, self._terms = robot, ArmTerms(robot)
         self.pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
-        self._clock = SampleClock(checks.number(max_gap, "max_gap", minimum=1e-6))
+        self._validator = SampleValidator(robot, checks.number(max_gap, "max_gap", minimum=1e-6))
         self._state, self._previous = np.zeros((2, robot.n, PARAMETERS + 1))
-        self._weights = np.zeros(PARAMETERS + 1)
-        self._weights[ARM] = -1.0
-        self._residual = np.zeros(robot.n)
+        self._weights = np.append(np.zeros(PARAMETERS), -1.0)
+        self.torques = np.zeros(robot.n)
+        """(n,), N m, after the last sample."""
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none."""
@@ -103,41 +98,16 @@ class MomentumObserver:
         ------
         ArgumentError: an argument is not finite, or not of shape (n,). The filter is as it was before.
         """
-        stamp = checks.number(stamp, "stamp")
-        return self.update_terms(stamp, self._terms.at(*link_side_sample(self._robot, q, dq, tau)))
+        q, dq, tau = link_side_sample(self._robot, q, dq, tau)
+        block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
+        kept, steps = self._validator.select(*block)
+        if kept.size:
+            self.follow(self._terms.rows(*block), steps)
+        return self.torques
 
-    def change_mean(self, change: MeanChange) -> None:
-        """Go on as if a `MeanChange` more had always been subtracted: a new residual map is no external torque."""
-        self._previous[:, ARM] += change.latest
-        self._state[:, ARM] += change.first
-
-    def update_rows(self, rows: SampleRows, first: int, end: int, external: FloatArray) -> None:
-        """`update_terms` with samples first .. end - 1; their external torques into `external` (end - first, n)."""
-        k = first
-        while k < end:
-            steps = self._clock.regular(rows.stamp[k:end])
-            if steps.size:
-                part = slice(k, k + len(steps))
-                self._residual = external[part.stop - 1 - first]
-                observer_steps(
-                    rows.terms.momentum[part], rows.terms.bias[part], self._weights, self.pole, steps, self._state,
-                    self._previous, external[k - first : part.stop - first],
-                )  # fmt: skip
-                k = part.stop
-                self._clock.follow(float(rows.stamp[k - 1]), float(steps[-1]))
-            else:
-                external[k - first] = self.update_terms(float(rows.stamp[k]), rows.terms.at(k))
-                k += 1
-
-    def update_terms(self, stamp: float, terms: MomentumTerms | SampleTerms) -> FloatArray:
-        """`update` with the terms of a sample that was checked before."""
-        dt = self._clock.step(stamp)
-        if dt is None:
-            return self._residual
-        if dt == 0.0:
-            self._state[:] = self._previous[:] = 0.0
-        self._residual = residual = np.empty(self._n)
-        observer_step(
-            terms.momentum, terms.bias, self._weights, self.pole, dt, self._state, self._previous, residual
-        )  # fmt: skip
-        return residual
+    def follow(self, rows: Rows, steps: FloatArray) -> FloatArray:
+        """External torques (N, n) after each of N samples, `steps` (N,) s apart (0: restart)."""
+        external = np.empty(rows.q.shape)
+        observer_rows(rows.momentum, rows.bias, self._weights, self.pole, steps, self._state, self._previous, external)
+        self.torques = external[-1].copy()
+        return external

@@ -64,11 +64,6 @@ class EstimatorOptions(PositiveOptions):
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
     arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.
     arm_error_ratio: factor on the lasting errors expected of the arm's model (see `ResidualModel.error_ratio`).
-    white_noise_ratio: white noise of the filtered torque, as a share of the residual's standard deviation.
-    slow_speed: rad/s, speed of a joint below which its friction is unknown: there, and until the filters have passed it
-        on, white noise of the whole residual's standard deviation is assumed for its torque.
-    still_speed, moving_speed: rad/s, norm of dq below which the arm is at rest, and above which all time counts as
-        motion.
     max_gap_s: a longer silence restarts the filters.
 
     Raises
@@ -88,10 +83,6 @@ class EstimatorOptions(PositiveOptions):
     memory_s: float = 8.0
     arm_memory_s: float = 100.0
     arm_error_ratio: float = 1.0
-    white_noise_ratio: float = 0.3
-    slow_speed: float = 0.05
-    still_speed: float = 0.03
-    moving_speed: float = 0.3
     max_gap_s: float = 0.5
 
     @cached_property

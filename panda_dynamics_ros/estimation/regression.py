@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A regression y = Y theta for the payload that needs no acceleration.
+"""The regression y = Y theta + A phi + .. of a payload, which needs no acceleration.
 
 The payload's torque is d/dt(Y_p theta) + Y_b theta (`dynamics.momentum`), and the torque that the unloaded arm does
 not explain is tau - friction - dp/dt - bias. Both sides pass the same two first-order low-pass filters with pole w.
@@ -10,21 +10,170 @@ The derivative is taken together with the first filter, since w s / (s + w) = w 
 The second pole attenuates the noise of dq. After one pole only, this noise reaches y and Y alike, with gain w M, and
 regressors that share the noise of the measurement bias the estimated mass (errors in variables).
 
-`momentum_terms` has what goes into the filters, once for each sample; filters of any pole use the same terms.
+`ArmTerms` has what goes into the filters, once for each sample; filters of any pole use the same terms. Dry friction
+follows the way of the joints and is kept at rest (`dynamics.friction`), so that the terms of a sample depend on the
+samples before it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.momentum_terms import ARM, MomentumTerms, SampleTerms
-from panda_dynamics_ros.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
+from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
+from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import ResidualMap
+
+ARM = PARAMETERS
+"""Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
+SETTLED = 6.0
+"""Time constants of the pole after which a step has passed both filters to within 2 %."""
+
+
+def dry_friction(friction: Friction) -> FloatArray:
+    """`Friction.table` (n, 9) in which a sigmoid of the velocity is dry friction with a memory, too.
+
+    The published sigmoids were fitted to moving arms. On the public logs their amplitude, applied to the way instead of
+    the velocity, explains more of unseen motion, and nothing is left for the function of the velocity.
+    """
+    table = np.array(friction.table)
+    table[:, 1] += 0.5 * friction.amplitude
+    table[:, 2] += friction.amplitude * (0.5 - 1.0 / (1.0 + np.exp(-friction.slope * friction.shift)))
+    table[:, 4] = 0.0
+    return table
+
+
+@compiled
+def arm_terms(table, friction, rotors, gain, q, dq, s, tau, momentum, bias):
+    """The arm's column of the terms (n, 11), in place: -p, and tau - friction - bias of the arm.
+
+    p contains the momentum of the rotors, rotors dq (n,); `gain` (n,) is an error of the measured torque.
+    """
+    n = q.shape[0]
+    frames, work, p, arm_bias = scratch((n, 12)), scratch((n, 18)), scratch(n), scratch(n)
+    place_joints(table, q, frames)
+    momentum_sample(table, frames, dq, work, p, arm_bias)
+    for i in range(n):
+        momentum[i, ARM] = -p[i] - rotors[i] * dq[i]
+        bias[i, ARM] = (1.0 - gain[i]) * tau[i] - friction_of_joint(friction[i], dq[i], s[i]) - arm_bias[i]
+
+
+@compiled
+def sample_terms(table, friction, rotors, gain, frame, q, dq, before, bounds, tau, s, momentum, bias):
+    """Terms of N samples, in place: momentum and bias (N, n, 11) as [Y_p | -p] and [Y_b | ..], s (N, n).
+
+    before, bounds: state of the dry friction, which follows.
+    """
+    n = q.shape[1]
+    frames, S = scratch((n, 12)), scratch((n, 6))
+    for k in range(q.shape[0]):
+        presliding_step(bounds, before, q[k])
+        for i in range(n):
+            before[i], s[k, i] = q[k, i], 0.5 * (bounds[0, i] + bounds[1, i])
+        place_joints(table, q[k], frames)
+        payload_momentum_sample(table, frame, frames, dq[k], S, momentum[k], bias[k])
+        arm_terms(table, friction, rotors, gain, q[k], dq[k], s[k], tau[k], momentum[k], bias[k])
+
+
+@compiled
+def arm_rows(table, friction, rotors, gain, q, dq, s, tau, momentum, bias):
+    """`arm_terms` of N samples."""
+    for k in range(q.shape[0]):
+        arm_terms(table, friction, rotors, gain, q[k], dq[k], s[k], tau[k], momentum[k], bias[k])
+
+
+class Rows(NamedTuple):
+    """N samples of an arm, with what goes into the filters.
+
+    Attributes
+    ----------
+    stamp: (N,), s. q, dq, tau: (N, n), rad, rad/s, N m, link side.
+    s: (N, n), direction of the dry friction, in [-1, 1].
+    momentum: (N, n, 11), [Y_p | -p]: of the payload's ten parameters in the flange frame, and of the arm.
+    bias: (N, n, 11), N m, [Y_b | tau - friction - bias - mean of the residual map].
+    unexplained: (N, n), share of the residual's variance that the map leaves open; one without a map.
+    """
+
+    stamp: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+    s: FloatArray
+    momentum: FloatArray
+    bias: FloatArray
+    unexplained: FloatArray
+
+    def part(self, first: int, end: int) -> Rows:
+        """Samples first .. end - 1 (views, not copies)."""
+        return Rows(*(values[first:end] for values in self))
+
+
+class LearntModel(NamedTuple):
+    """`RobotDescription.table`, `Friction.table`, rotor inertia (n,), kg m^2, and gain (n,) of the measured torque."""
+
+    table: FloatArray
+    friction: FloatArray
+    rotors: FloatArray
+    gain: FloatArray
+
+
+class ArmTerms:
+    """Momentum and bias of one arm and of the unit payloads, block after block.
+
+    Parameters
+    ----------
+    robot: the unloaded arm, with its friction and its residual map.
+    """
+
+    def __init__(self, robot: RobotDescription) -> None:
+        self._frame, self._n = robot.frame_index("flange"), robot.n
+        self.model = LearntModel(
+            robot.table, dry_friction(robot.friction), robot.felt_rotor_inertia.copy(), np.zeros(robot.n)
+        )
+        self._map = None if robot.residual_map is None else robot.residual_map
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the way of the joints: the direction of their dry friction is unknown."""
+        self._before, self._bounds = np.full(self._n, math.nan), np.ones((2, self._n))
+        self._bounds[0] = -1.0
+
+    def rows(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Rows:
+        """The terms of N consecutive samples, checked by the caller: (N,) and (N, n), contiguous."""
+        shape = (*q.shape, ARM + 1)
+        momentum, bias, s, unexplained = np.empty(shape), np.empty(shape), np.empty(q.shape), np.ones(q.shape)
+        if math.isnan(self._before[0]):
+            self._before[:] = q[0]
+        sample_terms(*self.model[:4], self._frame, q, dq, self._before, self._bounds, tau, s, momentum, bias)
+        if self._map is not None:
+            mean = np.empty(self._n)
+            for k in range(len(q)):
+                evaluate_map(self._map, q[k], dq[k], mean, unexplained[k])
+                bias[k, :, ARM] -= mean
+        return Rows(stamp, q, dq, tau, s, momentum, bias, unexplained)
+
+
+def evaluate_map(residual_map: ResidualMap, q: FloatArray, dq: FloatArray, mean: FloatArray, open_: FloatArray) -> None:
+    """Mean torque (n,), N m, and share of the variance left open (n,), in place."""
+    covariance, coordinates = np.zeros(len(residual_map.points)), np.zeros(3 * len(q))
+    point_covariance(residual_map.table.points, q, dq, coordinates, covariance)
+    residual_sample(covariance, *residual_map.table[1:], mean, open_)
+
+
+def with_model(rows: Rows, model: LearntModel) -> Rows:
+    """The same samples with the terms of another model of the arm."""
+    momentum, bias = rows.momentum.copy(), rows.bias.copy()
+    arm_rows(*model, rows.q, rows.dq, rows.s, rows.tau, momentum, bias)
+    return rows._replace(momentum=momentum, bias=bias)
 
 
 @compiled
@@ -36,181 +185,190 @@ def first_order_hold(w, dt):
 
 
 @compiled
-def filter_step(momentum, bias, w, dt, derivative, direct, first, previous_direct, second, previous_middle):
-    """One step of both filters, in place; `second` (n, 11) ends as [Y | y]. dt <= 0 starts them in steady state."""
+def filter_step(momentum, bias, w, dt, first, previous_direct, second, previous_middle):
+    """One step of both filters of terms (n, c), in place; `second` is the result. dt <= 0 starts them in steady state.
+
+    As if the arm had always been in its state, at its momentum.
+    """
     starts = dt <= 0.0
     a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, dt)
     for i in range(momentum.shape[0]):
         for k in range(momentum.shape[1]):
-            derivative[i, k] = w * momentum[i, k]
-            direct[i, k] = derivative[i, k] - bias[i, k]
-            first[i, k] = a * first[i, k] + b0 * direct[i, k] + b1 * previous_direct[i, k]
-            middle = derivative[i, k] - first[i, k]
-            second[i, k] = a * second[i, k] + b0 * middle + b1 * previous_middle[i, k]
-            previous_direct[i, k] = direct[i, k]
+            derivative = w * momentum[i, k]
+            direct = derivative - bias[i, k]
+            old = 0.0 if starts else first[i, k]
+            first[i, k] = a * old + b0 * direct + b1 * previous_direct[i, k]
+            middle = derivative - first[i, k]
+            old = 0.0 if starts else second[i, k]
+            second[i, k] = a * old + b0 * middle + b1 * previous_middle[i, k]
+            previous_direct[i, k] = direct
             previous_middle[i, k] = middle
 
 
 @compiled
-def weighted_columns(columns, weights, total):
-    """total (n,) = columns (n, 11) weights (11,), in place: Y theta - y of [Y | y] and (theta, -1)."""
-    for i in range(columns.shape[0]):
-        total[i] = 0.0
-        for k in range(columns.shape[1]):
-            total[i] += weights[k] * columns[i, k]
-
-
-@compiled
-def filter_steps(
-    momentum, bias, w, steps, age, least_age, weights, totals,
-    derivative, direct, first, previous_direct, second, previous_middle,
-):  # fmt: skip
-    """`filter_step` of one sample after the other, with `weighted_columns` after each, nan up to `least_age`.
-
-    momentum, bias (N, n, 11), steps (N,), totals (N, n). Returns `age`, which is s since the start, after the last one.
-    """
+def filter_rows(momentum, bias, w, steps, first, previous_direct, second, previous_middle):
+    """`filter_step` of one sample after the other, of N: (N, n, c) and (N,)."""
     for k in range(steps.shape[0]):
-        filter_step(
-            momentum[k], bias[k], w, steps[k], derivative, direct, first, previous_direct, second, previous_middle
-        )  # fmt: skip
-        age += steps[k]
-        weighted_columns(second, weights, totals[k])
-        if not age > least_age:
-            totals[k] = math.nan
-    return age
-
-
-@dataclass(frozen=True, eq=False)
-class FilterState:
-    """Both filters of some columns: outputs of the first and of the second, and the second's last input."""
-
-    first: FloatArray
-    second: FloatArray
-    old_middle: FloatArray
-
-
-class MeanChange(NamedTuple):
-    """How much more a new residual map subtracts from the torque: now, and after one and two poles; (n,) each, N m."""
-
-    latest: FloatArray
-    first: FloatArray
-    second: FloatArray
+        filter_step(momentum[k], bias[k], w, steps[k], first, previous_direct, second, previous_middle)
 
 
 class MomentumRegression:
-    """The filtered regression of one robot, sample by sample.
+    """The filtered regression of one arm.
 
     Parameters
     ----------
     n: joints.
     bandwidth: Hz, pole of both filters.
+    columns: of the terms.
 
     Attributes
     ----------
     pole: rad/s.
     age: s, since the filters started; nan before the first sample.
-    derivative, direct: (n, 11), inputs of the filters at the last sample.
+    filtered: (n, columns), [Y | y] after the last sample.
     """
 
-    def __init__(self, n: int, bandwidth: float) -> None:
-        self.pole = 2.0 * math.pi * bandwidth
-        self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle = np.zeros(
-            (6, n, ARM + 1)
-        )
-        self.age = math.nan
+    def __init__(self, n: int, bandwidth: float, columns: int = ARM + 1) -> None:
+        self.pole, self.age = 2.0 * math.pi * bandwidth, math.nan
+        self._first, self._old_direct, self.filtered, self.old_middle = np.zeros((4, n, columns))
 
     @property
     def arrays(self) -> tuple[FloatArray, ...]:
-        """The arguments of `filter_step` from `derivative` on."""
-        return self.derivative, self.direct, self._first, self._old_direct, self._second, self._old_middle
-
-    @property
-    def settling_time(self) -> float:
-        """s, after which a step has passed both filters to within 2 %: six time constants for two poles."""
-        return 6.0 / self.pole
+        """The arguments of `filter_step` from `first` on."""
+        return self._first, self._old_direct, self.filtered, self.old_middle
 
     @property
     def settled(self) -> bool:
         """Whether the transient of the filters' start has died out."""
-        return self.age > self.settling_time
+        return self.age * self.pole > SETTLED
 
-    @property
-    def filtered(self) -> FloatArray:
-        """(n, 11), [Y | y] after the last sample (a view)."""
-        return self._second
+    def restart(self) -> None:
+        """Forget the filters' state; the next sample starts them."""
+        self.age = math.nan
 
-    @property
-    def payload_state(self) -> FilterState:
-        """Filters of the payload's columns (views, not copies)."""
-        columns = slice(0, PARAMETERS)
-        return FilterState(self._first[:, columns], self._second[:, columns], self._old_middle[:, columns])
+    def step(self, dt: float, momentum: FloatArray, bias: FloatArray) -> FloatArray:
+        """`filtered` after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
+        starts = math.isnan(self.age) or dt <= 0.0
+        filter_step(momentum, bias, self.pole, 0.0 if starts else dt, *self.arrays)
+        self.age = 0.0 if starts else self.age + dt
+        return self.filtered
 
-    def change_payload(self, since: FilterState, before: FloatArray) -> None:
-        """Let Y belong to the new payload from its onset on, and remove the old payload's torque from y.
-
-        Parameters
-        ----------
-        since: filters of the regressor (n, 10) that started at the onset.
-        before: (10,), the inertial vector until then; what is left of its torque in the filters leaves y.
-        """
-        for field in fields(FilterState):
-            whole, new = getattr(self, f"_{field.name}"), getattr(since, field.name)
-            whole[:, ARM] -= (whole[:, :PARAMETERS] - new) @ before
-            whole[:, :PARAMETERS] = new
-
-    def complete_step(self, torque: FloatArray, age: float) -> None:
-        """Let y show all of a torque step (n,) that came on `age` s ago, as if it had always been there.
-
-        A step rises through the first pole as 1 - e^(-w t), and through both as 1 - (1 + w t) e^(-w t).
-        """
-        left = math.exp(-self.pole * age)
-        self._first[:, ARM] -= left * torque
-        self._old_middle[:, ARM] += left * torque
-        self._second[:, ARM] += (1.0 + self.pole * age) * left * torque
-
-    def change_mean(self, latest: FloatArray, first: FloatArray, second: FloatArray) -> None:
-        """Go on as if a `MeanChange` more had always been subtracted from the torque."""
-        self._old_direct[:, ARM] += latest
-        self._first[:, ARM] += first
-        self._old_middle[:, ARM] -= first
-        self._second[:, ARM] -= second
+    def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
+        """`step` with N samples: steps (N,), s, and terms (N, n, columns); only the first step may be zero."""
+        starts = math.isnan(self.age) or steps[0] <= 0.0
+        if starts:
+            steps = np.concatenate(([0.0], steps[1:]))
+        filter_rows(momentum, bias, self.pole, steps, *self.arrays)
+        self.age = (0.0 if starts else self.age) + float(steps.sum())
+        return self.filtered
 
     def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
         """Go on as if the arm's terms had always been larger by these (n,)."""
         direct = self.pole * momentum - bias
         self._old_direct[:, ARM] += direct
         self._first[:, ARM] += direct
-        self._old_middle[:, ARM] += bias
-        self._second[:, ARM] += bias
+        self.old_middle[:, ARM] += bias
+        self.filtered[:, ARM] += bias
+
+
+@compiled
+def low_pass_rows(x, w, steps, first, previous, second, previous_first):
+    """Signals x (N, m) through two poles, in place; a step <= 0 starts them."""
+    for k in range(steps.shape[0]):
+        starts = steps[k] <= 0.0
+        a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, steps[k])
+        for i in range(x.shape[1]):
+            old_first, old_second = (0.0, 0.0) if starts else (first[i], second[i])
+            first[i] = a * old_first + b0 * x[k, i] + b1 * previous[i]
+            second[i] = a * old_second + b0 * first[i] + b1 * previous_first[i]
+            previous[i], previous_first[i] = x[k, i], first[i]
+
+
+class TwoPoleFilter:
+    """A signal (m,) through the two low-pass filters of `MomentumRegression`, of this pole, rad/s."""
+
+    def __init__(self, m: int, pole: float) -> None:
+        self._pole, self._started = pole, False
+        self._first, self._previous, self.value, self._previous_first = np.zeros((4, m))
 
     def restart(self) -> None:
-        """Forget the filters' state; the next sample starts them."""
-        self.age = math.nan
-        for state in (self._first, self._old_direct, self._second, self._old_middle):
-            state[:] = 0.0
+        """The next sample starts the filters."""
+        self._started = False
 
-    def step(self, dt: float, terms: MomentumTerms | SampleTerms) -> tuple[FloatArray, FloatArray]:
-        """Y (n, 10) and y (n,) after a sample that came `dt` seconds after the last one (views, not copies).
+    def rows(self, steps: FloatArray, x: FloatArray) -> FloatArray:
+        """The filtered signal (m,) after N samples x (N, m), `steps` (N,) s apart."""
+        if not self._started:
+            steps, self._started = np.concatenate(([0.0], steps[1:])), True
+        low_pass_rows(x, self._pole, steps, self._first, self._previous, self.value, self._previous_first)
+        return self.value
 
-        The first sample starts the filters as if the arm had always been in its state, at its momentum.
-        """
-        starts = math.isnan(self.age)
-        filter_step(
-            terms.momentum, terms.bias, self.pole, 0.0 if starts else dt, *self.arrays
-        )  # fmt: skip
-        self.age = 0.0 if starts else self.age + dt
-        return self._second[:, :PARAMETERS], self._second[:, ARM]
 
-    def steps(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray, weights: FloatArray) -> FloatArray:
-        """`step` with the terms of N samples after `steps` (N,) s; `weighted_columns` (N, n), nan while not settled."""
-        totals = np.empty((len(steps), len(self._second)))
-        self.age = filter_steps(
-            momentum, bias, self.pole, steps, self.age, self.settling_time, weights, totals, *self.arrays
-        )  # fmt: skip
-        return totals
+@compiled
+def decay_rows(w, steps, decay):
+    """Let k and m, the entries of `decay`, pass steps (N,), s, in place (see `OnsetRegressors`)."""
+    for dt in steps:
+        a, b0, b1 = first_order_hold(w, dt)
+        decay[1] = a * decay[1] + (b0 * a + b1) * decay[0]
+        decay[0] *= a
 
-    def weighted(self, weights: FloatArray) -> FloatArray:
-        """`weighted_columns` (n,) after the last sample."""
-        total = np.empty(len(self._second))
-        weighted_columns(self._second, weights, total)
-        return total
+
+@compiled
+def apply_decay(decay, keep, mix):
+    """Let k and m of the slots, `keep` and `mix`, pass what `decay` has passed, which starts again; in place."""
+    for slot in range(keep.shape[0]):
+        mix[slot] = decay[0] * mix[slot] + decay[1] * keep[slot]
+        keep[slot] *= decay[0]
+    decay[0], decay[1] = 1.0, 0.0
+
+
+@compiled
+def onset_regressors(second, first_excess, second_excess, keep, mix, regressors):
+    """The regressor (n, 10) of every slot from that of the whole past, `second` (n, 11), in place."""
+    for slot in range(regressors.shape[0]):
+        for i in range(regressors.shape[1]):
+            for k in range(regressors.shape[2]):
+                excess = keep[slot] * second_excess[slot, i, k] - mix[slot] * first_excess[slot, i, k]
+                regressors[slot, i, k] = second[i, k] - excess
+
+
+class OnsetRegressors:
+    """Regressors of payloads that appear at given onsets: filters of Y that start at zero there.
+
+    A payload that is picked up at t0 loads the joints from then on, and its torque rises through both filters: it is
+    Y_t0 theta from the first sample. No filter has to run for an onset. Both get the same inputs, so that what those of
+    Y have more than those of the onset, E1 after the first pole and E2 after the second, only decays: with a, b0, b1
+    of each step (`first_order_hold`),
+
+        E1 <- a E1,    E2 <- a E2 - (b0 a + b1) E1,
+
+    that is E1 = k E1(t0) and E2 = k E2(t0) - m E1(t0) with two numbers k and m, the same for all joints and parameters.
+
+    Parameters
+    ----------
+    n: joints. slots: onsets that are followed at once.
+    """
+
+    def __init__(self, n: int, slots: int) -> None:
+        self._first_excess, self._second_excess, self._regressors = np.zeros((3, slots, n, PARAMETERS))
+        self._keep, self._mix = np.ones(slots), np.zeros(slots)
+        self._decay = np.array([1.0, 0.0])  # since the last time that it was applied to the slots
+
+    def start(self, slot: int, regression: MomentumRegression, long_ago: bool = False) -> None:
+        """Let the payload of `slot` appear now, or have been there since before the filters started."""
+        apply_decay(self._decay, self._keep, self._mix)
+        self._keep[slot], self._mix[slot] = 1.0, 0.0
+        present = 0.0 if long_ago else 1.0
+        self._first_excess[slot] = -present * regression.old_middle[:, :PARAMETERS]
+        self._second_excess[slot] = present * regression.filtered[:, :PARAMETERS]
+
+    def follow(self, pole: float, steps: FloatArray) -> None:
+        """Follow steps (N,), s, of the regression, whose filters have this pole, rad/s."""
+        decay_rows(pole, steps, self._decay)
+
+    def regressors(self, regression: MomentumRegression) -> FloatArray:
+        """(slots, n, 10), a view."""
+        apply_decay(self._decay, self._keep, self._mix)
+        onset_regressors(
+            regression.filtered, self._first_excess, self._second_excess, self._keep, self._mix, self._regressors
+        )
+        return self._regressors

@@ -17,12 +17,11 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
+from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.payload.motion_clock import MotionClock
-from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, TwoPoleFilter
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
 
@@ -85,23 +84,23 @@ def _rows(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Filtered covariances (N, M), filtered torques (N, n) and weights 1 / kappa (N,) of one recording."""
-    terms, regression = MomentumTerms(robot), MomentumRegression(robot.n, options.bandwidth_hz)
-    filters, clock = TwoPoleFilter(len(points), regression.pole), MotionClock(robot.n, options)
+    regression, clock = MomentumRegression(robot.n, options.bandwidth_hz), MotionClock(robot.n, PRESLIDING)
+    filters, terms = TwoPoleFilter(len(points), regression.pole), ArmTerms(robot)
     near = covariance(coordinates(recording.q, recording.dq), points)
-    torques, weights, phi = [], [], []
-    last = row = -math.inf
+    torques, weights, phi, row = [], [], [], -math.inf
+    steps = np.diff(recording.stamp, prepend=-math.inf)
+    steps[~((steps > 0.0) & (steps <= options.max_gap_s))] = 0.0
     for k, stamp in enumerate(recording.stamp):
-        dt = stamp - last
-        if dt > options.max_gap_s:
-            regression.restart()
-            clock.restart()
-            dt, row = 0.0, stamp
-        _, y = regression.step(dt, terms.at(recording.q[k], recording.dq[k], recording.tau[k]))
-        filtered = filters.step(dt, near[k])
-        clock.update(dt, recording.dq[k])
-        last = stamp
+        if steps[k] == 0.0:
+            for each in (terms, clock, filters):
+                each.restart()
+            row = stamp
+        here = slice(k, k + 1)
+        rows = terms.rows(*(values[here] for values in (recording.stamp, recording.q, recording.dq, recording.tau)))
+        y = regression.step(steps[k], rows.momentum[0], rows.bias[0])[:, ARM]
+        filtered = filters.rows(steps[here], near[here])
         if regression.settled and stamp - row >= ROW_PERIOD - 1e-9:
-            weight = clock.motion_time(stamp - row) / (2.0 * NOISE_TIME)
+            weight = clock.step(recording.q[k], stamp - row) / (2.0 * NOISE_TIME)
             row = stamp
             if weight > 0.0:
                 torques.append(y.copy())

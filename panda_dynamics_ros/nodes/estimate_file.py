@@ -9,9 +9,8 @@ from rclpy.node import Node
 
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ArmMonitor
-from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
+from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.nodes.interface import fixed
-from panda_dynamics_ros.robot.residual_map import ResidualMap, read_residual_map, write_residual_map
 
 RESUME_PERIOD = 1.0  # s
 
@@ -20,7 +19,7 @@ class EstimateFile:
     """Saves and restores the estimate of a node.
 
     Two files: `save_path` is the user's. `resume_path` is for a launch that starts a node anew which has ended by
-    itself: the node goes on from what it holds. A residual map that the node learns is kept in a file beside each.
+    itself: the node goes on from what it holds.
 
     Attributes
     ----------
@@ -29,7 +28,6 @@ class EstimateFile:
 
     def __init__(self, node: Node, monitor: ArmMonitor) -> None:
         self._node, self._monitor, self._estimator = node, monitor, monitor.payload_estimator
-        self._saved_maps: dict[str, ResidualMap] = {}
         self.problem = ""
         path = fixed(
             node, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
@@ -66,13 +64,7 @@ class EstimateFile:
     def _write(self, path: str) -> str:
         """Why the estimate could not be written; empty where it could."""
         try:
-            file, known = (
-                save_estimate(self._estimator.estimate, self._estimator.memory, path),
-                self._monitor.residual_map,
-            )
-            if self._monitor.learns and known is not None and self._saved_maps.get(path) is not known:
-                write_residual_map(known, _map_path(file))
-                self._saved_maps[path] = known
+            save_estimate(self._estimator.estimate, self._estimator.memory, path)
         except (OSError, ArgumentError) as error:
             return f"not saved to {path}: {error}"
         return ""
@@ -100,17 +92,9 @@ class EstimateFile:
         """Go on from a saved estimate. A file that is not there is a first start; one that is no good, an error."""
         try:
             memory = load_estimate(path)
-            map_file = _map_path(Path(path).expanduser())
-            if self._monitor.learns and map_file.exists():
-                self._monitor.restore_map(read_residual_map(map_file))
         except DataFileNotFoundError as error:
             self._node.get_logger().warning(f"nothing is restored: {error}")
             return
         self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
         mass = self._estimator.estimate.mass
         self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")
-
-
-def _map_path(path: Path) -> Path:
-    """The file of the residual map beside that of the estimate."""
-    return path.with_name(f"{path.stem}.residual.npz")

@@ -18,7 +18,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload.payload_file import franka_load
+from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.nodes.interface import fixed, log_answer
 
 DISCOVERY_PATIENCE, ANSWER_PATIENCE = 0.5, 1.0  # s

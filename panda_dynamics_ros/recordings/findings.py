@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,16 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, PayloadEstimate, WrenchEstimator
-from panda_dynamics_ros.estimation.contact.detector import Contact
-from panda_dynamics_ros.estimation.payload.estimate import SETTLING, WAITING
-from panda_dynamics_ros.estimation.payload.sample_intake import REFUSED_SHARE
+from panda_dynamics_ros.estimation.contact import Contact
+from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
+from panda_dynamics_ros.estimation.validation import REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import StreamSteps, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
-CONTACT = "contact"
 BY_PAYLOAD = "payload"
 """`Contact.ended_by` of a pick or release, which touches the arm until the payload is known."""
 REMEMBERED = 100
@@ -40,7 +40,7 @@ class Event:
 
     Attributes
     ----------
-    kind: "pick", "release" or "contact".
+    kind: "pick", "release", "contact" or "load", a weight or a steady push, where the recording does not decide it.
     stamp: s, when it was detected.
     onset: s, when it began by the estimate; long ago for a payload that was there from the start.
     end: s, of a contact; None while it lasts, and where its end was not seen.
@@ -202,6 +202,13 @@ class Follower:
         event = estimate.event
         if event is not None:
             self._announced.append(event)
+        undecided = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
+        if event is not None and undecided is not None and event.kind in (PICK, CONTACT):
+            if event.kind == PICK and event.onset <= undecided.stamp:  # it was a weight
+                self._changes[-1] = replace(undecided, kind=PICK)
+                event = None
+            elif event.kind == CONTACT and event.onset <= undecided.stamp:  # it was a push
+                self._changes.pop()
         if event is not None and event.kind != CONTACT:
             onset = event.onset if math.isfinite(event.onset) else event.stamp
             self._changes.append(Event(event.kind, event.stamp, onset))

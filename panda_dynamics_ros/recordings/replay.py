@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, Shape, WrenchEstimator
-from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.findings import Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeR
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
-from panda_dynamics_ros.estimation.payload.estimate import UNLOADED
+from panda_dynamics_ros.estimation.estimate import UNLOADED
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import printable
 

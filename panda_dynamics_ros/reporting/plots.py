@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
-from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros.estimation.estimate import NORMAL_95, PayloadEstimate
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck
-from panda_dynamics_ros.estimation.payload.estimate import NORMAL_95, PayloadEstimate
-from panda_dynamics_ros.estimation.payload.payload_file import franka_load
+from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.reporting.console import com_text, fixed, joint_values, mass_text
 from panda_dynamics_ros.reporting.page import embedded, table, text, write_html
 from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, Figure, add_legend, axes_of_joints, styled

@@ -47,8 +47,8 @@ def link_body(link: int) -> str:
 def arm_xml(robot: RobotDescription, timestep: float = 1e-3) -> str:
     """MJCF of the arm: bodies `link1`.., joints with the robot's names, `flange`, `payload`; world is base.
 
-    Inertias are placeholders (see `mujoco_model`), capsules between joint frames are for the eye only:
-    nothing collides. Joint limits are not constraints: the controller keeps to them.
+    Inertias are placeholders (see `mujoco_model`). There are no shapes: nothing collides. Joint limits are not
+    constraints: the controller keeps to them.
     """
     gravity = " ".join(repr(float(x)) for x in robot.gravity)
     lines = [
@@ -56,19 +56,15 @@ def arm_xml(robot: RobotDescription, timestep: float = 1e-3) -> str:
         # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
         f'<option timestep="{float(timestep)!r}" gravity="{gravity}" integrator="Euler">',
         '<flag eulerdamp="disable"/></option>',
-        '<default><geom type="capsule" contype="0" conaffinity="0" size=".055" rgba=".92 .93 .95 1"/></default>',
         "<worldbody>",
-        '<light pos="1 -1 3" dir="-.3 .3 -1"/>',
     ]
     for i, T in enumerate(robot.placements):
         joint = "slide" if robot.prismatic[i] else "hinge"
         lines += [
-            _capsule(T[:3, 3]),
             f'<body name="{link_body(i + 1)}" {_placement(T)}>{_PLACEHOLDER}',
             f'<joint name="{robot.joint_names[i]}" type="{joint}" axis="0 0 1" limited="false"/>',
         ]
     lines += [
-        _capsule(robot.T_joint_flange[:3, 3]),
         f'<site name="flange" {_placement(robot.T_joint_flange)}/>',
         f'<body name="{PAYLOAD_BODY}" {_placement(robot.T_joint_flange)}>{_PLACEHOLDER}</body>',
         "</body>" * robot.n,
@@ -154,9 +150,3 @@ def _placement(T: FloatArray) -> str:
     engine().mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
     position, orientation = (" ".join(repr(float(x)) for x in v) for v in (T[:3, 3], quaternion))
     return f'pos="{position}" quat="{orientation}"'
-
-
-def _capsule(end: FloatArray) -> str:
-    if np.linalg.norm(end) < 1e-3:
-        return ""
-    return f'<geom fromto="0 0 0 {" ".join(repr(float(x)) for x in end)}"/>'

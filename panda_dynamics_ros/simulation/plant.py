@@ -11,6 +11,7 @@ part comes from MuJoCo, not from this package's own dynamics.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation.disturbance import OrnsteinUhlenbeck
 from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, motion_samples
 from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.simulation.mjcf import (
@@ -37,8 +37,7 @@ from panda_dynamics_ros.simulation.mjcf import (
     write_body,
 )
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
-from panda_dynamics_ros.simulation.perturbation import perturbed_arm
-from panda_dynamics_ros.simulation.realism import Realism, Sensors
+from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
 
 # The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
 ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
@@ -254,6 +253,75 @@ class SimulatedPanda:
             mujoco.mj_comPos(self._model, data)
             centre = data.xipos[self._push_body].copy()
             mujoco.mj_applyFT(self._model, data, self._push_force, np.zeros(3), centre, self._push_body, self._push)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """What happens to the arm. Times are in s from the beginning of the run.
+
+    Attributes
+    ----------
+    duration: of the run, s.
+    pick_at, release_at: when `payload` is picked up and put down; None for never.
+    payload: in flange axes; needed with `pick_at`.
+
+    Raises
+    ------
+    ArgumentError: a time is outside the run, out of order, or there is nothing to pick.
+    """
+
+    duration: float
+    pick_at: float | None = None
+    release_at: float | None = None
+    payload: InertialParameters | None = None
+
+    def __post_init__(self) -> None:
+        checks.number(self.duration, "duration", minimum=0.0)
+        if self.pick_at is not None:
+            checks.number(self.pick_at, "pick_at", minimum=0.0, maximum=self.duration)
+            if self.payload is None:
+                raise ArgumentError("payload: expected InertialParameters with pick_at, got None")
+        if self.release_at is not None:
+            earliest = 0.0 if self.pick_at is None else self.pick_at
+            checks.number(self.release_at, "release_at", minimum=earliest, maximum=self.duration)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRun:
+    """Samples of a run: stamp (k,); q, dq, tau (k, n) as measured; truth (k, 10), the payload's inertial vector."""
+
+    stamp: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+    truth: FloatArray
+
+    @property
+    def truth_mass(self) -> FloatArray:
+        """Mass that was carried, (k,), kg."""
+        return self.truth[:, 0]
+
+
+def run_scenario(plant: SimulatedPanda, scenario: Scenario) -> SimulatedRun:
+    """Run the plant through the scenario from its present time on, and record every sample."""
+    count = round(scenario.duration / plant.timestep)
+    pick, release = (
+        None if at is None else round(at / plant.timestep) for at in (scenario.pick_at, scenario.release_at)
+    )
+    n = plant.robot.n
+    stamp, q, dq, tau = np.empty(count), *(np.empty((count, n)) for _ in range(3))
+    truth = np.empty((count, 10))
+    carried = plant.truth.vector
+    for k in range(count):
+        if k == pick and scenario.payload is not None:
+            plant.attach(scenario.payload)
+            carried = plant.truth.vector
+        if k == release:
+            plant.release()
+            carried = plant.truth.vector
+        stamp[k], q[k], dq[k], tau[k] = plant.step()
+        truth[k] = carried
+    return SimulatedRun(stamp, q, dq, tau, truth)
 
 
 STIFFNESS = 40.0**2  # 1/s^2: errors decay at 40 rad/s, critically damped

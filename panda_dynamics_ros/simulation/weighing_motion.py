@@ -29,9 +29,8 @@ from panda_dynamics_ros.simulation.motion_search import (
     search,
     within_limits,
 )
-from panda_dynamics_ros.simulation.plant import SimulatedPanda
+from panda_dynamics_ros.simulation.plant import Scenario, SimulatedPanda, run_scenario
 from panda_dynamics_ros.simulation.realism import Realism
-from panda_dynamics_ros.simulation.scenario import Scenario, run_scenario
 
 HARMONICS = 12
 PERIOD_S = 16.0

@@ -13,7 +13,7 @@ from motion import PAYLOAD, sinusoids, torques
 
 from panda_dynamics_ros import PandaDynamicsError, RobotModel
 from panda_dynamics_ros.estimation import PayloadEstimator
-from panda_dynamics_ros.estimation.payload.payload_file import load_estimate, save_estimate
+from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from panda_dynamics_ros.estimation.payload.kalman_filter import (
+from panda_dynamics_ros.estimation.kalman_filter import (
     FilterStep,
     GaussianState,
     correct,

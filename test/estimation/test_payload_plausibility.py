@@ -4,11 +4,11 @@
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
-
+from panda_dynamics_ros.estimation.arm_errors import ArmErrors
 from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
 from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
-from panda_dynamics_ros.estimation.payload.arm_errors import ArmErrors
-from panda_dynamics_ros.estimation.payload.plausibility import Declaration, PlausibilityCheck
+
+from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 SECONDS = 3.0  # of motion: a second until the filters have settled, and two in which a sentence must come

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
+from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from scipy.signal import lsim
 
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from panda_dynamics_ros.estimation.regression import MomentumRegression
 
 POLE = 2.0 * np.pi * 3.0

@@ -25,8 +25,8 @@ from mutations import mutations, try_examples
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload.estimate import PayloadMemory
-from panda_dynamics_ros.estimation.payload.payload_file import save_estimate
+from panda_dynamics_ros.estimation.estimate import PayloadMemory
+from panda_dynamics_ros.estimation.payload_file import save_estimate
 from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.simulation.fourier_motion import write_motion
 

@@ -10,8 +10,7 @@ import panda_dynamics_ros as pdr
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
 
-from panda_dynamics_ros.simulation.plant import SimulatedPanda
-from panda_dynamics_ros.simulation.scenario import Scenario, run_scenario
+from panda_dynamics_ros.simulation.plant import Scenario, SimulatedPanda, run_scenario
 
 
 def test_the_plant_is_found_within_its_sigmas(panda: pdr.RobotModel) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An isolated ROS domain, real nodes as processes, and what happens where ROS 2 is not installed.
 
-Where rclpy cannot be imported these tests are skipped and say so; with PANDA_REQUIRE_ROS=1 (`make test`) a
-session in which none of them ran fails.
+Where rclpy cannot be imported these tests are skipped and say so; with PANDA_REQUIRE_ROS=1 (`make test`) that is an
+error.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ try:
     importlib.import_module("rclpy")
 except ImportError as error:
     ROS_MISSING = f"ROS 2 is not installed: {error}"
+    if os.environ.get("PANDA_REQUIRE_ROS") == "1":
+        raise pytest.UsageError(f"PANDA_REQUIRE_ROS=1, but {ROS_MISSING}") from error
 else:
     ROS_MISSING = ""
 
@@ -58,39 +60,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and item.path.name != "test_ros_is_required.py":
             item.add_marker(pytest.mark.ros)
-
-
-class _Ledger:
-    """How many ROS tests ran, and how many were skipped (a module that was skipped counts as one)."""
-
-    ran = 0
-    skipped = 0
-
-
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    _Ledger.skipped += report.skipped
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if "ros" in report.keywords:
-        _Ledger.skipped += report.skipped
-        _Ledger.ran += report.when == "call" and not report.skipped
-
-
-def _all_were_skipped() -> bool:
-    return os.environ.get("PANDA_REQUIRE_ROS") == "1" and _Ledger.skipped > 0 and _Ledger.ran == 0
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if _all_were_skipped() and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _all_were_skipped():
-        terminalreporter.write_line(
-            f"FAILED: PANDA_REQUIRE_ROS=1, but every ROS test was skipped ({ROS_MISSING})", red=True
-        )
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from residual_level import correlation_time
 from scipy import signal
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import OrnsteinUhlenbeck, SensorLevels
 from panda_dynamics_ros.simulation.realism import Sensors
-from panda_dynamics_ros.simulation.scenario import correlation_time
 
 COPIES = 400
 

@@ -13,7 +13,7 @@ from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation import Realism, SensorLevels, exciting_motion
-from panda_dynamics_ros.simulation.perturbation import perturbed_arm, perturbed_body
+from panda_dynamics_ros.simulation.realism import perturbed_arm, perturbed_body
 
 
 def test_perturbed_bodies_are_physical_even_from_the_boundary(robot: pdr.RobotModel) -> None:

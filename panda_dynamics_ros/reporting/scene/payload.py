@@ -7,7 +7,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.payload.estimate import com_covariance
+from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene.primitives import (
     Box,
     Colour,

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generative model: how an arm differs from its description, what its torques do besides, what people do to it.
+
+The filtered torque that the description of the unloaded arm leaves unexplained (`regression`) is
+
+    y = Y theta + d + A phi + e.
+
+theta    the payload (10,), a Gaussian prior of mean zero; constant but for changes (`hypotheses`).
+phi      what the description has wrong for good, standard normal. Each column of A is a torque that the description
+         would have to add, times how far arms of one type differ from it, one sigma:
+
+    links        an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
+                 directions that move the torques most (principal components over the arm's range of motion)
+    tilt         of the base, about its two horizontal axes: the change of the gravity torques
+    delay        of the torque signal: minus the rate of the gravity torques
+    common gain  of all torques: what the description expects of the arm and of what it carries. A gain of the load
+                 cannot be told from its mass, so that it is learnt from the arm's own torques
+    offset       of each joint's torque: 1
+    friction     dry, of each joint: s, which follows the way of the joint and is kept at rest (`dynamics.friction`)
+    viscous      friction of each joint: dq
+    soft         what published friction, a function of the velocity, has beside these
+    rotor        inertia of each joint: d/dt dq
+    gain         of each joint's torque: what the description expects of the arm
+
+d        what changes with posture and velocity: one Ornstein-Uhlenbeck process per joint, d <- a d + w with
+         var w = sigma^2 (1 - a^2) and a = exp(-u). Its clock u runs with time in motion and where the joint's dry
+         friction turns; at rest the error of a description stays what it is. sigma is learnt. While somebody touches
+         the arm, d is what the hand does: large, and it changes with time.
+e        white noise, whose variance is learnt, and a slow ripple of the sensors that does not average out.
+
+A, Y and y pass the same two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a
+regressor that shares the noise of y would be biased (errors in variables).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.friction import friction_of_joint, friction_sample
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
+from panda_dynamics_ros.dynamics.momentum import momentum_sample
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
+from panda_dynamics_ros.estimation.regression import LearntModel, dry_friction, filter_step
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
+
+# ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
+LINK_MASS, LINK_COM, LINK_SHAPE = 0.028, 0.0014, 0.035  # share; m, each coordinate; share of the second moments
+TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.015  # rad; s; share
+OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR, GAIN = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05, 0.01
+"""N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2; share."""
+# ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)
+DISTURBANCE, CORRELATION, WHITE = 0.75, 0.8, 0.3
+RIPPLE, RIPPLE_TIME = 0.05, 0.4  # s: what a sensor wanders by while the arm stands
+FULL_SPEED = 0.3  # rad/s, |dq| from which on all time counts as motion; below in proportion
+TURN, TURN_PLAY = 0.5, 0.25  # clock per unit of s, and by how much s may change before it counts
+TOUCH, TOUCH_TIME = 20.0, 0.3  # of a hand that touches the arm: level; s
+# ---- memories, s of motion
+LEVEL_MEMORY, LEVEL_PRIOR, WHITE_PRIOR = 20.0, 3.0, 1.0
+OUTLIER = 9.0  # variances, beyond which a value does not count as more
+
+TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia", "gain")
+"""Of each joint, in the order of its columns."""
+OWN, EXTRA = len(TERMS), 4
+"""Columns of each joint alone; shared columns beside those of the links: two tilts, delay and common gain."""
+NEGLIGIBLE = 0.1
+"""Torque, in standard deviations of the residual, that the directions left out make up at most."""
+_STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
+
+
+@compiled
+def error_terms(table, tables, tilted, dry, published, memory, std, q, dq, s, momentum, bias):
+    """Terms (n, links + 2 + 5) of all columns, as `regression` has them, in place.
+
+    They are links, tilts, and [friction, viscous, soft, rotor, gravity] of each joint; `std` (n, 6) is for `TERMS`.
+    Momentum and bias are linear in what `tables` (links, ...) have as inertia and `tilted` (2, ...) as gravity.
+    """
+    n, links = q.shape[0], tables.shape[0]
+    frames, work = scratch((n, 12)), scratch((n, 18))
+    p, torque, rest, soft = scratch(n), scratch(n), zeros(n), scratch(n)
+    place_joints(table, q, frames)
+    for k in range(links + 3):
+        of_link = k < links
+        changed = tables[k] if of_link else (tilted[k - links] if k < links + 2 else table)
+        momentum_sample(changed, frames, dq if of_link else rest, work, p, torque)
+        column = k if k < links + 2 else k + 4
+        for i in range(n):
+            momentum[i, column], bias[i, column] = p[i], torque[i]
+    friction_sample(published, dq, soft)
+    first = links + 2
+    for i in range(n):
+        for k in range(3):
+            momentum[i, first + k] = 0.0
+        bias[i, first] = std[i, 1] * dry[i] * s[i]
+        bias[i, first + 1] = std[i, 2] * dq[i]
+        bias[i, first + 2] = std[i, 3] * (soft[i] - friction_of_joint(memory[i], dq[i], s[i]))
+        momentum[i, first + 3], bias[i, first + 3] = std[i, 4] * dq[i], 0.0
+
+
+@compiled
+def error_columns(second, old_middle, arm, load, pole, std, ratio, share, A):
+    """A (n, links + 4 + 6) from the filters of the terms, in place.
+
+    `arm` and `load` (n,) are the filtered torques of the description and of what is carried; all columns count `ratio`
+    and `share` (n,), but a residual map, which was learnt unloaded, does not know the load's.
+    """
+    n, shared = A.shape[0], A.shape[1] - OWN
+    delay = shared - 2
+    gravity = delay + 4
+    for i in range(n):
+        for k in range(delay):
+            A[i, k] = second[i, k]
+        A[i, delay] = -DELAY * pole * (old_middle[i, gravity] - second[i, gravity])
+        A[i, shared] = std[i, 0]
+        for k in range(4):
+            A[i, shared + 1 + k] = second[i, delay + k]
+        for k in range(shared + 5):
+            A[i, k] *= ratio[i] * share[i]
+        A[i, shared - 1] = COMMON_GAIN * ratio[i] * (share[i] * arm[i] + load[i])
+        A[i, shared + 5] = std[i, 5] * ratio[i] * share[i] * arm[i]
+
+
+@dataclass(frozen=True, eq=False)
+class ArmErrors:
+    """What an arm's description has wrong, as learnt, each with its standard deviation (`_std`).
+
+    Attributes
+    ----------
+    offset: (n,), N m. friction: (n,), share of the published dry friction, or N m where none is published.
+    viscous: (n,), N m s/rad. soft: (n,), share. rotor_inertia: (n,), kg m^2. gain: (n,), share.
+    tilt: (2,), rad, about x and y. delay: (1,), s, of the torque signal. common_gain: (1,), share, of all torques.
+    """
+
+    offset: FloatArray
+    friction: FloatArray
+    viscous: FloatArray
+    soft: FloatArray
+    rotor_inertia: FloatArray
+    gain: FloatArray
+    tilt: FloatArray
+    delay: FloatArray
+    common_gain: FloatArray
+    offset_std: FloatArray
+    friction_std: FloatArray
+    viscous_std: FloatArray
+    soft_std: FloatArray
+    rotor_inertia_std: FloatArray
+    gain_std: FloatArray
+    tilt_std: FloatArray
+    delay_std: FloatArray
+    common_gain_std: FloatArray
+
+
+class ErrorColumns:
+    """The columns A (n, shared + 6) of one arm. Those of joint i belong to the entries of phi from shared + 6 i on.
+
+    Parameters
+    ----------
+    robot: the arm as it is described.
+    pole: rad/s, of both filters.
+    ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm of which only the type is
+        known.
+    """
+
+    def __init__(self, robot: RobotDescription, pole: float, ratio: float = 1.0) -> None:
+        self._pole, self._table = pole, robot.table
+        self._published, self._memory = robot.friction.table, dry_friction(robot.friction)
+        dry = self._memory[:, 1]
+        self._std = np.tile([OFFSET, DRY_SHARE, VISCOUS, SOFT, ROTOR, GAIN], (robot.n, 1))
+        self._std[dry == 0.0, 1] = DRY
+        self._dry = np.where(dry == 0.0, 1.0, dry)
+        self._rotors = robot.felt_rotor_inertia
+        self._ratio = ratio * robot.residual.error_ratio
+        self._tables = np.stack([_with_inertia(robot, change) for change in error_directions(robot).T])
+        self._tilted = np.stack([_leaning(robot, axis) for axis in (0, 1)])
+        links = len(self._tables)
+        self.shared = links + EXTRA
+        self._terms, self._filters = np.zeros((2, robot.n, links + 7)), np.zeros((4, robot.n, links + 7))
+        self.A = np.zeros((robot.n, self.shared + OWN))
+        self.restart()
+
+    @property
+    def size(self) -> int:
+        """Length of phi."""
+        return self.shared + OWN * len(self.A)
+
+    @property
+    def common_gain(self) -> tuple[int, float]:
+        """Place of the common gain in phi, and its one sigma."""
+        return self.shared - 1, COMMON_GAIN * float(self._ratio.mean())
+
+    def restart(self) -> None:
+        """Forget the filters' state; the next sample starts them."""
+        self._started = False
+
+    def step(
+        self,
+        dt: float,
+        sample: tuple[FloatArray, FloatArray, FloatArray],
+        arm: FloatArray,
+        load: FloatArray,
+        share: FloatArray,
+    ) -> FloatArray:
+        """A at a sample (q, dq, s) that comes `dt` s after the last one.
+
+        arm, load: (n,), N m, filtered torques of the description and of all that is carried. share: (n,), what a
+        residual map leaves of the errors.
+        """
+        momentum, bias = self._terms
+        error_terms(
+            self._table,
+            self._tables,
+            self._tilted,
+            self._dry,
+            self._published,
+            self._memory,
+            self._std,
+            *sample,
+            momentum,
+            bias,
+        )
+        filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
+        second, old_middle = self._filters[2], self._filters[3]
+        error_columns(second, old_middle, arm, load, self._pole, self._std, self._ratio, share, self.A)
+        self._started = True
+        return self.A
+
+    def torque(self, phi: FloatArray) -> FloatArray:
+        """A phi, (n,)."""
+        own = phi[self.shared :].reshape(-1, OWN)
+        return self.A[:, : self.shared] @ phi[: self.shared] + (self.A[:, self.shared :] * own).sum(axis=1)
+
+    def model(self, phi: FloatArray) -> LearntModel:
+        """The arm with the errors phi (size,), but for delay and soft friction."""
+        shared, own = float(self._ratio.mean()) * phi[: self.shared], phi[self.shared :].reshape(-1, OWN)
+        offset, dry, viscous, _, rotor, gain = (own * self._std * self._ratio[:, None]).T
+        table, friction, n = self._table.copy(), self._memory.copy(), len(self.A)
+        table[:n, INERTIAL:] += np.tensordot(shared[:-EXTRA], self._tables[:, :n, INERTIAL:], 1)
+        gravity = slice(TRANSLATION, TRANSLATION + 3)
+        table[n + 2, gravity] += shared[-EXTRA : 2 - EXTRA] @ self._tilted[:, n + 2, gravity]
+        friction[:, 0] += viscous
+        friction[:, 1] += dry * self._dry
+        friction[:, 2] += offset
+        return LearntModel(table, friction, self._rotors + rotor, gain + COMMON_GAIN * shared[-1])
+
+    def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
+        """Mean and variance of phi, (size,) each, in physical units."""
+        found: dict[str, Any] = {}
+        ratio, k = float(self._ratio.mean()), self.shared
+        for suffix, values in (("", mean), ("_std", np.sqrt(np.maximum(variance, 0.0)))):
+            own = values[k:].reshape(-1, OWN) * self._std * self._ratio[:, None]
+            found |= {f"{name}{suffix}": own[:, place] for place, name in enumerate(TERMS)}
+            found[f"tilt{suffix}"] = ratio * TILT * values[k - 4 : k - 2]
+            found[f"delay{suffix}"] = ratio * DELAY * values[k - 2 : k - 1]
+            found[f"common_gain{suffix}"] = ratio * COMMON_GAIN * values[k - 1 : k]
+        return ArmErrors(**found)
+
+
+def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
+    """The table of an arm whose gravity is what one sigma of tilt adds to it."""
+    table, size = robot.table.copy(), float(np.linalg.norm(robot.gravity))
+    table[robot.n + 2, TRANSLATION : TRANSLATION + 3] = TILT * size * np.eye(3)[axis]
+    return table
+
+
+def _with_inertia(robot: RobotDescription, vector: FloatArray) -> FloatArray:
+    """The table of an arm with other inertial parameters (10 n,), in which momentum and torques are linear."""
+    table = robot.table.copy()
+    table[: robot.n, INERTIAL:] = vector.reshape(robot.n, PARAMETERS)
+    return table
+
+
+@compiled
+def torque_rows(table, q, dq, ddq, tau):
+    """Joint torques (N, n) of N states."""
+    n = q.shape[1]
+    frames, wrenches = scratch((n, 12)), scratch((n, 6))
+    for k in range(q.shape[0]):
+        place_joints(table, q[k], frames)
+        newton_euler_sample(table, 1.0, frames, dq[k], ddq[k], wrenches, tau[k])
+
+
+@lru_cache(maxsize=4)  # a tenth of the time of a short recording, of many with one robot
+def error_directions(robot: RobotDescription) -> FloatArray:
+    """J U (10 n, k): changes of the links' inertial vectors, one sigma each, that the torques show.
+
+    J J' is the prior covariance of all links' errors, and U has the principal components of the torques Y J that they
+    make in random states, in units of the residual. Those that are left out make up `NEGLIGIBLE` of it, RMS.
+    """
+    rng, limits, n = np.random.default_rng(0), robot.limits, robot.n
+    q = rng.uniform(limits.lower, limits.upper, (_STATES, n))
+    dq = _SPEED * limits.velocity * rng.standard_normal((_STATES, n))
+    ddq = _ACCELERATION * limits.acceleration * rng.standard_normal((_STATES, n))
+    J = np.zeros((PARAMETERS * n, PARAMETERS * n))
+    for i, link in enumerate(robot.links):
+        J[PARAMETERS * i : PARAMETERS * (i + 1), PARAMETERS * i : PARAMETERS * (i + 1)] = _link_errors(link)
+    torques = np.empty((PARAMETERS * n, _STATES, n))
+    for change, torque in zip(J.T, torques, strict=True):
+        torque_rows(_with_inertia(robot, change), q, dq, ddq, torque)
+    torques = np.moveaxis(torques / robot.residual.std, 0, -1)
+    variances, U = np.linalg.eigh(np.einsum("kia,kib->ab", torques, torques) / (_STATES * n))
+    left_out = np.cumsum(variances) < NEGLIGIBLE**2
+    kept = U[:, ~left_out][:, ::-1]
+    # The sign of a component is arbitrary; what is saved on one machine is to mean the same on another.
+    kept *= np.sign(kept[np.abs(kept).argmax(axis=0), np.arange(kept.shape[1])])
+    return np.ascontiguousarray(J @ kept)
+
+
+def _link_errors(link: InertialParameters) -> FloatArray:
+    """(10, 10): the change of a link's inertial vector by one sigma of its mass, CoM (3) and second moments (6)."""
+    m, c, size = link.mass, link.com, 0.5 * float(np.trace(link.inertia))
+    columns = [LINK_MASS * link.vector]
+    for e in np.eye(3):  # d/dc of m (c'c 1 - c c')
+        steiner = m * (2.0 * (e @ c) * np.eye(3) - np.outer(e, c) - np.outer(c, e))
+        columns.append(LINK_COM * np.concatenate(([0.0], m * e, steiner[np.triu_indices(3)])))
+    diagonal = np.array([1.0, 0.5, 0.5, 1.0, 0.5, 1.0])  # products of inertia are smaller
+    columns += [np.concatenate((np.zeros(4), row)) for row in np.diag(LINK_SHAPE * size * diagonal)]
+    return np.column_stack(columns)
+
+
+class Noise:
+    """Level and clock of one arm's disturbance, and the white noise beside it, learnt by expectation maximisation.
+
+    Parameters
+    ----------
+    robot: the arm, with its residual model and its residual map.
+    period: s, of the filter.
+
+    Attributes
+    ----------
+    ratio: (n,), standard deviation of the disturbance in units of the residual model's `DISTURBANCE`; 1 at first.
+    white: (n,), (N m)^2.
+    """
+
+    def __init__(self, robot: RobotDescription, period: float) -> None:
+        residual, residual_map = robot.residual, robot.residual_map
+        self._std, self._time = DISTURBANCE * residual.std, CORRELATION * residual.correlation_time
+        self._least = (RIPPLE * residual.std) ** 2 * max(1.0, 2.0 * RIPPLE_TIME / period)
+        self._quick, self._has_map = np.zeros(robot.n), residual_map is not None
+        if residual_map is not None:  # what keeps its value for longer than an update counts once
+            self._quick = max(1.0, 2.0 * NOISE_TIME / period) * residual_map.noise**2
+        self.restart()
+
+    def restart(self) -> None:
+        """Return to the residual model's level."""
+        n = len(self._std)
+        self.ratio, self.unexplained = np.ones(n), np.ones(n)
+        self.white, self._motion = (WHITE * self._std) ** 2, 0.0
+        self._turned = np.zeros(n)
+
+    @property
+    def share(self) -> FloatArray:
+        """(n,), standard deviation of what a residual map leaves, slow changes since then included, over the whole."""
+        return np.sqrt(self.unexplained + (1.0 - self.unexplained) * DRIFT**2)
+
+    @property
+    def std(self) -> FloatArray:
+        """(n,), N m, of the disturbance in the present state."""
+        return self.ratio * self.share * self._std
+
+    def decay(self, motion_time: float, s: FloatArray) -> FloatArray:
+        """a (n,), for `motion_time` s of motion that have led to the direction s (n,) of the dry friction."""
+        over = np.maximum(np.abs(s - self._turned) - TURN_PLAY, 0.0)
+        self._turned += np.sign(s - self._turned) * over
+        time = self._time
+        if self._has_map:  # of the two parts, weighted by their variances
+            slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
+            time = (slow * time + known * np.minimum(time, DRIFT_TIME)) / (slow + known)
+        return np.exp(-motion_time / time - TURN * over)
+
+    def white_variance(self, not_averaged: float) -> FloatArray:
+        """(n,), (N m)^2, of e; `not_averaged`: share of the disturbance's variance that a slow stream aliases."""
+        u = self.unexplained
+        return u * (self.white + self._least) + (1.0 - u) * self._quick + not_averaged * self.std**2
+
+    def learn(self, motion_time: float, d: FloatArray, variance: FloatArray, nu: FloatArray, S: FloatArray) -> None:
+        """Follow the disturbance, known as d and its variance (n,), and innovations nu of variance S (n,).
+
+        sigma^2 <- mean of E[d]^2 + var d over time in motion, since the innovations say only how quickly the torque
+        changes, and not how far it stays off; R <- mean of E[e^2].
+        """
+        self._motion += motion_time
+        seen = np.minimum(d**2 + variance, OUTLIER * self.std**2) / (self.share * self._std) ** 2
+        squared = self.ratio**2
+        self.ratio = np.sqrt(squared + motion_time / min(LEVEL_MEMORY, LEVEL_PRIOR + self._motion) * (seen - squared))
+        gain = self.white / S
+        e = gain**2 * np.minimum(nu**2, OUTLIER * S) + self.white * (1.0 - gain)
+        self.white = self.white + motion_time / min(LEVEL_MEMORY, WHITE_PRIOR + self._motion) * (e - self.white)
+
+
+class MotionClock:
+    """Time in motion, from positions that pass a play of the size of the dry friction's presliding: noise is none."""
+
+    def __init__(self, n: int, play: float) -> None:
+        self._play, self._place = play, np.full(n, math.nan)
+        self.still = 0.0
+        """s, at rest since the last motion."""
+
+    def restart(self) -> None:
+        """Forget the posture."""
+        self._place[:] = math.nan
+
+    def step(self, q: FloatArray, dt: float) -> float:
+        """s of the last `dt` s, which have led to q (n,), that count as motion."""
+        if math.isnan(self._place[0]):
+            self._place[:] = q
+        left = q - self._place
+        moved = np.sign(left) * np.maximum(np.abs(left) - self._play, 0.0)
+        self._place += moved
+        motion = min(dt, math.sqrt(float(moved @ moved)) / FULL_SPEED)
+        self.still = 0.0 if motion > 0.0 else self.still + dt
+        return motion

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payload estimate after a sample, and the payload of a stretch of a recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot import InertialParameters
+
+WAITING = "waiting for samples"
+SETTLING = "filters settling"
+CHANGED = "something changed"
+ESTIMATING = "estimating"
+STANDSTILL = "standing still, holding"
+UNDECIDED = "a weight or a steady push"
+
+NORMAL_95 = 1.96
+"""Standard deviations to either side of a mean that hold 95 % of a normal distribution."""
+
+LIGHTEST_PAYLOAD = 0.1
+"""kg: the error of an arm's model looks like a payload of up to about this mass."""
+
+LARGEST_COM_MARGIN = 0.1
+"""m: a centre of mass that is known no better than this is not worth stating."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeEvent:
+    """A change that the estimator detected.
+
+    Attributes
+    ----------
+    stamp: s, when it was detected.
+    kind: "pick", "release", "contact" (a torque that no payload explains), or "load": a weight or a steady push on an
+        arm at rest, until motion decides; then a "pick" follows, or a "contact" if it is none.
+    onset: s, estimated time of the change; long ago for a payload that was there from the start.
+    """
+
+    stamp: float
+    kind: str
+    onset: float = math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """The payload in the flange frame: a physically consistent body and its uncertainty.
+
+    Standard deviations are one sigma; margins are half the width of the 95 % interval (1.96 sigma).
+
+    Attributes
+    ----------
+    stamp: s, the sample that it belongs to.
+    vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
+    covariance: (10, 10), of it.
+    identifiable: (10,) booleans: parameters that the data determines better than the prior does.
+    status: what the estimator is doing.
+    event: a change detected at this very sample, or None.
+    problem: one sentence with cause and remedy where the samples contradict the arm or what the user declared; empty
+        where all is well.
+    """
+
+    stamp: float
+    vector: FloatArray
+    covariance: FloatArray
+    identifiable: np.ndarray
+    status: str
+    event: ChangeEvent | None = None
+    problem: str = ""
+
+    @cached_property
+    def payload(self) -> InertialParameters:
+        """The body, in the flange frame: inertia about its CoM, along flange axes."""
+        return InertialParameters.from_vector(self.vector)
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg."""
+        return float(self.vector[0])
+
+    @property
+    def com(self) -> FloatArray:
+        """Centre of mass (3,), m, in the flange frame."""
+        return self.payload.com
+
+    @property
+    def inertia(self) -> FloatArray:
+        """Inertia (3, 3), kg m^2, about the centre of mass, along flange axes."""
+        return self.payload.inertia
+
+    @cached_property
+    def std(self) -> FloatArray:
+        """Standard deviations (10,) of the inertial vector: the square roots of the covariance's diagonal."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @cached_property
+    def com_std(self) -> FloatArray:
+        """Standard deviations (3,), m, of the centre of mass, to first order; infinite without a mass."""
+        if self.mass <= self.std[0]:
+            return np.full(3, np.inf)
+        return np.sqrt(np.diag(com_covariance(self.mass, self.com, self.covariance)))
+
+    @cached_property
+    def inertia_std(self) -> FloatArray:
+        """Standard deviations (6,), kg m^2, of the inertia about the CoM (xx, xy, xz, yy, yz, zz), to first order."""
+        if self.mass <= self.std[0]:
+            return np.full(6, np.inf)
+        slope = com_inertia_slope(self.vector)
+        return np.sqrt(np.maximum(np.diag(slope @ self.covariance @ slope.T), 0.0))
+
+    @property
+    def mass_margin(self) -> float:
+        """Half the width, kg, of the mass's 95 % interval."""
+        return float(NORMAL_95 * self.std[0])
+
+    @property
+    def com_margin(self) -> FloatArray:
+        """Half the widths (3,), m, of the 95 % intervals of the centre of mass."""
+        return NORMAL_95 * self.com_std
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether what has come may be a weight or a steady push."""
+        return self.status == UNDECIDED
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether something is carried: the 95 % interval of the mass lies above `LIGHTEST_PAYLOAD`."""
+        return self.mass - self.mass_margin > LIGHTEST_PAYLOAD
+
+    @property
+    def com_is_known(self) -> bool:
+        """Whether something is carried, and its CoM is known to better than `LARGEST_COM_MARGIN` in each axis."""
+        return self.is_carried and bool(self.com_margin.max() < LARGEST_COM_MARGIN)
+
+
+def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Covariance (3, 3), m^2, of a centre of mass, to first order: d c = (d(m c) - c dm) / m.
+
+    Parameters
+    ----------
+    mass: kg, above zero.
+    com: (3,), m.
+    covariance: (10, 10), of the inertial vector (m, m c, ..) about the origin of `com`.
+    """
+    slope = np.column_stack((-com, np.eye(3))) / mass
+    return np.asarray(slope @ covariance[:4, :4] @ slope.T)
+
+
+def com_inertia_slope(vector: FloatArray) -> FloatArray:
+    """Derivatives (6, 10) of the inertia about the CoM with respect to the inertial vector (10,).
+
+    I_c = I_o - m (c'c 1 - c c') = I_o - (h'h 1 - h h') / m with h = m c (parallel axes), row by row xx, xy, .. zz.
+    """
+    mass, h = vector[0], vector[1:4]
+    slope = np.zeros((6, 10))
+    slope[:, 4:] = np.eye(6)
+    for row, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True)):
+        same = float(i == j)
+        slope[row, 0] = (same * h @ h - h[i] * h[j]) / mass**2
+        slope[row, 1:4] = -2.0 * same * h / mass
+        slope[row, 1 + i] += h[j] / mass
+        slope[row, 1 + j] += h[i] / mass
+    return slope
+
+
+PLAUSIBLE_RATIO, PLAUSIBLE_ERROR = (1e-3, 30.0), 30.0
+"""Of the disturbance's level; standard deviations: what a filter of a real arm never leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArmMemory:
+    """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
+
+    Attributes
+    ----------
+    mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
+    noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise_ratio: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "covariance", "noise_ratio"):
+            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+
+    def check(self, size: int, n: int) -> None:
+        """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
+
+        Raises
+        ------
+        ArgumentError: it is not.
+        """
+        checks.exactly(self.mean, (size,), "arm.mean")
+        checks.covariance(self.covariance, size, "arm.covariance")
+        ratio = checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio")
+        low, high = PLAUSIBLE_RATIO
+        if not ((ratio > low) & (ratio < high)).all():
+            raise ArgumentError(
+                f"arm.noise_ratio: expected {low:g} to {high:g}, got {ratio.min():g} to {ratio.max():g}"
+            )
+        size_of_errors = np.abs(self.mean[10:]).max()
+        if size_of_errors > PLAUSIBLE_ERROR:
+            raise ArgumentError(
+                f"arm.mean: expected errors of at most {PLAUSIBLE_ERROR:g} standard deviations, got {size_of_errors:g}"
+            )
+        variances = self.covariance.diagonal()[10:]
+        if not ((variances > 1e-9) & (variances < PLAUSIBLE_ERROR)).all():
+            raise ArgumentError(
+                f"arm.covariance: expected variances of the errors in 1e-9 to {PLAUSIBLE_ERROR:g}, got "
+                f"{variances.min():g} to {variances.max():g}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadMemory:
+    """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
+
+    Attributes
+    ----------
+    vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
+        relative to the tare.
+    tare: (10,), what counts as no payload.
+    arm: what was learnt about the arm, if it is known.
+    """
+
+    vector: FloatArray
+    covariance: FloatArray
+    tare: FloatArray
+    arm: ArmMemory | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("vector", "covariance", "tare"):
+            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+
+
+SMOOTHED = "smoothed"
+UNLOADED = "declared unloaded"
+SHORT = "too little motion"
+STOOD_STILL = "stood still"
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadSegment:
+    """The payload between two changes, from all samples of the recording.
+
+    Attributes
+    ----------
+    start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
+    motion_s: s in motion that were used.
+    estimate: the payload; its status is "smoothed", or says why little is known, or that it was declared unloaded.
+    """
+
+    start: float
+    end: float
+    motion_s: float
+    estimate: PayloadEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedHistory:
+    """The segments as curves over N samples.
+
+    mass, mass_std: (N,), kg; com, com_std: (N, 3), m, in the flange frame; com_is_known: (N,), of each estimate.
+    """
+
+    mass: FloatArray
+    mass_std: FloatArray
+    com: FloatArray
+    com_std: FloatArray
+    com_is_known: NDArray[np.bool_]
+
+    @classmethod
+    def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
+        """At the stamps (N,), s, of a recording."""
+        which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
+        estimates = [segment.estimate for segment in segments]
+        return cls(
+            np.array([e.mass for e in estimates])[which],
+            np.array([e.std[0] for e in estimates])[which],
+            np.array([e.com for e in estimates])[which],
+            np.array([e.com_std for e in estimates])[which],
+            np.array([e.com_is_known for e in estimates])[which],
+        )

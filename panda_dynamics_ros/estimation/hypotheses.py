@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to the arm: an object comes or goes, or something touches it, by the evidence of one filter's steps.
+
+A change at an onset is a jump delta that enters the measurement as G_k delta; the filter, which does not know of it, is
+linear, so that the jump moves its state by X_k delta and its innovations by g_k delta, with
+
+    g_k = G_k - H_k X_k,    X_k <- X_k + K_k g_k,    X_k+1 = F X_k
+
+(Willsky and Jones, "A generalized likelihood ratio approach to the detection and estimation of jumps in linear
+systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
+runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
+its onset regressor, or of a contact's torque on the joints up to its link. For delta ~ N(0, P),
+
+    log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
+
+The second term penalises the freedom of the hypothesis. Size and link are unknown: the Bayes factor is the mean over
+them. The scale of the noise is known only as from `DEGREES` innovations, so that the density of the innovations is
+Student's: a burst of noise that no jump explains is no evidence for one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.estimation.kalman_filter import THETA, FilterStep, GaussianState, add_row
+from panda_dynamics_ros.estimation.regression import MomentumRegression, OnsetRegressors
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+MOMENTS = 4
+"""Parameters of a payload's jump that show at once: m and m c."""
+PERIOD, LIFETIME = 0.02, 0.3  # s, between two onsets, and for which an onset is followed
+PASSED = 0.5
+"""s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
+SIZES, COM_STD = np.array([0.3, 1.0, 3.0]), 0.1
+"""kg, one sigma of a payload's jump; m, its CoM from the flange at one sigma."""
+TOUCHES = np.array([3.0, 10.0, 30.0])
+"""One sigma of a contact's torques, in standard deviations of the residual."""
+EVIDENCE, CLEAR = 12.0, 3.0
+"""Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
+seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor between payload and contact."""
+DEGREES = 20.0
+EMPTY_ODDS = 10.0
+"""Prior odds that nothing is carried before a pick."""
+LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; by how much a mass may exceed what is possible
+PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
+
+
+@compiled
+def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regressors, step_response, X, L, v, chi):
+    """Follow a prediction and a correction of the filter in every slot, in place.
+
+    regressors (slots, n, 10), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations
+    over their variance, and their number.
+    """
+    (n, size), count = gain.shape, step_response.shape[0]
+    columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
+    # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
+    rows, g = X.reshape(size, columns * count), scratch(columns * count)
+    for i in range(n):
+        for c in range(columns * count):
+            rows[PARAMETERS + i, c] *= decay[i]
+    for i in range(n):
+        g[:] = 0.0
+        add_row(-1.0, rows[PARAMETERS + i], g)
+        for k in range(PARAMETERS):
+            add_row(-Y[i, k], rows[k], g)
+        for k in range(shared):
+            add_row(-A[i, k], rows[first + k], g)
+        for k in range(own):
+            add_row(-A[i, shared + k], rows[first + shared + own * i + k], g)
+        for slot in range(count):
+            for c in range(MOMENTS):
+                g[c * count + slot] += regressors[slot, i, c]
+            g[(MOMENTS + i) * count + slot] += step_response[slot]
+        for slot in slots:
+            chi[slot, 0] += innovation[i] * innovation[i] / variance[i]
+            chi[slot, 1] += 1.0
+            for c in range(columns):
+                weighted = g[c * count + slot] / variance[i]
+                v[slot, c] += weighted * innovation[i]
+                for r in range(c + 1):
+                    L[slot, c, r] += g[r * count + slot] * weighted
+        for k in range(size):
+            if gain[i, k] != 0.0:
+                add_row(gain[i, k], g, rows[k])
+    for slot in slots:
+        for c in range(columns):
+            for r in range(c):
+                L[slot, r, c] = L[slot, c, r]
+
+
+@compiled
+def fits_and_penalties(L, v, variance, fits, penalties):
+    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance), of the first 1, 2, .. n entries of a jump.
+
+    One factorisation serves all: the factor of a leading block is the leading block of the factor.
+    """
+    n, fit, penalty = v.shape[0], 0.0, 0.0
+    A, x = scratch((n, n)), scratch(n)
+    for i in range(n):
+        x[i] = v[i]
+        for k in range(n):
+            A[i, k] = L[i, k]
+        A[i, i] += 1.0 / variance[i]
+    factorise(A)
+    forward(A, x)
+    for i in range(n):
+        fit += 0.5 * x[i] * x[i]
+        penalty += math.log(A[i, i]) + 0.5 * math.log(variance[i])
+        fits[i], penalties[i] = fit, penalty
+
+
+@compiled
+def log_mean_exp(terms):
+    """log of the mean of exp(terms)."""
+    largest, total = terms[0], 0.0
+    for term in terms:
+        largest = max(largest, term)
+    for term in terms:
+        total += math.exp(term - largest)
+    return largest + math.log(total / terms.shape[0])
+
+
+@compiled
+def log_bayes_factors(slots, L, v, sizes, com_std, touches, sigma, least, evidence):
+    """Evidence (slots, 2) of a payload's jump and of a contact in every slot; 0 where it cannot reach `least`."""
+    n = sigma.shape[0]
+    of_payload, of_touch = scratch(sizes.shape[0]), scratch(touches.shape[0] * n)
+    variance, fits, penalties = scratch(n), scratch(n), scratch(n)
+    for slot in slots:
+        evidence[slot, 0] = evidence[slot, 1] = 0.0
+        for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
+            variance[0] = sizes[s] ** 2
+            for k in range(1, MOMENTS):
+                variance[k] = (sizes[s] * com_std) ** 2
+            fits_and_penalties(
+                L[slot, :MOMENTS, :MOMENTS], v[slot, :MOMENTS], variance[:MOMENTS], fits[:MOMENTS], penalties[:MOMENTS]
+            )
+            of_payload[s] = fits[MOMENTS - 1] - penalties[MOMENTS - 1]
+            if s == sizes.shape[0] - 1 and fits[MOMENTS - 1] < least:
+                break
+            if s == 0:
+                evidence[slot, 0] = log_mean_exp(of_payload)
+        for s in range(touches.shape[0] - 1, -1, -1):
+            for i in range(n):
+                variance[i] = (touches[s] * sigma[i]) ** 2
+            fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance, fits, penalties)
+            if s == touches.shape[0] - 1 and fits[n - 1] < least:
+                break
+            for link in range(n):  # a contact loads the joints up to its link
+                of_touch[s * n + link] = fits[link] - penalties[link]
+            if s == 0:
+                evidence[slot, 1] = log_mean_exp(of_touch)
+
+
+def tempered(evidence: float, chi: FloatArray) -> float:
+    """A log Bayes factor where the scale of the noise is known only as from `DEGREES` innovations."""
+    least, total = DEGREES + chi[1], DEGREES + chi[0]
+    return 0.5 * least * math.log(max(total, least) / max(total - 2.0 * evidence, least))
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A change, as far as it is known.
+
+    Attributes
+    ----------
+    kind: "pick", "release" or "contact".
+    age: s since its onset.
+    jump: (10,) of the payload, or (n,), N m, of a contact's torque.
+    state: the filter's state with the jump included.
+    fits: whether a jump at one moment explains what was seen since; a load that comes on gradually does not.
+    before, before_covariance, before_cross: the payload before, (10,) and (10, 10), and its covariance (N, 10) with
+        the state.
+    """
+
+    kind: str
+    age: float
+    jump: FloatArray
+    state: GaussianState
+    fits: bool
+    before: FloatArray
+    before_covariance: FloatArray
+    before_cross: FloatArray
+
+    def adopted(self, payload_std: FloatArray, gain: tuple[int, float]) -> GaussianState:
+        """The state to go on from after a change of the payload, with the payload before it as ten more entries.
+
+        Was something carried before a pick? The Bayes factor of nothing against a payload of the prior, with the
+        standard deviation payload_std (10,), is the ratio of posterior and prior density of the mass at zero (Dickey
+        1971); both answers count by their probability.
+
+        A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
+        place of g in the state, and its one sigma.
+        """
+        N, (k, sigma) = len(self.state.mean), gain
+        P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
+        state, past = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
+        if self.kind == PICK:
+            b, variance = self.before[0], self.before_covariance[0, 0]
+            log_ratio = math.log(payload_std[0]) - 0.5 * (math.log(variance) + b**2 / variance)
+            empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
+            state = state.conditioned(past, np.zeros(PARAMETERS), empty)
+        jump = state.mean[THETA] - state.mean[past]
+        state.mean[THETA] -= sigma * state.mean[k] * jump
+        state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
+        state.covariance[:, THETA] -= sigma * np.outer(state.covariance[:, k], jump)
+        return state
+
+
+class ChangeDetector:
+    """Compares hypotheses of recent changes by the steps of one filter.
+
+    Parameters
+    ----------
+    sigma: (n,), N m, standard deviation of the arm's residual.
+    payload_std: (10,), of an unknown payload.
+    max_mass: kg, the heaviest payload of this arm.
+    errors: how many errors of the arm's model the filter's state has.
+
+    Attributes
+    ----------
+    pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
+    """
+
+    def __init__(self, sigma: FloatArray, payload_std: FloatArray, max_mass: float, errors: int) -> None:
+        n = len(sigma)
+        self._sigma, self._payload_std, self._max_mass = sigma, payload_std, max_mass
+        slots, columns = math.ceil(LIFETIME / PERIOD) + 2, MOMENTS + n  # two more: a stream's period need not divide
+        self._regressors = OnsetRegressors(n, slots)
+        self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
+        self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
+        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 2)), np.zeros(slots)
+        self._age = np.full(slots, math.inf)
+        self.restart()
+
+    def restart(self, after_gap: bool = False, size: int = 0) -> None:
+        """Drop all hypotheses; `after_gap`: the first new one is a change before the regression's filters started.
+
+        size: of the filter's state from now on, where it changes.
+        """
+        self._age[:] = math.inf
+        if size and size != len(self._X):
+            self._X = np.zeros((size, *self._X.shape[1:]))
+        self._elapsed, self._since_onset, self._after_gap = 0.0, math.inf, after_gap
+        self.pending: Change | None = None
+
+    def follow_samples(self, pole: float, steps: FloatArray) -> None:
+        """Follow the regression through samples that came `steps` (N,) s after each other; pole: rad/s, its own."""
+        self._regressors.follow(pole, steps)
+        self._elapsed += float(steps.sum())
+
+    def follow(self, step: FilterStep, regression: MomentumRegression) -> None:
+        """Follow one step of the filter, and add an onset if it is time."""
+        self._age += self._elapsed
+        self._since_onset += self._elapsed
+        self._elapsed = 0.0
+        if self.pending is None:
+            self._age[self._age > LIFETIME] = math.inf
+            if self._since_onset >= PERIOD - 1e-6:
+                self._start(int(np.argmax(self._age)), regression)
+        phase = regression.pole * self._age[self._alive]
+        self._response[self._alive] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
+        follow_step(
+            self._alive, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.variance,
+            self._regressors.regressors(regression), self._response, self._X, self._L, self._v, self._chi,
+        )  # fmt: skip
+
+    @property
+    def _alive(self) -> np.ndarray:
+        return np.flatnonzero(self._age < math.inf)
+
+    def _start(self, slot: int, regression: MomentumRegression) -> None:
+        """Let `slot` stand for a change now."""
+        self._since_onset, self._age[slot] = 0.0, 100.0 if self._after_gap else 0.0
+        self._regressors.start(slot, regression, long_ago=self._after_gap)
+        self._after_gap = False
+        self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
+
+    def detect(self, state: GaussianState, least_mass: float = 0.0) -> Change | None:
+        """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
+
+        Once there is one it is `pending`, and its onset and kind follow the evidence.
+        """
+        alive = self._alive
+        log_bayes_factors(
+            alive, self._L, self._v, SIZES, COM_STD, TOUCHES, self._sigma, EVIDENCE, self._evidence
+        )  # fmt: skip
+        slots = alive[np.argmax(self._evidence[alive], axis=0)]
+        of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
+        lead = of_payload - of_touch
+        clear = [tempered(e, self._chi[slot]) > EVIDENCE for e, slot in zip((of_payload, of_touch), slots, strict=True)]
+        if self.pending is not None:
+            was_touch = self.pending.kind == CONTACT
+            is_touch = lead < CLEAR if was_touch else lead < -CLEAR
+        elif clear[0] and lead > CLEAR:
+            is_touch = False
+        elif clear[1] and lead < -CLEAR:
+            is_touch = True
+        else:
+            return None
+        if not is_touch:
+            change = self._payload_change(int(slots[0]), state)
+            if self.pending is not None or self._is_possible(change, least_mass):
+                self.pending = change
+                return change
+            if not (clear[1] and of_touch > EVIDENCE):
+                return None
+        self.pending = self._contact(int(slots[1]), state)
+        return self.pending
+
+    def _payload_change(self, slot: int, state: GaussianState) -> Change:
+        """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""
+        variance, inertia = self._payload_std**2, slice(MOMENTS, PARAMETERS)
+        change = self._jump(slot, slice(0, MOMENTS), variance[:MOMENTS], 0, state)
+        changed = change.state
+        changed.mean[inertia] = 0.0
+        changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
+        changed.covariance[inertia, inertia] = np.diag(variance[inertia])
+        jump = np.concatenate((change.jump, np.zeros(PARAMETERS - MOMENTS)))
+        cross = change.before_cross.copy()
+        cross[inertia] = 0.0
+        return replace(change, kind=PICK if jump[0] > 0.0 else RELEASE, jump=jump, before_cross=cross)
+
+    def _contact(self, slot: int, state: GaussianState) -> Change:
+        """Something touches the arm: the disturbance has jumped, the payload is what it was before."""
+        return self._jump(slot, slice(MOMENTS, None), (TOUCHES[-1] * self._sigma) ** 2, PARAMETERS, state)
+
+    def _jump(self, slot: int, columns: slice, variance: FloatArray, first: int, state: GaussianState) -> Change:
+        """The jump of `columns` in a slot, given its prior variance, and the state with the jump included.
+
+        The state changes by the jump itself, whose entries start at `first`, less what the filter has already made
+        of it (Willsky and Jones, incrementing the filter).
+        """
+        L, v, X = self._L[slot, columns, columns], self._v[slot, columns], self._X[:, columns, slot]
+        covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
+        jump, effect = covariance @ v, -X
+        places = np.arange(len(jump))
+        effect[first + places, places] += 1.0
+        changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
+        chi, number = self._chi[slot]
+        fits, taken, P = bool(chi - v @ jump < DEGREES + 2.0 * number), -X[THETA], state.covariance
+        return Change(
+            CONTACT, float(self._age[slot]), jump, changed, fits,
+            state.mean[THETA] + taken @ jump,
+            P[THETA, THETA] + taken @ covariance @ taken.T,
+            P[:, THETA] + effect @ covariance @ taken.T,
+        )  # fmt: skip
+
+    def _is_possible(self, change: Change, least_mass: float) -> bool:
+        """Whether the mass can change so: only what is held can be released, and it cannot become too heavy."""
+        jump, after = float(change.jump[0]), float(change.state.mean[0]) - least_mass
+        tolerance = TOO_HEAVY + math.sqrt(change.state.covariance[0, 0])
+        if jump > 0.0:
+            return jump > LIGHTEST and after < self._max_mass + tolerance
+        return jump < -LIGHTEST and after - jump > LIGHTEST and after > -tolerance

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Kalman filter of `arm_model`: one Gaussian state x = (theta, d, phi), one covariance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+THETA = slice(0, PARAMETERS)
+"""Place of the payload in the state."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianState:
+    """Mean (N,) and covariance (N, N) of x = (theta, d, phi), N = 10 + n + size of phi."""
+
+    mean: FloatArray
+    covariance: FloatArray
+
+    @classmethod
+    def prior(cls, payload_std: FloatArray, disturbance_std: FloatArray, errors: int) -> GaussianState:
+        """Nothing but the model is known: of a payload (10,), a disturbance (n,) and `errors` entries of phi."""
+        std = np.concatenate((payload_std, disturbance_std, np.ones(errors)))
+        return cls(np.zeros(len(std)), np.diag(std**2))
+
+    def copy(self) -> GaussianState:
+        """A copy that shares nothing."""
+        return GaussianState(self.mean.copy(), self.covariance.copy())
+
+    def conditioned(self, place: slice, value: FloatArray, share: float = 1.0) -> GaussianState:
+        """Given that the entries at `place` are exactly `value`; with probability `share`, and else as before.
+
+        The mixture of both is replaced by the Gaussian of the same mean and covariance.
+        """
+        cross = self.covariance[:, place]
+        gain = np.linalg.solve(self.covariance[place, place], cross.T).T
+        change = gain @ (value - self.mean[place])
+        spread = share * (1.0 - share) * np.outer(change, change)
+        return GaussianState(self.mean + share * change, self.covariance - share * gain @ cross.T + spread)
+
+
+@dataclass(frozen=True, eq=False)
+class FilterStep:
+    """One prediction and correction, joint after joint, from which `hypotheses` follows the filter.
+
+    Attributes
+    ----------
+    decay: (n,), factor on the disturbance in the prediction.
+    Y: (n, 10), regressor of the correction, and A: (n, shared + own), columns of the arm's errors: those of the first
+        `shared` entries of phi, which act on all joints, and those of each joint's own entries, which follow.
+    gain: (n, N), Kalman gain of each joint's innovation.
+    innovation: (n,), N m, and variance: (n,), (N m)^2, its own.
+    """
+
+    decay: FloatArray
+    Y: FloatArray
+    A: FloatArray
+    gain: FloatArray
+    innovation: FloatArray
+    variance: FloatArray
+    shared: int
+
+
+@compiled
+def add_row(weight, row, total):
+    """total += weight row."""
+    for k in range(total.shape[0]):
+        total[k] += weight * row[k]
+
+
+@compiled
+def predict_in_place(mean, covariance, decay, sigma):
+    """d <- a d + w, var w = sigma^2 (1 - a^2), a = `decay` (n,)."""
+    for i in range(sigma.shape[0]):
+        a, k = decay[i], PARAMETERS + i
+        mean[k] *= a
+        for c in range(mean.shape[0]):
+            covariance[k, c] *= a
+            covariance[c, k] *= a
+        covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
+
+
+@compiled
+def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovation, innovation_variance):
+    """Correct by y = Y theta + d + A phi + e, e of `variance` (n,).
+
+    The n rows are processed one after the other, which needs no matrix inverse since e is independent by joint. Each
+    row leaves its gain (n, N), its innovation (n,) and the innovation's variance (n,).
+    """
+    n, size = y.shape[0], mean.shape[0]
+    own, first = A.shape[1] - shared, PARAMETERS + n
+    PH = scratch(size)
+    for i in range(n):
+        joint = first + shared + own * i
+        nu = y[i] - mean[PARAMETERS + i]
+        for r in range(size):
+            PH[r] = covariance[PARAMETERS + i, r]
+        for c in range(PARAMETERS):
+            nu -= Y[i, c] * mean[c]
+            add_row(Y[i, c], covariance[c], PH)
+        for c in range(shared):
+            nu -= A[i, c] * mean[first + c]
+            add_row(A[i, c], covariance[first + c], PH)
+        for c in range(own):
+            nu -= A[i, shared + c] * mean[joint + c]
+            add_row(A[i, shared + c], covariance[joint + c], PH)
+        S = variance[i] + PH[PARAMETERS + i]
+        for c in range(PARAMETERS):
+            S += Y[i, c] * PH[c]
+        for c in range(shared):
+            S += A[i, c] * PH[first + c]
+        for c in range(own):
+            S += A[i, shared + c] * PH[joint + c]
+        for r in range(size):
+            gain[i, r] = PH[r] / S
+            mean[r] += gain[i, r] * nu
+            add_row(-gain[i, r], PH, covariance[r])
+        innovation[i], innovation_variance[i] = nu, S
+
+
+def predict(state: GaussianState, decay: FloatArray, sigma: FloatArray) -> GaussianState:
+    """The state after the disturbance, of standard deviation `sigma` (n,), has kept the share `decay` (n,)."""
+    state = state.copy()
+    predict_in_place(state.mean, state.covariance, decay, sigma)
+    return state
+
+
+def correct(
+    state: GaussianState, Y: FloatArray, A: FloatArray, shared: int, y: FloatArray, variance: FloatArray,
+    decay: FloatArray,
+) -> tuple[GaussianState, FilterStep]:  # fmt: skip
+    """The state given y (n,), N m, and the step that led to it; see `FilterStep`."""
+    state, n = state.copy(), len(y)
+    step = FilterStep(decay, Y.copy(), A.copy(), np.empty((n, len(state.mean))), np.empty(n), np.empty(n), shared)
+    correct_in_place(state.mean, state.covariance, Y, A, shared, y, variance, step.gain, step.innovation, step.variance)
+    return state, step
+
+
+def fade(
+    state: GaussianState, motion_time: float, memory_s: float, arm_memory_s: float, payload_std: FloatArray,
+    errors: slice,
+) -> GaussianState:  # fmt: skip
+    """Let what is known of the payload and of the arm's errors fade for `motion_time` s of motion.
+
+    The payload's covariance grows in proportion (fading memory) up to the prior's; the variance of each error of the
+    arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means would draw what is
+    carried for long to zero, and put errors of the arm in its place.
+    """
+    P, k = state.covariance.copy(), np.arange(errors.start, errors.stop)
+    room = np.maximum(1.0, payload_std**2 / P.diagonal()[THETA])
+    growth = np.sqrt(np.minimum(math.exp(motion_time / memory_s), room))
+    P[THETA] *= growth[:, None]
+    P[:, THETA] *= growth
+    P[k, k] += (1.0 - math.exp(-motion_time / arm_memory_s)) * np.maximum(0.0, 1.0 - P[k, k])
+    return GaussianState(state.mean, 0.5 * (P + P.T))  # rounding in `correct` is not symmetric

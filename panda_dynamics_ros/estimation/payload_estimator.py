@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payload estimator: mass, centre of mass and inertia from joint torques, block of samples by block.
+
+A block passes these calls; a single sample is a block of one row:
+
+    SampleValidator.select      which samples are used (`validation`)
+    ArmTerms.rows               momentum and bias of arm and payload (`regression`)
+    MomentumRegression.rows     low-pass filters: Y, y
+    ErrorColumns.step           A, every `update_period_s` (`arm_model`)
+    predict, correct, fade      the state (`kalman_filter`)
+    ChangeDetector              what has happened (`hypotheses`)
+    published_estimate          a body that can exist (`publication`)
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.estimation.arm_model import TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
+from panda_dynamics_ros.estimation.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.estimate import (
+    CHANGED,
+    ESTIMATING,
+    SETTLING,
+    STANDSTILL,
+    UNDECIDED,
+    WAITING,
+    ArmMemory,
+    ChangeEvent,
+    PayloadEstimate,
+    PayloadMemory,
+)
+from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PASSED, PICK, RELEASE, Change, ChangeDetector
+from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
+from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
+from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
+from panda_dynamics_ros.estimation.publication import published_estimate
+from panda_dynamics_ros.estimation.regression import (
+    ARM,
+    ArmTerms,
+    LearntModel,
+    MomentumRegression,
+    Rows,
+    TwoPoleFilter,
+)
+from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.libfranka_state import sample_of
+
+REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
+LOADING = 1.0  # s, within which things are put into a hand where they do not come at once
+MOVED = 0.3  # s of motion that tell a weight from a push
+LATELY = 10.0  # s, within which an opposite change may be the end of a push
+QUIET = 1.0  # s, and standard deviations of the disturbance, within which a touched arm changes as an untouched one
+ONE_CHANGE = 0.5  # s: closer changes of one kind are one event
+
+
+@dataclass
+class _Happening:
+    """The last change of the payload that was adopted: what was known before, its jump and how much moved since."""
+
+    kind: str
+    onset: float
+    jump: float
+    before: GaussianState
+    moved: float = 0.0
+    decided: bool = False
+
+
+class PayloadEstimator:
+    """Kalman filter for the payload of one arm and for what the arm's description has wrong.
+
+    Parameters
+    ----------
+    robot: the arm without the payload, with its friction and its residual model.
+    shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
+    options: see `EstimatorOptions`, as keyword arguments.
+
+    Raises
+    ------
+    ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    """
+
+    def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
+        self.robot, self.options = robot, EstimatorOptions.of(options)
+        o, n = self.options, robot.n
+        self.shape, self._period = Shape.of(shape), o.update_period_s - STAMP_RESOLUTION
+        self.regression = MomentumRegression(n, o.bandwidth_hz)
+        self._errors = ErrorColumns(robot, self.regression.pole, o.arm_error_ratio)
+        self._noise, self._clock = Noise(robot, o.update_period_s), MotionClock(n, PRESLIDING)
+        self._torque, self._unexplained = (TwoPoleFilter(n, self.regression.pole) for _ in range(2))
+        self._d = slice(PARAMETERS, PARAMETERS + n)
+        self._phi = slice(PARAMETERS + n, PARAMETERS + n + self._errors.size)
+        self.keeps_past = False
+        """Whether the payload before each change stays in the state (`smoother`)."""
+        declared = Declaration(
+            robot.name, o.max_mass, o.known_mass, not np.allclose(robot.T_flange_ee, np.eye(4)), robot.effort
+        )
+        self._plausibility = PlausibilityCheck(robot.residual.std, declared)
+        self._detector = ChangeDetector(robot.residual.std, o.prior_std, o.max_mass, self._errors.size)
+        self._terms = ArmTerms(robot)
+        self.reset()
+
+    # ---- what it is told
+
+    def reset(self) -> None:
+        """Start again: the payload is unknown, and the tare is zero."""
+        self.validator, self._tare = SampleValidator(self.robot, self.options.max_gap_s), np.zeros(PARAMETERS)
+        self._plausibility.restart()
+        self._stamp = -math.inf
+        self._forget_all()
+        self._estimate = self._published(WAITING)
+
+    def _forget_all(self) -> None:
+        self._noise.restart()
+        self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
+        self._body = ConsistentBody()
+        self._touched, self._quiet, self._slow_d = False, 0.0, np.zeros(self.robot.n)
+        self._loading, self._since_fade = 0.0, 0.0
+        self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(PASSED / 0.02) + 4)
+        self._last: _Happening | None = None
+        self._announced = ("", -math.inf)
+        self.changes: list[tuple[float, float]] = []
+        """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
+        self.motion_s = 0.0
+        """s in motion so far."""
+        self._restart_filters()
+
+    def _restart_filters(self) -> None:
+        """Start the filters again, after a gap; what is known stays."""
+        self.regression.restart()
+        self._torque.restart()
+        self._unexplained.restart()
+        self._errors.restart()
+        self._clock.restart()
+        self._terms.restart()
+        self._detector.restart(after_gap=math.isfinite(self._stamp))
+        self._history.clear()
+        self._updated = -math.inf
+
+    def tare(self) -> None:
+        """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
+        self._settle_pending()
+        payload = self._state.mean[THETA].copy()
+        self._tare += payload
+        self._state.mean[THETA] -= payload
+        self._last = None
+        self._history.clear()
+        self._estimate = self._published(self._estimate.status)
+
+    def restore(
+        self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None, arm: ArmMemory | None = None
+    ) -> None:
+        """Start again from a payload's mean (10,) and covariance (10, 10), and its tare (10,); see `memory`.
+
+        The disturbance starts from its prior, and so does what is known of the arm, unless `arm` brings it along.
+
+        Raises
+        ------
+        ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
+        """
+        vector = checks.exactly(vector, (PARAMETERS,), "vector")
+        covariance = checks.covariance(covariance, PARAMETERS, "covariance")
+        tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
+        if arm is not None:
+            arm.check(PARAMETERS + self._errors.size, self.robot.n)
+        self.reset()
+        self._tare = tare
+        self._state.mean[THETA], self._state.covariance[THETA, THETA] = vector, covariance
+        if arm is not None:
+            known = self._theta_and_phi
+            self._state.mean[known], self._state.covariance[np.ix_(known, known)] = arm.mean, arm.covariance
+            self._noise.ratio = arm.noise_ratio.copy()
+        self._estimate = self._published(WAITING)
+
+    # ---- what it knows
+
+    @property
+    def memory(self) -> PayloadMemory:
+        """What `restore` needs to continue from here, in another process or on another day."""
+        state = self._present
+        known = self._theta_and_phi
+        P = state.covariance[np.ix_(known, known)]
+        arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
+        return PayloadMemory(state.mean[THETA], state.covariance[THETA, THETA], self._tare, arm)
+
+    @property
+    def arm_errors(self) -> ArmErrors:
+        """What the arm's description has wrong, as learnt so far."""
+        state = self._present
+        return self._errors.errors(state.mean[self._phi], state.covariance.diagonal()[self._phi])
+
+    @property
+    def learnt_model(self) -> LearntModel:
+        """The arm with these errors, given that it carries the published payload."""
+        given = self._present.conditioned(THETA, self._estimate.vector)
+        return self._errors.model(given.mean[self._phi])
+
+    @property
+    def raw_mass(self) -> float:
+        """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
+        return float(self._present.mean[0])
+
+    @property
+    def noise_ratio(self) -> FloatArray:
+        """Standard deviation (n,) of the disturbance, in units of its prior's."""
+        return self._noise.ratio.copy()
+
+    @property
+    def residual(self) -> FloatArray:
+        """(n,), N m, the filtered torque that neither description nor payload explain; nan while the filters settle."""
+        if not self.regression.settled:
+            return np.full(self.robot.n, math.nan)
+        filtered = self.regression.filtered
+        return filtered[:, ARM] - filtered[:, :ARM] @ (self._estimate.vector + self._tare)
+
+    @property
+    def counts(self) -> SampleCounts:
+        """How many samples were used, and how many were ignored for which reason."""
+        return self.validator.counts
+
+    @property
+    def estimate(self) -> PayloadEstimate:
+        """The estimate after the last sample."""
+        return self._estimate
+
+    @property
+    def _present(self) -> GaussianState:
+        """The state, with the change that is pending."""
+        pending = self._detector.pending
+        if pending is None:
+            return self._state
+        if pending.kind == CONTACT:
+            return pending.state
+        return pending.adopted(self.options.prior_std, self._gain)
+
+    @property
+    def _gain(self) -> tuple[int, float]:
+        place, sigma = self._errors.common_gain
+        return self._phi.start + place, sigma
+
+    @property
+    def _theta_and_phi(self) -> np.ndarray:
+        """Their places in the state."""
+        return np.r_[THETA, self._phi]
+
+    # ---- samples
+
+    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
+        """The estimate after one more sample.
+
+        Parameters
+        ----------
+        stamp: s. A stamp that repeats or steps back a little is ignored and counted, and so is a measurement that
+            repeats the last one while the arm moves. A jump back by more than `max_gap_s` restarts the filters.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+
+        Raises
+        ------
+        ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
+        """
+        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
+        block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
+        kept, steps = self.validator.select(*block)
+        if kept.size:
+            if steps[0] <= 0.0:
+                self._terms.restart()
+            self.advance(self._terms.rows(*block), steps, 0)
+        else:
+            self.ignore()
+        return self._estimate
+
+    def update_state(self, state: Any) -> PayloadEstimate:
+        """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
+        return self.update(*sample_of(state))
+
+    def ignore(self) -> None:
+        """A sample was not used: no event happens at it, and the problem may be with the samples."""
+        problem = self.validator.problem or self._plausibility.problem
+        if self._estimate.event is not None or problem != self._estimate.problem:
+            self._estimate = replace(self._estimate, event=None, problem=problem)
+
+    def advance(self, rows: Rows, steps: FloatArray, k: int) -> int:
+        """Follow the samples of `rows` from k on, up to the first at which the filter is updated; the index behind it.
+
+        steps: (N,), s before each sample; 0 where the filters have to restart.
+        """
+        if self._estimate.event is not None:
+            self._estimate = replace(self._estimate, event=None)
+        if steps[k] <= 0.0:
+            self._restart_after(float(rows.stamp[k]) - self._stamp)
+        end = k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period))
+        restarts = np.flatnonzero(steps[k + 1 :] <= 0.0)
+        end = min(end, len(steps), *(k + 1 + restarts[:1]))
+        part = slice(k, end)
+        self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
+        self._torque.rows(steps[part], rows.tau[part])
+        self._unexplained.rows(steps[part], rows.unexplained[part])
+        following = steps[part] if steps[k] > 0.0 else steps[k + 1 : end]
+        self._detector.follow_samples(self.regression.pole, following)
+        self._stamp = float(rows.stamp[end - 1])
+        if self._stamp - self._updated >= self._period:
+            self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
+        return end
+
+    def _restart_after(self, dt: float) -> None:
+        """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
+        self._settle_pending()
+        self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
+        self._touched, self._loading = False, 0.0
+        self._restart_filters()
+
+    def final_state(self) -> GaussianState:
+        """The state after the last sample; a change that is pending counts as it looks now."""
+        self._settle_pending()
+        return self._state
+
+    def _settle_pending(self) -> None:
+        """Take the pending change as it looks now."""
+        pending = self._detector.pending
+        if pending is not None:
+            self._adopt(pending, self._stamp - pending.age)
+        self._detector.restart()
+
+    def _update(self, q: FloatArray, dq: FloatArray, s: FloatArray, step: float) -> None:
+        """One step of the filter, and what follows from it."""
+        dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
+        motion, self._updated = self._clock.step(q, dt), self._stamp
+        self.motion_s += motion
+        Y, y = self.regression.filtered[:, :ARM], self.regression.filtered[:, ARM]
+        noise, tare = self._noise, self._tare
+        noise.unexplained = self._unexplained.value.copy()
+        load = Y @ (self._state.mean[THETA] + tare)
+        A = self._errors.step(dt, (q, dq, s), self._torque.value - y, load, noise.share)
+        decay, std = noise.decay(motion, s), noise.std
+        if self._touched:
+            decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
+        state = predict(self._state, decay, std)
+        if self._loading > 0.0:  # what is carried may have become anything meanwhile
+            P = state.covariance.diagonal()[THETA]
+            room = np.maximum(self.options.prior_std**2 - P, 0.0)
+            state.covariance[np.arange(PARAMETERS), np.arange(PARAMETERS)] += np.minimum(dt / LOADING, 1.0) * room
+            self._loading -= dt
+        if not self.regression.settled:
+            self._state, self._estimate = state, self._published(SETTLING)
+            return
+        aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
+        corrected, filter_step = correct(
+            state, Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(aliased), decay
+        )
+        if not math.isfinite(float(corrected.mean.sum())):
+            self.counts.restarts += 1
+            self._forget_all()
+            self._estimate = self._published(SETTLING)
+            return
+        rests = self._clock.still >= REST and self._detector.pending is None
+        if rests:  # a sample that tells nothing new, but for a change
+            filter_step.gain[:] = 0.0
+        self._state = state if rests else corrected
+        self._history.append((self._stamp, self._state))
+        self._detector.follow(filter_step, self.regression)
+        event = self._changes(motion, dt)
+        if self._detector.pending is None:
+            self._learn(motion, filter_step.innovation, filter_step.variance)
+        self._look_at_touch(dt)
+        carried = self._present.mean[THETA] + tare
+        if self._plausibility.update(self._torque.value, y, y - Y @ carried, motion):
+            self._evaluate_plausibility(carried[0])
+        status = ESTIMATING if motion > 0.0 else STANDSTILL
+        if event is not None:
+            self._body, status = ConsistentBody(), CHANGED
+        elif self._is_undecided:
+            status = UNDECIDED
+        self._estimate = self._published(status, event)
+
+    def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
+        """Let what is known fade with the motion, and learn the level of the noise."""
+        if motion <= 0.0 or self._touched or self._loading > 0.0:
+            return
+        self._since_fade += motion
+        if self._since_fade > 0.1:  # s: it is slow
+            o = self.options
+            self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
+            self._since_fade = 0.0
+        d, P = self._state.mean[self._d], self._state.covariance.diagonal()[self._d]
+        self._noise.learn(motion, d, P, innovation, variance)
+
+    # ---- changes
+
+    def _changes(self, motion: float, dt: float) -> ChangeEvent | None:
+        """What has happened, as an event to announce."""
+        last = self._last
+        if last is not None:
+            last.moved += motion
+        before = self._detector.pending
+        change = self._detector.detect(self._state, -float(self._tare[0]))
+        event = None
+        if change is not None:
+            onset = self._stamp - change.age
+            if before is None or before.kind != change.kind:
+                event = self._event(change.kind, onset)
+            if change.age >= PASSED:
+                self._adopt(change, onset)
+        elif last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
+            last.decided = True  # it moves with the arm, as a weight does
+            event = ChangeEvent(self._stamp, PICK, last.onset)
+        return event
+
+    def _event(self, kind: str, onset: float) -> ChangeEvent | None:
+        """The event of a change that was just found; closer ones of one kind are one event."""
+        if kind == PICK and self._clock.still > 0.0:
+            kind = LOAD  # a weight, or a steady push
+        last_kind, last_stamp = self._announced
+        self._announced = kind, self._stamp
+        continues = kind == last_kind and self._stamp - last_stamp < ONE_CHANGE
+        return None if continues else ChangeEvent(self._stamp, kind, onset)
+
+    def _adopt(self, change: Change, onset: float) -> None:
+        """Go on from a change that has passed the filters."""
+        known = next((state for stamp, state in self._history if stamp >= onset - self.options.update_period_s), None)
+        before = self._state if known is None else known
+        jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
+        if change.kind == CONTACT:
+            self._state, self._touched, self._quiet = change.state, True, 0.0
+        elif (
+            last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
+            and self._stamp - last.onset < LATELY and abs(jump + last.jump) < 0.2 * abs(last.jump)
+        ):  # what came has gone again, at rest: all is as it was before  # fmt: skip
+            self._state, self._last = last.before.copy(), None
+        elif change.fits:
+            self._state = self._without_past(change.adopted(self.options.prior_std, self._gain))
+            kind = LOAD if change.kind == PICK and self._clock.still > 0.0 else change.kind
+            self._last = _Happening(kind, onset, jump, before)
+        else:  # it comes on gradually: what was learnt meanwhile is wrong
+            self._state = before.copy()
+            self._loading = LOADING
+            kind = LOAD if change.kind == PICK and self._clock.still > 0.0 else change.kind
+            self._last = _Happening(kind, onset, jump, before)
+        self._clock.still = min(self._clock.still, 0.0)
+        self._detector.restart(size=len(self._state.mean))
+        self._history.clear()
+
+    def _without_past(self, state: GaussianState) -> GaussianState:
+        """The state after a change, without the payload before it, which are its last entries."""
+        if self.keeps_past:
+            self.changes.append((self._stamp, self.motion_s))
+            return state
+        size = len(state.mean) - PARAMETERS
+        return GaussianState(state.mean[:size].copy(), state.covariance[:size, :size].copy())
+
+    @property
+    def _is_undecided(self) -> bool:
+        """Whether what has come may be a weight or a steady push."""
+        pending, last = self._detector.pending, self._last
+        if pending is not None:
+            return pending.kind == PICK and self._clock.still > 0.0
+        return last is not None and last.kind == LOAD and not last.decided
+
+    def _look_at_touch(self, dt: float) -> None:
+        """A touch has ended when the disturbance changes no more than that of an untouched arm."""
+        if not self._touched:
+            return
+        d = self._state.mean[self._d]
+        self._slow_d += (1.0 - math.exp(-2.0 * dt)) * (d - self._slow_d)
+        z = (d - self._slow_d) / self._noise.std
+        self._quiet = self._quiet + dt if float(z @ z) < self.robot.n else 0.0
+        self._touched = self._quiet < QUIET
+
+    # ---- what is said
+
+    def _evaluate_plausibility(self, carried: float) -> None:
+        state = self._present
+        std = math.sqrt(state.covariance[0, 0])
+        of_shape = ""
+        if self.shape is not None:
+            prior = np.diag(self.options.prior_std**2)
+            of_shape = shape_problem(self.shape, state.mean[THETA], state.covariance[THETA, THETA], prior)
+        self._plausibility.evaluate(carried, std, self._last is None, self.arm_errors, of_shape)
+
+    def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
+        state = self._present
+        return published_estimate(
+            state.mean[THETA].copy(), state.covariance[THETA, THETA].copy(), self.options, self.shape, self._body,
+            stamp=self._stamp, status=status, event=event,
+            problem=self.validator.problem or self._plausibility.problem,
+        )  # fmt: skip

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The payloads of a whole recording, each from all samples: the estimator's offline counterpart.
+
+It is the same filter, in which the payload before each change stays in the state. Payloads are constant between
+changes and the arm's errors are common to all of them, so that what is learnt later tells of them as well: their last
+estimate is that of a smoother.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
+from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.prior_knowledge import Shape
+from panda_dynamics_ros.estimation.publication import published_estimate
+from panda_dynamics_ros.estimation.regression import ArmTerms
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+
+LEAST_MOTION = 0.5
+"""s in motion, below which a segment is too short: about one correlation time of the arm's residual."""
+
+
+def smooth_payloads(
+    robot: RobotDescription, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
+    unloaded: Sequence[float] = (), *, shape: Shape | str | None = None, **options: float,
+) -> tuple[PayloadSegment, ...]:  # fmt: skip
+    """The payloads of a recording of N samples.
+
+    Parameters
+    ----------
+    robot: the arm without the payload, with its friction and its residual model.
+    stamp: (N,), s, increasing.
+    q, dq, tau: (N, n), rad, rad/s, N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+    unloaded: s, times at which the arm is known to have carried nothing. What the model has wrong there is known for
+        all other segments.
+    shape: of the payloads, if it is known, as for `PayloadEstimator`.
+    options: see `EstimatorOptions`.
+
+    Returns
+    -------
+    A segment for each payload, that of no payload included, in the order of the recording.
+
+    Raises
+    ------
+    ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
+        option is unknown, or the shape is malformed.
+    """
+    stamp = checks.real_array(stamp, "stamp")
+    if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
+        raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
+    size = (len(stamp), robot.n)
+    named = (("q", q), ("dq", dq), ("tau", tau))
+    q, dq, effort = (checks.for_kernel(checks.exactly(value, size, name)) for name, value in named)
+    tau = checks.for_kernel(link_side_torques(robot, q, effort))
+    for moment in unloaded:
+        checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
+    estimator = PayloadEstimator(robot, shape=shape, **options)
+    estimator.keeps_past = True
+    kept, steps = estimator.validator.select(stamp, q, dq, tau)
+    terms, first = ArmTerms(robot), 0
+    for k in [*np.flatnonzero(steps[1:] <= 0.0) + 1, len(kept)]:
+        if k > first:
+            part = kept[first:k]
+            terms.restart()
+            rows, j = terms.rows(stamp[part], q[part], dq[part], tau[part]), 0
+            while j < len(part):
+                j = estimator.advance(rows, steps[first:k], j)
+        first = int(k)
+    return _segments(estimator, float(stamp[0]), float(stamp[-1]), unloaded)
+
+
+def _segments(
+    estimator: PayloadEstimator, start: float, end: float, unloaded: Sequence[float]
+) -> tuple[PayloadSegment, ...]:
+    state, changes = estimator.final_state(), estimator.changes
+    onsets = [start, *(max(onset, start) for onset, _ in changes)]
+    ends, motion = [*onsets[1:], end], np.diff([0.0, *(moved for _, moved in changes), estimator.motion_s])
+    first = len(state.mean) - PARAMETERS * len(changes)
+    places = [slice(first + PARAMETERS * k, first + PARAMETERS * (k + 1)) for k in range(len(changes))]
+    places.append(slice(0, PARAMETERS))
+    empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
+    nothing = np.zeros(PARAMETERS)
+    for k in sorted(empty):
+        state = state.conditioned(places[k], nothing)
+    found = []
+    for k, place in enumerate(places):
+        status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
+        P = state.covariance[place, place]
+        if k in empty:
+            P, status = np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
+        estimate = published_estimate(
+            state.mean[place].copy(), P.copy(), estimator.options, None if k in empty else estimator.shape,
+            ConsistentBody(), stamp=ends[k], status=status,
+        )  # fmt: skip
+        if k in empty:
+            estimate = replace(estimate, vector=nothing)
+        found.append(PayloadSegment(onsets[k], ends[k], float(motion[k]), estimate))
+    return tuple(found)
