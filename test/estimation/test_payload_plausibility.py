@@ -17,7 +17,7 @@ NOTHING = np.zeros(7)
 
 def learnt(offset=NOTHING, gain=NOTHING, common_gain=0.0):
     """Errors of an arm of which offsets (N m) and gains are known to a tenth of a newton metre and to 0.5 %."""
-    own = {name: NOTHING for name in ("friction", "viscous", "soft", "rotor_inertia")}
+    own = dict.fromkeys(("friction", "viscous", "soft", "rotor_inertia"), NOTHING)
     shared = {"tilt": np.zeros(2), "delay": np.zeros(1), "common_gain": np.array([common_gain])}
     stds = {f"{name}_std": 0.0 * value for name, value in (own | shared).items()}
     return ArmErrors(

@@ -5,7 +5,14 @@ from motion import PAYLOAD, sinusoids, torques
 from scipy.signal import lsim
 
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, OnsetRegressors, TwoPoleFilter, with_model
+from panda_dynamics_ros.estimation.regression import (
+    ARM,
+    ArmTerms,
+    MomentumRegression,
+    OnsetRegressors,
+    TwoPoleFilter,
+    with_model,
+)
 
 POLE = 2.0 * np.pi * 3.0
 TWO_POLES = ([POLE**2], [1.0, 2.0 * POLE, POLE**2])
@@ -132,7 +139,9 @@ def test_a_signal_passes_the_same_two_poles():
     stamp = np.arange(500) * 1e-3
     x = np.sin(9.0 * stamp)[:, None] * [1.0, -2.0]
     found = TwoPoleFilter(2, POLE).rows(np.diff(stamp, prepend=0.0), x)
-    np.testing.assert_allclose(found, [lsim(TWO_POLES, x[:, k], stamp)[1][-1] for k in (0, 1)], atol=1e-5)  # 2 (w dt)^2 / 8
+    np.testing.assert_allclose(
+        found, [lsim(TWO_POLES, x[:, k], stamp)[1][-1] for k in (0, 1)], atol=1e-5
+    )  # 2 (w dt)^2 / 8
 
 
 def test_another_model_is_another_arm(panda):
