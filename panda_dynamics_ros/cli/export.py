@@ -50,15 +50,16 @@ examples:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    from panda_dynamics_ros.codegen import FUNCTIONS, LANGUAGES
+    from panda_dynamics_ros.codegen import FRICTION, FUNCTIONS, LANGUAGES
 
     add_robot(parser)
-    words = f"some of {', '.join(FUNCTIONS)} (default: all)"
+    names = [*FUNCTIONS, FRICTION]
+    words = f"some of {', '.join(names)} (default: all)"
     math = "where Python code takes sin and cos from: numpy, jax.numpy, torch or cupy for arrays of many states"
     add(
         parser,
         option("--language", "default: c", choices=LANGUAGES, default="c"),
-        option("--functions", words, nargs="+", metavar="NAME", default=list(FUNCTIONS), choices=FUNCTIONS),
+        option("--functions", words, nargs="+", metavar="NAME", default=names, choices=names),
         option("--name", "prefix of the functions' names (default: the robot's name)"),
         option("--math", math, default="math", metavar="MODULE"),
         option("--output", "file for the source (default: standard output)", type=Path, metavar="FILE"),

@@ -15,6 +15,8 @@ from panda_dynamics_ros.codegen.source_text import c_source, python_source
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
 
+FRICTION = "friction_torques"
+"""Written with `friction_state`, its memory; not one of the rigid-body `FUNCTIONS`."""
 LANGUAGES: dict[str, Callable[..., str]] = {"c": c_source, "python": python_source}
 
 
@@ -37,7 +39,7 @@ class GeneratedCode:
 def generate(
     robot: RobotDescription,
     language: str = "c",
-    functions: Iterable[str] = tuple(FUNCTIONS),
+    functions: Iterable[str] = (*FUNCTIONS, FRICTION),
     name: str | None = None,
     math: str = "math",
 ) -> GeneratedCode:
@@ -50,10 +52,11 @@ def generate(
     ----------
     robot: its numbers become constants of the code; a payload is part of it (`robot.with_payload`).
     language: "c" (C99 and C++, double precision, <math.h> only) or "python" (standard library only).
-    functions: some of gravity_torques, coriolis_torques, inverse_dynamics, mass_matrix and pose.
+    functions: some of gravity_torques, coriolis_torques, inverse_dynamics, mass_matrix, pose, and friction_torques,
+        which comes with friction_state: the direction of dry friction, which the caller keeps from sample to sample.
     name: an identifier that the names of the functions begin with; of the robot's name if left out.
-    math: the module that Python code takes sin and cos from. With `numpy`, `jax.numpy`, `torch` or `cupy` its functions
-        take arrays (n, ..) of many states, also on a GPU.
+    math: the module that Python code takes sin, cos and exp from. With `numpy`, `jax.numpy`, `torch` or `cupy` its
+        functions take arrays (n, ..) of many states, also on a GPU.
 
     Returns
     -------
@@ -70,19 +73,21 @@ def generate(
     if language not in LANGUAGES:
         raise ArgumentError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     wanted = list(dict.fromkeys([functions] if isinstance(functions, str) else functions))
-    unknown = [key for key in wanted if key not in FUNCTIONS]
+    known = (*FUNCTIONS, FRICTION)
+    unknown = [key for key in wanted if key not in known]
     if unknown or not wanted:
-        raise ArgumentError(f"functions: expected some of {', '.join(FUNCTIONS)}, got {unknown or 'none'}")
+        raise ArgumentError(f"functions: expected some of {', '.join(known)}, got {unknown or 'none'}")
     name = _identifier(robot.name) if name is None else name
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
     if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
         raise ArgumentError(f"math: expected the name of a module, for Python only, got {math!r} for {language}")
-    programs = {key: _program(robot, key) for key in wanted}
+    programs = {key: _program(robot, key) for key in wanted if key != FRICTION}
     notes = _notes(robot, programs)
-    written = {key: (FUNCTIONS[key], programs[key]) for key in wanted}
-    options = {"math": math} if language == "python" else {}
-    source = LANGUAGES[language](name, robot.n, notes, written, **options)
+    written = {key: (FUNCTIONS[key], program) for key, program in programs.items()}
+    options = {"module": math} if language == "python" else {}
+    friction = robot.friction.table if FRICTION in wanted else None
+    source = LANGUAGES[language](name, robot.n, notes, written, friction, **options)
     return GeneratedCode(source, name, {key: program.count for key, program in programs.items()})
 
 
@@ -96,7 +101,7 @@ def _notes(robot: RobotDescription, programs: Mapping[str, Program]) -> list[str
     title = re.sub(r"[^\w .()-]", " ", robot.name)
     gravity = ", ".join(f"{value:.6g}" for value in robot.gravity)
     lines = [
-        f"Rigid-body dynamics of the arm {title!r} ({robot.n} joints), written by `panda-dynamics export`.",
+        f"Dynamics of the arm {title!r} ({robot.n} joints), written by `panda-dynamics export`.",
         f"Gravity ({gravity}) m/s^2 in base axes. Operations of one call:",
     ]
     for key, program in programs.items():

@@ -17,7 +17,9 @@ from oracles import assert_agrees
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.codegen import FUNCTIONS, generate
+from panda_dynamics_ros.dynamics import PreslidingState
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot import Friction
 from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 # Required: 1e-12 of the largest entry. Seen: 5e-15 for the library's arms, 1e-13 where frames are oblique.
@@ -84,6 +86,42 @@ def test_any_chain(seed: int) -> None:
     for key, (arguments, want) in of_the_package(robot, random_states(robot, rng, samples=20)).items():
         # Nearly parallel axes cost a digit or two: terms that almost cancel.
         assert_agrees(functions[key](*arguments), want, 100 * TOLERANCE, axes=want.ndim - 1)
+
+
+def friction_arms() -> list[pdr.RobotModel]:
+    """The sigmoid of the Panda; each term; some terms at some joints; none."""
+    panda, rng = pdr.load_robot("panda"), np.random.default_rng(67)
+    whole = Friction(*(rng.uniform(0.1, 1.0, 7) for _ in range(9)))
+    some = replace(
+        whole, **{name: np.arange(7) % 2 * getattr(whole, name) for name in ("coulomb", "stribeck", "viscous")}
+    )
+    return [panda, replace(panda, friction=whole), replace(panda, friction=some), pdr.load_robot("fr3")]
+
+
+@pytest.mark.parametrize("arm", range(4))
+@pytest.mark.parametrize("language", ["c", "python", "numpy"])
+def test_friction_keeps_its_state_as_the_package_does(arm: int, language: str, tmp_path: Path) -> None:
+    robot, rng = friction_arms()[arm], np.random.default_rng(68)
+    q, dq = np.cumsum(1e-3 * rng.standard_normal((200, 7)), axis=0), rng.standard_normal((200, 7))
+    memory, s, found, want = PreslidingState(7), np.zeros(7), [], []
+    memory.bounds[:] = 0.0
+    if language == "c":
+        library, doubles = compiled(generate(robot, name="arm"), tmp_path), ctypes.c_double * 7
+    else:
+        names: dict[str, Any] = {}
+        exec(generate(robot, "python", name="arm", math={"python": "math"}.get(language, language)).source, names)
+    for before, now, speed in zip(np.vstack([q[:1], q[:-1]]), q, dq, strict=True):
+        if language == "c":
+            state, tau = doubles(*s), doubles()
+            library.arm_friction_state(doubles(*before), doubles(*now), state)
+            library.arm_friction_torques(doubles(*speed), state, tau)
+            s, torques = np.array(state), np.array(tau)
+        else:
+            s = np.array(names["arm_friction_state"](before, now, s))
+            torques = np.array(names["arm_friction_torques"](speed, s))
+        found.append(torques)
+        want.append(robot.friction_torques(speed, memory.update(now)))
+    np.testing.assert_allclose(found, want, rtol=0.0, atol=1e-12)  # sums of a few terms of some N m
 
 
 def test_small_angles_are_kept() -> None:
