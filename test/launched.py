@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import waiting
-from panda_dynamics_ros.estimation.payload.payload_file import load_estimate
+from panda_dynamics_ros.estimation.payload_file import load_estimate
 from ros_domain import own_domain
 
 ROOT = Path(__file__).resolve().parents[1]
