@@ -130,8 +130,8 @@ class PayloadEstimatorNode(Node):
             "memory_s": option("memory_s", defaults.memory_s, memory, 0.1, 1e6),
         }
 
-    def _estimate(self, sample: Sample, _: None) -> None:
-        if self.enabled:
+    def _estimate(self, samples: list[Sample], _: list[None]) -> None:
+        for sample in samples if self.enabled else ():
             self.publish(sample.header_stamp, self.monitor.update_payload(*sample[1:]))
 
     def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
