@@ -33,6 +33,8 @@ setup(
         (f"share/{NAME}/launch", files("launch/*.launch.py")),
         (f"share/{NAME}/config", files("config/*")),
         (f"share/{NAME}/examples", files("examples/*.py")),
+        (f"share/{NAME}/examples/torque_listener_cpp", files("examples/torque_listener_cpp/*.*")),
+        (f"share/{NAME}/examples/torque_listener_cpp/src", files("examples/torque_listener_cpp/src/*")),
         ("bin", BIN),
     ],
     install_requires=[
@@ -57,7 +59,7 @@ setup(
         "docs": ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo", "sympy>=1.12,<2"],
         "identification": ["clarabel>=0.9,<1"],
         "meshes": ["trimesh>=4,<6", "pycollada>=0.8,<1", "example-robot-data>=4.3,<7"],
-        "simulation": ["mujoco>=3.2,<5"],
+        "simulation": ["mujoco>=3.3,<5"],
         "symbolic": ["sympy>=1.12,<2"],
         "view": ["viser>=1.1,<2"],
         "test": [
@@ -65,7 +67,7 @@ setup(
             "hypothesis>=6,<7",
             "pytest-xdist>=3,<4",
             "pin>=3,<5",
-            "mujoco>=3.2,<5",
+            "mujoco>=3.3,<5",
             "rosbags>=0.11,<0.12",
             "sympy>=1.12,<2",
             "clarabel>=0.9,<1",
@@ -98,7 +100,6 @@ setup(
             f"suite = {NAME}.nodes.start:main",
             f"franka_state = {NAME}.nodes.start:main",
             f"simulated_panda = {NAME}.nodes.start:main",
-            f"fleet_monitor = {NAME}.nodes.start:main",
             f"bag_player = {NAME}.nodes.start:main",
             f"panda-dynamics = {NAME}.cli:main",
         ]

@@ -20,7 +20,6 @@ from rclpy.node import Node
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes.bag_player import BagPlayerNode
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-from panda_dynamics_ros.nodes.fleet_monitor import FleetMonitorNode
 from panda_dynamics_ros.nodes.franka_state import FrankaStateNode, declared
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.nodes.simulated_panda import SimulatedPandaNode
@@ -37,7 +36,7 @@ class FrankaState(Node):
         declared(self)
 
 
-NODES = (DynamicsNode, PayloadEstimatorNode, FrankaState, SimulatedPandaNode, BagPlayerNode, FleetMonitorNode)
+NODES = (DynamicsNode, PayloadEstimatorNode, FrankaState, SimulatedPandaNode, BagPlayerNode)
 # Those that every node has, or that rclpy describes in its own words.
 ROS_OWN = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 # Ends of names that tell a unit; others are ratios, counts or words. In the order in which they are tried.
@@ -119,8 +118,6 @@ def page() -> str:
                 "--ros-args",
                 "-p",
                 f"bag_player:bag:={bag}",
-                "-p",
-                "fleet_monitor:arms:=[left]",
                 "--log-level",
                 "error",
             ]

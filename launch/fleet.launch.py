@@ -12,6 +12,9 @@ The file lists the arms; each has a namespace, and any argument of dynamics.laun
         robot: /home/me/right_arm.yaml
         end_effector: hand
 
+diagnostic_aggregator has to be installed for the latter. With rviz:=true each arm has a display; arms whose base frames
+TF connects stand where they are, others at the origin.
+
 Arguments of the command are those of all arms that do not state them; one_process is true unless an arm says false.
 """
 
@@ -20,12 +23,10 @@ from launch.actions import GroupAction, OpaqueFunction, SetLaunchConfiguration
 
 from panda_dynamics_ros.nodes.launching import (
     SHARED,
+    aggregator,
     argument,
-    ends_with,
     estimators,
     fleet_arms,
-    given,
-    package_node,
     start_rviz,
     value_of,
 )
@@ -38,17 +39,16 @@ def start_arm(context):
 
 
 def start(context):
-    rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
     arms = fleet_arms(value_of(context, "arms"), {argument.name for argument in SHARED})
+    namespaces = [arm["namespace"] for arm in arms]
+    rviz = start_rviz(context, namespaces)  # first: what is missing is noticed before any process runs
     groups = []
     for arm in arms:
         # Where nobody states otherwise, one process serves an arm: it computes what both nodes share once.
         settings = {"one_process": "true", **arm}
         own = [SetLaunchConfiguration(name, value) for name, value in settings.items()]
         groups.append(GroupAction([*own, OpaqueFunction(function=start_arm)], scoped=True, forwarding=True))
-    names = {"arms": [arm["namespace"] for arm in arms], **given(context, {"use_sim_time": bool})}
-    monitor = package_node(context, "fleet_monitor", "fleet_monitor", names)
-    return [*groups, ends_with(monitor), monitor, *rviz]
+    return [*groups, *aggregator(namespaces), *rviz]
 
 
 def generate_launch_description():

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from launched import installed, installed_package, launched
 
 
@@ -17,12 +18,27 @@ def test_a_fleet_has_a_process_for_each_arm(tmp_path: Path) -> None:
     fleet = tmp_path / "fleet.yaml"
     fleet.write_text("arms:\n- {namespace: left, robot: fr3, mounting: [0, 0, 0.5]}\n- {namespace: right}\n")
     with launched(prefix, installed(prefix, "fleet"), arms=fleet, robot="panda") as arms:
-        arms.until(r"\[fleet_monitor\]: ready")
         for namespace in ("left", "right"):
             for node in ("panda_dynamics", "payload_estimator"):
                 arms.until(rf"\[{namespace}\.{node}\]: ready")
     assert arms.process.returncode == 0, arms.text
-    assert len(re.findall("process has finished cleanly", arms.text)) == 3, arms.text
+    assert len(re.findall("process has finished cleanly", arms.text)) == 2, arms.text
+
+
+def test_rviz_has_a_display_for_each_arm_of_a_fleet() -> None:
+    """On the topics that the nodes publish in their namespaces; everything else is as for one arm."""
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    from panda_dynamics_ros.nodes.launching import fleet_layout
+
+    file = Path(__file__).resolve().parents[1] / "config" / "panda_dynamics.rviz"
+    layout = yaml.safe_load(Path(fleet_layout(str(file), ["left", "/cell/right/"])).read_text(encoding="utf-8"))
+    displays = {each["Name"]: each for each in layout["Visualization Manager"]["Displays"]}
+    topics = {name: each["Topic"]["Value"] for name, each in displays.items() if "Topic" in each}
+    assert topics == {
+        "Arm left": "/left/panda_dynamics/robot_markers",
+        "Arm cell/right": "/cell/right/panda_dynamics/robot_markers",
+    }
+    assert all(displays[name]["Enabled"] for name in topics)
 
 
 @pytest.mark.parametrize(

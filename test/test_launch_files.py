@@ -226,6 +226,7 @@ def rviz(prefix: Path) -> Path:
     [
         ("fr3_", {"robot": "fr3"}, "fr3_link0"),
         ("left_fr3_", {"robot": "fr3", "arm_prefix": "left"}, "left_fr3_link0"),
+        ("fer_", {}, "fer_link0"),  # as the robots of franka_ros2 call their joints
         ("fer_", {"base_frame": "table"}, "table"),
     ],
 )
@@ -238,6 +239,7 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(
     ) as replay:
         for node in ("panda_dynamics", "payload_estimator"):
             replay.until(rf"\[{node}\]: listening to joints {stem}joint1, .*; base is {frame}\n")
+        replay.until(r"\[rviz2-\d+\]: process has finished cleanly")
     layout = prefix / "share" / "panda_dynamics_ros" / "config" / "panda_dynamics.rviz"
     assert rviz.read_text(encoding="utf-8").startswith(f"-d {layout} -f {frame} ")
 

@@ -83,7 +83,7 @@ def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
     files = [*(ROOT / "launch").glob("*.launch.py"), ROOT / NAME / "nodes" / "launching.py"]
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     packages = set(re.findall(r'package="(\w+)"', text))
-    assert packages == {"rviz2"}
+    assert packages == {"rviz2", "diagnostic_aggregator"}
     assert packages <= declared(manifest, "depend", "exec_depend")
 
 
@@ -118,7 +118,7 @@ def test_a_node_computes_with_one_thread() -> None:
 
 def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
     scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
-    nodes = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player", "fleet_monitor"}
+    nodes = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player"}
     assert set(scripts) == {*nodes, "panda-dynamics"}
     for target in scripts.values():
         module, _, function = target.partition(":")

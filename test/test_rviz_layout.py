@@ -41,6 +41,12 @@ def test_rviz_knows_every_name_of_the_layout() -> None:
     assert list(unknown(LAYOUT)) == []
 
 
+def test_nothing_of_a_display_that_is_off_is_drawn() -> None:
+    """RViz draws the covariance of a pose whose display is disabled, if the layout has a setting of it."""
+    for display in LAYOUT["Visualization Manager"]["Displays"]:
+        assert display["Enabled"] or "Covariance" not in display
+
+
 @pytest.mark.parametrize(
     "part",
     [

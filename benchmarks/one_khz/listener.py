@@ -3,6 +3,8 @@
 
 `python -m benchmarks.one_khz.listener FILE`; ends when interrupted and then writes FILE (.npz): for each topic the
 stamps of its messages and when the node published them, ns; and the last diagnostics as JSON.
+
+`... FILE --bare` is the program to compare with: it does nothing but to note when each joint state is there.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import signal
 import struct
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,9 @@ from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
+
+from panda_dynamics_ros.nodes.interface import INPUT_QOS
+from panda_dynamics_ros.nodes.runner import make_executor, spin
 
 TOPICS: dict[str, type] = {
     "panda_dynamics/gravity_torques": JointState,
@@ -47,11 +53,30 @@ def take(subscription: Subscription) -> list[tuple[bytes, int]]:
     return taken
 
 
+def listen_bare(interrupted: threading.Event) -> None:
+    """Note when joint states come, in a callback, as any Python program would."""
+    node, executor = rclpy.create_node("bare_listener"), make_executor()
+    rows: list[tuple[int, int]] = []
+
+    def note(message: JointState) -> None:
+        stamp = message.header.stamp
+        rows.append((stamp.sec * 1_000_000_000 + stamp.nanosec, time.time_ns()))
+
+    node.create_subscription(JointState, "joint_states", note, INPUT_QOS)
+    executor.add_node(node)
+    spin(executor, interrupted.is_set)
+    np.savez(Path(sys.argv[1]), allow_pickle=False, bare=np.array(rows, dtype=np.int64).reshape(-1, 2))
+    rclpy.try_shutdown()
+
+
 def main() -> None:
     """Listen until interrupted, then write."""
     interrupted = threading.Event()
     signal.signal(signal.SIGINT, lambda number, frame: interrupted.set())
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    if "--bare" in sys.argv:
+        listen_bare(interrupted)
+        return
     node = rclpy.create_node("one_khz_listener")
 
     def listen(message_type: type, topic: str) -> Subscription:

@@ -104,7 +104,7 @@ def annotate(
     blocks = open_dataset(
         path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, episode=episode, block=BLOCK
     )
-    follower, names = Follower(robot, **options), ()
+    follower, names = Follower(robot, **options), tuple[str, ...]()
     for block in blocks:
         names = block.names
         follower.add(block.stamp, block.q, block.dq, block.tau)

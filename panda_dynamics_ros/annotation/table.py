@@ -79,7 +79,9 @@ def read_table(path: Path) -> Iterator[Row]:
 def _value(kind: str, text: str) -> Any:
     if kind == "floats":
         return [float(number) for number in text.split()]
-    return {"text": str, "int": int, "float": float, "bool": lambda word: word == "true"}[kind](text)
+    if kind == "bool":
+        return text == "true"
+    return int(text) if kind == "int" else float(text) if kind == "float" else text
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> None:

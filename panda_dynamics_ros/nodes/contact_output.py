@@ -18,7 +18,7 @@ from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.estimation.contact import PAYLOAD
 from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
+from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.robot import InertialParameters
@@ -43,6 +43,7 @@ class PayloadInput:
 
     Attributes
     ----------
+    topic: the full name of the topic; empty: none.
     mass: kg, of the last payload.
     problem: why the last message was left out; empty where it was not.
     """
@@ -57,7 +58,7 @@ class PayloadInput:
             "payload_estimator/payload",
             "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known.",
         )
-        self._topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
+        self.topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
 
     def _on_payload(self, message: InertiaStamped) -> None:
         """Hand the payload on. One that cannot be is reported, and the one before stays."""
@@ -69,7 +70,7 @@ class PayloadInput:
             return
         if not self._received:
             self._received = True
-            self._node.get_logger().info(f"payloads come on {self._topic}: they do not count as external")
+            self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external")
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
 
@@ -103,8 +104,11 @@ class ContactOutput:
         self._contact: Contact | None = None
         self._count, self._largest = 0, 0.0
         self._unlogged = False  # whether the log does not have the contact yet
-        self._encoded: EncodedMessage | None = None
-        self._wrenches = publisher(node, WrenchStamped, "~/contact_wrench")
+
+        def wrench_message(stamp: Time, wrench: FloatArray) -> WrenchStamped:
+            return conversions.wrench_message(stamp, samples.base_frame, wrench)
+
+        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", wrench_message, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
@@ -113,8 +117,7 @@ class ContactOutput:
 
     def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput, ratio: float) -> None:
         """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
-        self._encoded = self._encoded or self._encode()
-        self._wrenches.publish(self._encoded.at(header_stamp, output.wrench.wrench))
+        self._wrenches.publish(header_stamp, output.wrench.wrench)
         if output.contact_changed:
             self._change(header_stamp, q, output.contact)
         elif self._contact is None or not self._contact.lasts:
@@ -141,10 +144,6 @@ class ContactOutput:
     def _log(self) -> None:
         self._unlogged = False
         self._node.get_logger().info(self._summary())
-
-    def _encode(self) -> EncodedMessage:
-        frame = self._input.base_frame
-        return EncodedMessage(lambda stamp, wrench: conversions.wrench_message(stamp, frame, wrench), 6)
 
     def diagnostic(self, payload: PayloadInput | None = None) -> DiagnosticStatus:
         """The contact in words, as in /diagnostics and on ~/contact; WARN while it lasts."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
@@ -19,29 +18,11 @@ from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
-from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
+from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.interface import fixed, now, publisher
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
-
-
-class EncodedOutputs(NamedTuple):
-    """The messages that go out with every sample, encoded but for stamps and numbers."""
-
-    torques: EncodedMessage
-    pose: EncodedMessage
-    o_t_ee: EncodedMessage
-
-    @classmethod
-    def of(cls, samples: JointStateInput) -> EncodedOutputs:
-        """With the joint names and frames that the input has found."""
-        names, frame = samples.joint_names, samples.base_frame
-        return cls(
-            EncodedMessage(lambda stamp, torques: conversions.torque_message(stamp, names, torques), len(names)),
-            EncodedMessage(lambda stamp, numbers: conversions.pose_message(stamp, frame, numbers), 7),
-            EncodedMessage(lambda stamp, columns: conversions.o_t_ee_message(columns), 16),
-        )
 
 
 class DynamicsNode(Node):
@@ -56,6 +37,7 @@ class DynamicsNode(Node):
     samples: the input.
     options: those of its `ArmMonitor` that its parameters give.
     monitor: the pipeline.
+    markers: the arm in RViz.
     """
 
     def __init__(self, alone: bool = True) -> None:
@@ -63,47 +45,51 @@ class DynamicsNode(Node):
         bandwidth = fixed(
             self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
         )
-        self.samples = JointStateInput(self, self._on_sample)
+        samples = self.samples = JointStateInput(self, self._estimate, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
-        self.monitor = ArmMonitor(self.samples.robot, **self.options)
-        self._gravity = publisher(self, JointState, "~/gravity_torques")
-        self._coriolis = publisher(self, JointState, "~/coriolis_torques")
-        self._external = publisher(self, JointState, "~/external_torques")
-        self._pose = publisher(self, PoseStamped, "~/current_pose")
-        self._o_t_ee = publisher(self, Float64MultiArray, "~/o_t_ee")
-        self._encoded: EncodedOutputs | None = None
-        self._contact = ContactOutput(self, self.samples)
-        self._payload = PayloadInput(self, self.samples, lambda body: self.monitor.carry(body)) if alone else None
-        self._markers = RobotMarkers(self, self.samples)
+        self.monitor = ArmMonitor(samples.robot, **self.options)
+
+        def torque_message(stamp: Time, torques: FloatArray) -> JointState:
+            return conversions.torque_message(stamp, samples.joint_names, torques)
+
+        def pose_message(stamp: Time, numbers: FloatArray) -> PoseStamped:
+            return conversions.pose_message(stamp, samples.base_frame, numbers)
+
+        def o_t_ee_message(stamp: Time, columns: FloatArray) -> Float64MultiArray:
+            return conversions.o_t_ee_message(columns)
+
+        n = samples.robot.n
+        self._gravity = NumberPublisher(self, JointState, "~/gravity_torques", torque_message, n)
+        self._coriolis = NumberPublisher(self, JointState, "~/coriolis_torques", torque_message, n)
+        self._external = NumberPublisher(self, JointState, "~/external_torques", torque_message, n)
+        self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose_message, 7)
+        self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", o_t_ee_message, 16)
+        self._contact = ContactOutput(self, samples)
+        self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
+        self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_timer(1.0, self._publish_diagnostics)
 
-    def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        state = self.publish_model(header_stamp, q, dq)
-        self.publish(header_stamp, q, self.monitor.update_dynamics(stamp, q, dq, tau, state))
-
-    def publish_model(self, header_stamp: Time, q: FloatArray, dq: FloatArray) -> RobotState:
-        """Publish gravity torques, Coriolis torques and pose at q and dq (n,), before the estimators compute.
-
-        Controllers wait for them, and the estimators of a sample take ten times as long.
-        """
-        torques, poses, _ = self._encoded = self._encoded or EncodedOutputs.of(self.samples)
-        state = robot_state(self.monitor.robot, q, dq)
-        self._gravity.publish(torques.at(header_stamp, state.gravity_torques))
-        self._coriolis.publish(torques.at(header_stamp, state.coriolis_torques))
-        self._pose.publish(poses.at(header_stamp, conversions.pose_numbers(state.T_base_ee)))
+    def _answer(self, sample: Sample) -> RobotState:
+        """Publish what needs no estimator, and what controllers wait for: gravity and Coriolis torques and the pose."""
+        state = robot_state(self.monitor.robot, sample.q, sample.dq)
+        self._gravity.publish(sample.header_stamp, state.gravity_torques)
+        self._coriolis.publish(sample.header_stamp, state.coriolis_torques)
+        self._pose.publish(sample.header_stamp, conversions.pose_numbers(state.T_base_ee))
         return state
 
-    def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput) -> None:
-        """Publish the estimators' results for a sample with joint positions q (n,), rad, after `publish_model`."""
-        assert self._encoded is not None
-        self._external.publish(self._encoded.torques.at(header_stamp, output.external_torques))
-        self._o_t_ee.publish(self._encoded.o_t_ee.at(header_stamp, output.T_base_ee.T))
-        self._contact.publish(header_stamp, q, output, self.monitor.contact_detector.ratio)
+    def _estimate(self, sample: Sample, state: RobotState) -> None:
+        self.publish(sample, self.monitor.update_dynamics(*sample[1:], state))
+
+    def publish(self, sample: Sample, output: DynamicsOutput | ArmOutput) -> None:
+        """Publish the estimators' results for a sample that was answered before."""
+        self._external.publish(sample.header_stamp, output.external_torques)
+        self._o_t_ee.publish(sample.header_stamp, output.T_base_ee.T)
+        self._contact.publish(sample.header_stamp, sample.q, output, self.monitor.contact_detector.ratio)
         if output.contact_changed:
             self._publish_diagnostics()
         touched = output.contact is not None and output.contact.lasts
-        self._markers.update(header_stamp, q, output.wrench.wrench if touched else None)
+        self.markers.update(sample, output.wrench.wrench if touched else None)
 
     def _publish_diagnostics(self) -> None:
         statuses = self.samples.diagnostic(), self._contact.diagnostic(self._payload)

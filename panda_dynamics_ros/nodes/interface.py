@@ -7,7 +7,7 @@ by parameters (docs/topics.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -81,6 +81,16 @@ def subscribe(
 ) -> Subscription:
     """Call `handle` with each message of the topic, or with its bytes if `raw`."""
     return node.create_subscription(message_type, topic, handle, qos, qos_overriding_options=_OVERRIDABLE, raw=raw)
+
+
+def messages_of(subscription: Subscription, most: int) -> Iterator[bytes]:
+    """The encoded messages that wait in the queue of a `raw` subscription; its callback is then not called for them."""
+    with subscription.handle:
+        for _ in range(most):
+            taken = subscription.handle.take_message(subscription.msg_type, True)
+            if taken is None:
+                return
+            yield taken[0]
 
 
 def log_answer(logger: RcutilsLogger, service: str, success: bool, words: str) -> None:

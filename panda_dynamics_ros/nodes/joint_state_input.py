@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from os.path import commonpath
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -22,7 +25,16 @@ from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.gravity_input import GravityInput
-from panda_dynamics_ros.nodes.interface import INPUT_QOS, diagnostic_name, fixed, in_range, now, shortened, subscribe
+from panda_dynamics_ros.nodes.interface import (
+    INPUT_QOS,
+    diagnostic_name,
+    fixed,
+    in_range,
+    messages_of,
+    now,
+    shortened,
+    subscribe,
+)
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.samples.stamps import StreamMonitor
@@ -32,20 +44,41 @@ IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 JOINT_STATE = "sensor_msgs/msg/JointState"
 OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE, ABSENCE_PERIOD = 5.0, 1.0  # s
+WARNING_PERIOD = 5.0  # s, between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
-Handler = Callable[[Time, float, FloatArray, FloatArray, FloatArray], None]
+TURN = 100  # samples at most that the estimators take before timers and services have their turn
+BACKLOG = 1000  # samples at most that wait for the estimators; of more the oldest are left out
+BEHIND = "the estimators are behind"
+
+
+class Sample(NamedTuple):
+    """One joint state: its stamp as in the message and in s, q (n,), dq (n,), tau (n,)."""
+
+    header_stamp: Time
+    stamp: float
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
 
 
 class JointStateInput:
-    """Subscribes a node to `joint_states` and calls `handle(header_stamp, stamp, q, dq, tau)` for each usable one.
+    """Subscribes a node to `joint_states`, and hands each usable sample first to `answer`, then to `estimate`.
+
+    `answer` has what controllers wait for. It gets a sample as soon as it is there: where the machine has paused, all
+    that have come meanwhile are answered, in their order, before the first of them goes to the estimators, which take
+    several times as long; so do those that come while the estimators catch up. `estimate` gets a sample with what
+    `answer` returned for it.
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
     """
 
-    def __init__(self, node: Node, handle: Handler) -> None:
-        self._node, self.handle = node, handle
+    def __init__(
+        self, node: Node, estimate: Callable[[Sample, Any], None], answer: Callable[[Sample], Any] = lambda sample: None
+    ) -> None:
+        self._node, self.answer, self.estimate = node, answer, estimate
+        self._waiting: deque[tuple[Sample, Any]] = deque()
         self._gravity = GravityInput(node, self._declare_robot())
         self.robot = self._gravity.robot
         self._stale_timeout = in_range(
@@ -57,11 +90,12 @@ class JointStateInput:
         self._doubt = ""
         self._decoder = JointStateDecoder()
         self._last_arrival = now(node)
-        self._problem_expires = 0.0  # s of the steady clock
+        self._problem_expires = self._next_warning = 0.0  # s of the steady clock
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
         node.add_post_set_parameters_callback(self._on_parameters)
-        self._topic = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True).topic_name
+        self._subscription = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
+        self._topic = self._subscription.topic_name
         self._waited = 0.0  # s
         # Not by the node's clock, which may stand still for the same reason.
         node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -128,19 +162,43 @@ class JointStateInput:
                 "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
                 throttle_duration_sec=5.0,
             )
-        try:
+        self._accept(encoded)
+        for _ in range(TURN):
+            for another in messages_of(self._subscription, TURN):
+                self._accept(another)
+            if not self._waiting:
+                break
+            sample, answer = self._waiting.popleft()
+            with self._refusals_reported():
+                self.estimate(sample, answer)
+
+    def _accept(self, encoded: bytes) -> None:
+        """Decode a message and answer it."""
+        with self._refusals_reported():
             header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
             mapping = self._mapping or self._resolve(names)
             q, dq, tau = mapping.extract(names, position, velocity, effort)
-            stamp = conversions.seconds(header_stamp)
+            sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
             self._gravity.check()
-            self.monitor.accept(stamp)
-            self.handle(header_stamp, stamp, q, dq, tau)
+            self.monitor.accept(sample.stamp)
+            self._waiting.append((sample, self.answer(sample)))
+            if len(self._waiting) > BACKLOG:
+                self._waiting.popleft()
+                self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
+                self._unreported += 1
+
+    @contextmanager
+    def _refusals_reported(self) -> Iterator[None]:
+        """Within, a sample that cannot be used is left out."""
+        try:
+            yield
         except PandaDynamicsError as error:
             problem = shortened(str(error))
             self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
             self._unreported += 1
-            self._node.get_logger().warning(f"sample left out: {problem}", throttle_duration_sec=5.0)
+            if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
+                self._next_warning = time.monotonic() + WARNING_PERIOD
+                self._node.get_logger().warning(f"sample left out: {problem}")
 
     def _warn_of_absence(self) -> None:
         """A user who has mistaken the topic is told so, with those on which there are joint states."""

@@ -7,32 +7,33 @@ default; so most arguments are empty by default.
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 import yaml
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
-from launch.events.process import ProcessExited
+from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler
+from launch.event_handlers import OnProcessExit, OnProcessIO
+from launch.events.process import ProcessExited, ProcessIO
 from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
-from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.nodes.arm_parameters import ROBOT_DESCRIPTION
 from panda_dynamics_ros.nodes.gravity_input import SOURCES
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.robot.effort import KINDS
-from panda_dynamics_ros.robot.joint_mapping import link_name
 
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
 RESPAWN_DELAY = 1.0  # s
+STALE = 3.0  # s without diagnostics of an arm
 JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
 
 
@@ -72,7 +73,7 @@ SHARED = (
     argument("use_sim_time", "Take time from /clock.", choices=SWITCH),
     argument("one_process", "Both nodes in one process, which takes less of the processor.", "false", SWITCH),
     argument("respawn", "Start a node anew that has ended; the payload goes on from where it was.", "true", SWITCH),
-    argument("rviz", "Open RViz with the package's layout.", "false", SWITCH),
+    argument("rviz", "Open RViz with the package's layout, once joint states come.", "false", SWITCH),
     argument("launch_prefix", "Command before each node's own, such as chrt -f 20 for real-time priority."),
     argument("log_level", "What the nodes log.", "info", ["debug", "info", "warn", "error", "fatal"]),
 )  # fmt: skip
@@ -220,80 +221,84 @@ def ends_with(node: Node) -> RegisterEventHandler:
     return RegisterEventHandler(OnProcessExit(target_action=node, on_exit=on_exit))
 
 
-def start_rviz(context: LaunchContext) -> list[Action]:
-    """RViz, if asked for.
+def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]:
+    """RViz, if asked for, as soon as a node says in which frame the arm is drawn: the joints' names decide that.
+
+    Parameters
+    ----------
+    arms: namespaces of several arms, each with a display of its own; empty: one arm, in the launch's namespace.
 
     Raises
     ------
-    RuntimeError: it is not installed. To be called before any process is started, which would live on.
+    RuntimeError: it is not installed, or no node would say the frame. To be called before any process is started,
+        which would live on.
     """
     if value_of(context, "rviz") != "true":
         return []
-    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+    if not _is_installed("rviz2"):
+        raise RuntimeError("rviz:=true: rviz2 is not installed (apt install ros-<distribution>-rviz2)")
+    pushed = context.launch_configurations.get("ros_namespace", "")
+    namespace = make_namespace_absolute(prefix_namespace(pushed, value_of(context, "namespace"))) or "/"
+    layout = share("config", "panda_dynamics.rviz").perform(context)
+    if arms:
+        layout, namespace = fleet_layout(layout, arms), f"/{arms[0].strip('/')}"
 
-    try:
-        get_package_prefix("rviz2")
-    except PackageNotFoundError as error:
-        raise RuntimeError("rviz:=true: rviz2 is not installed (apt install ros-<distribution>-rviz2)") from error
-    frame = value_of(context, "base_frame") or parameter(context, "base_frame") or _base_frame(context)
-    return [
-        Node(
-            package="rviz2",
-            executable="rviz2",
-            namespace=LaunchConfiguration("namespace"),
-            arguments=["-d", share("config", "panda_dynamics.rviz"), "-f", frame],
-        )
+    def rviz(frame: str) -> Node:
+        return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", layout, "-f", frame])
+
+    if frame := value_of(context, "base_frame"):
+        return [rviz(frame)]
+    if value_of(context, "log_level") not in ("debug", "info"):
+        raise RuntimeError("rviz:=true without log messages of level info: expected base_frame, its fixed frame")
+    logger = ".".join([*filter(None, namespace.split("/")), "panda_dynamics"])
+    said, opened = re.compile(rf"\[{re.escape(logger)}\]: listening to joints .*; base is ([\w/.-]+)"), False
+
+    def on_output(event: ProcessIO) -> Action | None:
+        nonlocal opened
+        found = said.search(event.text.decode(errors="replace"))
+        if found is None or opened:
+            return None
+        opened = True
+        return rviz(found[1])
+
+    return [RegisterEventHandler(OnProcessIO(on_stdout=on_output, on_stderr=on_output))]
+
+
+def fleet_layout(path: str, arms: Sequence[str]) -> str:
+    """A copy of a layout, with the display of an arm once for each namespace; returns its path."""
+    layout = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    displays = layout["Visualization Manager"]["Displays"]
+    (arm,) = (each for each in displays if each["Name"] == "Arm")
+    topics = {name.strip("/"): f"/{name.strip('/')}/{arm['Topic']['Value']}" for name in arms}
+    copies = [
+        {**arm, "Name": f"Arm {name}", "Topic": {**arm["Topic"], "Value": topic}} for name, topic in topics.items()
     ]
+    layout["Visualization Manager"]["Displays"] = [*(each for each in displays if "Topic" not in each), *copies]
+    file = Path(tempfile.mkdtemp(prefix="panda_rviz_")) / "fleet.rviz"
+    file.write_text(yaml.safe_dump(layout, sort_keys=False), encoding="utf-8")
+    return str(file)
 
 
-def _base_frame(context: LaunchContext) -> str:
-    """The nodes' base frame if the joints turn out to be called as the robot's own are, after arm_prefix.
-
-    Raises
-    ------
-    RuntimeError: the description comes by a topic, and the frame is not given.
-    """
-    name, base, prefix = (value_of(context, key) or parameter(context, key) for key in ("robot", "base", "arm_prefix"))
-    if name == ROBOT_DESCRIPTION and not base:
-        raise RuntimeError("rviz:=true with robot:=robot_description: expected base_frame, its fixed frame, got none")
-    tip = value_of(context, "tip") or parameter(context, "tip")
-    robot = None if base else load_robot(name or "panda", tip=tip or None)
-    link = base if robot is None else robot.base_link or link_name(robot.joint_names, 0)
-    return f"{prefix.rstrip('_')}_{link}" if prefix else link
-
-
-def parameter(context: LaunchContext, name: str, node: str = "panda_dynamics") -> str:
-    """What `params_file` has for a parameter of a node; empty if nothing. A later entry wins, as in rcl."""
-    path = Path(value_of(context, "params_file")).expanduser()
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    space = value_of(context, "namespace").strip("/")
-    full = f"/{space}/{node}" if space else f"/{node}"
-    found = ""
-    for pattern, parameters in _entries(content, ""):
-        if _matches(pattern, full):
-            found = str(parameters.get(name, found))
-    return found
+def aggregator(arms: Sequence[str]) -> list[Action]:
+    """ROS's diagnostic_aggregator, which gathers on /diagnostics_agg what the nodes of each namespace say."""
+    if not _is_installed("diagnostic_aggregator"):
+        return [LogInfo(msg="no /diagnostics_agg: diagnostic_aggregator is not installed")]
+    analyzers = {
+        f"arm{k}": {
+            "type": "diagnostic_aggregator/GenericAnalyzer",
+            "path": arm.strip("/"),
+            "startswith": [f"{arm.strip('/')}/"],
+            "timeout": STALE,
+        }
+        for k, arm in enumerate(arms)
+    }
+    parameters = [{"path": "Arms", **analyzers}]
+    return [Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)]
 
 
-def _entries(content: Mapping[str, Any], above: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name pattern of nodes, their parameters) of a parameter file; namespaces may be nested."""
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    for key, value in content.items():
-        if key == "ros__parameters":
-            found.append((above, value))
-        elif isinstance(value, Mapping):
-            found += _entries(value, f"{above}/{str(key).strip('/')}")
-    return found
-
-
-def _matches(pattern: str, node: str) -> bool:
-    """Whether a name pattern (`/**`, `/*/node`, `/ns/node`) is the node's."""
-    return _match(pattern.strip("/").split("/"), node.strip("/").split("/"))
-
-
-def _match(parts: list[str], names: list[str]) -> bool:
-    if not parts or not names:
-        return not names and all(part == "**" for part in parts)
-    if parts[0] == "**":
-        return _match(parts[1:], names) or _match(parts, names[1:])
-    return parts[0] in ("*", names[0]) and _match(parts[1:], names[1:])
+def _is_installed(package: str) -> bool:
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        return False
+    return True

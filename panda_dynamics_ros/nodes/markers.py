@@ -1,65 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RViz markers: the arm (`~/robot_markers` of `dynamics`) and the payload (`~/payload_markers` of the estimator).
+"""RViz markers: arm and payload (`~/robot_markers` of `dynamics`), and the payload alone (`~/payload_markers`).
 
-All markers are in the arm's base frame, placed by the model's own kinematics, so that they are right without TF.
+The payload's own markers are in the flange frame. `dynamics` places them by its model at the sample that it draws the
+arm at, and sends both in one message, in the arm's base frame: so they are right without TF and cannot part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from copy import copy
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Vector3
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.interface import fixed, publisher
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
-from panda_dynamics_ros.pose import matrix_to_quaternion
+from panda_dynamics_ros.nodes.interface import fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
+from panda_dynamics_ros.pose import matrix_to_quaternion, quaternion_to_matrix
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
+from panda_dynamics_ros.reporting.scene.labels import label_radius
 from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
 from panda_dynamics_ros.reporting.scene.payload import payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Primitive
+from panda_dynamics_ros.reporting.scene.primitives import Arrow, Primitive
 
-PERIOD = 0.02  # s, of looking for a sample to draw
-TENTH = 100_000_000  # ns
+PERIOD = 0.1  # s
 
 
 class SceneMarkers:
     """Turns scenes into marker arrays; what a scene no longer shows is deleted.
 
     Messages of primitives that stay are kept, and only moved: filling new ones in takes ten times as long.
-
-    Parameters
-    ----------
-    frame: frame id of the arm's base.
     """
 
-    def __init__(self, frame: str) -> None:
-        self._header = Header(frame_id=frame)
+    def __init__(self) -> None:
         self._drawn: dict[str, tuple[Primitive, list[tuple[Primitive, Marker]]]] = {}
         self._ids = MarkerIds()
 
-    def message(self, stamp: Time, scene: Scene) -> MarkerArray:
-        """Markers of the scene at the stamp of its sample; valid until the next call."""
-        self._header.stamp = stamp
+    def message(self, header: Header, scene: Scene, others: Sequence[Marker] = ()) -> MarkerArray:
+        """Markers of the scene, and others in layers of their own; valid until the next call."""
         placed = [part for primitive in scene.primitives for part in self._parts(primitive)]
         if placed:
-            T = np.array([scene.frames[primitive.frame] for primitive, _ in placed]) @ np.array(
-                [s.T for s, _ in placed]
-            )
-            positions, quaternions = T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist()
-            for (_, marker), (x, y, z), (qx, qy, qz, qw) in zip(placed, positions, quaternions, strict=True):
-                position, orientation = marker.pose.position, marker.pose.orientation
-                position.x, position.y, position.z = x, y, z
-                orientation.x, orientation.y, orientation.z, orientation.w = qx, qy, qz, qw
-        markers = [marker for _, marker in placed]
+            T = np.array([scene.place(primitive) for primitive, _ in placed])
+            for (_, marker), pose in zip(placed, _poses(T), strict=True):
+                marker.header, marker.pose = header, pose
+        markers = [*(marker for _, marker in placed), *others]
         gone = self._ids.gone({(marker.ns, marker.id) for marker in markers})
-        deleted = [Marker(header=self._header, ns=ns, id=number, action=DELETE) for ns, number in gone]
+        deleted = [Marker(header=header, ns=ns, id=number, action=DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
 
     def _parts(self, primitive: Primitive) -> list[tuple[Primitive, Marker]]:
@@ -69,9 +62,25 @@ class SceneMarkers:
             return known[1]
         parts = [(part, _message(draw(part))) for part in split(primitive)]
         for part, marker in parts:
-            marker.header, (marker.ns, marker.id) = self._header, self._ids.key(part)
+            marker.ns, marker.id = self._ids.key(part)
         self._drawn[primitive.name] = primitive, parts
         return parts
+
+
+def _poses(T: FloatArray) -> list[Pose]:
+    """Transforms (k, 4, 4) as messages."""
+    rows = zip(T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist(), strict=True)
+    return [
+        Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
+        for (x, y, z), (qx, qy, qz, qw) in rows
+    ]
+
+
+def _transform(pose: Pose) -> FloatArray:
+    p, o = pose.position, pose.orientation
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = quaternion_to_matrix([o.x, o.y, o.z, o.w]), (p.x, p.y, p.z)
+    return T
 
 
 def _message(drawing: Drawing) -> Marker:
@@ -90,60 +99,85 @@ def _message(drawing: Drawing) -> Marker:
     )
 
 
-class _MarkerOutput:
-    """Publishes markers ten times a second of stamps, while somebody subscribes.
+class PayloadMarkers:
+    """The payload of the latest `estimate()` in the flange frame, ten times a second while somebody subscribes."""
 
-    It draws the first sample after each whole tenth of a second, as any other node that draws the same stream, so
-    that arm and payload are at the same place.
-    """
-
-    def __init__(self, node: Node, samples: JointStateInput, topic: str) -> None:
-        self._samples = samples
-        self._tenth = 0
-        self._pending: tuple[Time, FloatArray, FloatArray | None] | None = None
-        self._markers: SceneMarkers | None = None
-        self._publisher = publisher(node, MarkerArray, topic, 1)
+    def __init__(self, node: Node, samples: JointStateInput, estimate: Callable[[], PayloadEstimate]) -> None:
+        self._samples, self._estimate, self._markers = samples, estimate, SceneMarkers()
+        self._publisher = publisher(node, MarkerArray, "~/payload_markers", 1)
         node.create_timer(PERIOD, self._publish)
 
-    def update(self, stamp: Time, q: FloatArray, wrench: FloatArray | None = None) -> None:
-        """Joint positions (n,), rad, at the stamp of their sample, and the wrench (6,) on the flange, if any."""
-        tenth = stamp.sec * 10 + stamp.nanosec // TENTH
-        if tenth != self._tenth:
-            self._tenth, self._pending = tenth, (stamp, q, wrench)
+    def message(self) -> MarkerArray:
+        """Its markers, or the deletion of those before; of any stamp, since the flange carries them."""
+        header = Header(frame_id=self._samples.flange_frame)
+        return self._markers.message(header, Scene({"flange": np.eye(4)}, payload_primitives(self._estimate())))
 
     def _publish(self) -> None:
-        if self._pending is None or not self._publisher.get_subscription_count():
-            return
-        (stamp, q, wrench), self._pending = self._pending, None
-        self._markers = self._markers or SceneMarkers(self._samples.base_frame)
-        self._publisher.publish(self._markers.message(stamp, self._scene_at(q, wrench)))
-
-    def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
-        raise NotImplementedError
+        if self._samples.joint_names and self._publisher.get_subscription_count():
+            self._publisher.publish(self.message())
 
 
-class RobotMarkers(_MarkerOutput):
-    """The arm from its model, with the torques of gravity and the force of a contact."""
+class RobotMarkers:
+    """The arm from its model, with the torques of gravity, the force of a contact and the payload.
 
-    def __init__(self, node: Node, samples: JointStateInput) -> None:
-        super().__init__(node, samples, "~/robot_markers")
+    It is drawn ten times a second while somebody subscribes.
+
+    Parameters
+    ----------
+    payload_topic: of the payload, whose markers are expected on `<payload_topic>_markers`; empty: on none.
+
+    Attributes
+    ----------
+    payload: gives the payload's markers in the flange frame.
+    """
+
+    def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
         words = "Whether ~/robot_markers show the meshes of the arm's description, if its files are on this machine."
         # Triangles without a file would be sent ten times a second.
         have_files = all(each.triangles is None for each in samples.robot.visuals)
+        self._samples, self._markers = samples, SceneMarkers()
         self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words) and have_files)
         self._scene.at(samples.robot.limits.lower.copy())  # compiles, while no sample is waiting
+        self._sample: Sample | None = None
+        self._wrench: FloatArray | None = None
+        self._received, self._expires = MarkerArray(), 0.0
+        self.payload: Callable[[], MarkerArray] = lambda: self._received
+        self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
+        if payload_topic:
+            self.payload = self._last_received
+            subscribe(node, MarkerArray, f"{payload_topic}_markers", self._on_payload, QoSProfile(depth=1))
+        node.create_timer(PERIOD, self._publish)
 
-    def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
-        return self._scene.at(q, wrench=wrench)
+    def _on_payload(self, message: MarkerArray) -> None:
+        self._received, self._expires = message, time.monotonic() + LIFETIME
 
+    def _last_received(self) -> MarkerArray:
+        return self._received if time.monotonic() < self._expires else MarkerArray()
 
-class PayloadMarkers(_MarkerOutput):
-    """The payload of the latest `estimate()`, where the arm's flange is."""
+    def update(self, sample: Sample, wrench: FloatArray | None) -> None:
+        """Draw the arm at this sample from now on, with the wrench (6,) on the flange, if any."""
+        self._sample, self._wrench = sample, wrench
 
-    def __init__(self, node: Node, samples: JointStateInput, estimate: Callable[[], PayloadEstimate]) -> None:
-        super().__init__(node, samples, "~/payload_markers")
-        self._estimate = estimate
-        samples.robot.pose(samples.robot.limits.lower.copy(), "flange")  # compiles, while no sample is waiting
+    def _publish(self) -> None:
+        if self._sample is None or not self._publisher.get_subscription_count():
+            return
+        sample, self._sample = self._sample, None
+        header = Header(stamp=sample.header_stamp, frame_id=self._samples.base_frame)
+        scene = self._scene.at(sample.q, wrench=self._wrench)
+        self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
-    def _scene_at(self, q: FloatArray, wrench: FloatArray | None) -> Scene:
-        return Scene({"flange": self._samples.robot.pose(q, "flange")}, payload_primitives(self._estimate()))
+    def _carried(self, header: Header, scene: Scene) -> list[Marker]:
+        """The payload's markers in base, its text at a place of its own."""
+        carried = [copy(each) for each in self.payload().markers if each.action == ADD]
+        if not carried:
+            return []
+        T = scene.frames["flange"] @ np.array([_transform(each.pose) for each in carried])
+        others = [each for each in scene.primitives if isinstance(each, Arrow) and each.layer == "contact"]
+        places = self._scene.free_places(scene.frames, others)
+        for marker, T_base_marker in zip(carried, T, strict=True):
+            if marker.text:
+                radius = label_radius(marker.text, marker.scale.z)
+                T_base_marker[:3, 3] = places.find(T_base_marker[:3, 3], radius)
+        for marker, pose in zip(carried, _poses(T), strict=True):
+            marker.header, marker.pose = header, pose
+        return carried

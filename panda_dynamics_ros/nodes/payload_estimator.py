@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -22,7 +22,7 @@ from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.encoded_messages import EncodedMessage
+from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadServices
 from panda_dynamics_ros.nodes.interface import (
@@ -35,33 +35,10 @@ from panda_dynamics_ros.nodes.interface import (
     publisher,
     switch,
 )
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot.inertial import about_com
-
-
-class EncodedOutputs(NamedTuple):
-    """The messages of an estimate, encoded but for stamps and numbers."""
-
-    payload: EncodedMessage
-    covariance: EncodedMessage
-    covariance_stamped: EncodedMessage
-    com: EncodedMessage
-
-    @classmethod
-    def of(cls, frame: str) -> EncodedOutputs:
-        """In the flange frame of this name."""
-
-        def square(numbers: FloatArray) -> FloatArray:
-            return numbers.reshape(10, 10)
-
-        return cls(
-            EncodedMessage(lambda stamp, numbers: conversions.inertia_message_of(stamp, frame, numbers), 10),
-            EncodedMessage(lambda stamp, numbers: conversions.matrix_message(square(numbers)), 100),
-            EncodedMessage(lambda stamp, numbers: conversions.matrix_image(stamp, frame, square(numbers)), 100),
-            EncodedMessage(lambda stamp, numbers: conversions.com_message(stamp, frame, numbers), 43),
-        )
 
 
 class PayloadEstimatorNode(Node):
@@ -75,13 +52,14 @@ class PayloadEstimatorNode(Node):
     Attributes
     ----------
     monitor: the pipeline.
+    markers: the payload in RViz.
     enabled: whether samples are used.
     """
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
         self._has_input = samples is None
-        self.samples = samples or JointStateInput(self, self._on_sample)
+        self.samples = samples or JointStateInput(self, self._estimate)
         period = in_range(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
@@ -93,13 +71,25 @@ class PayloadEstimatorNode(Node):
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
-        self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
-        self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
-        self._covariance_stamped = publisher(self, Image, "~/payload_covariance_stamped")
-        self._com = publisher(self, PoseWithCovarianceStamped, "~/payload_com")
+
+        def inertia_message(stamp: Time, numbers: FloatArray) -> InertiaStamped:
+            return conversions.inertia_message_of(stamp, self.samples.flange_frame, numbers)
+
+        def covariance_message(stamp: Time, numbers: FloatArray) -> Float64MultiArray:
+            return conversions.matrix_message(numbers.reshape(10, 10))
+
+        def covariance_image(stamp: Time, numbers: FloatArray) -> Image:
+            return conversions.matrix_image(stamp, self.samples.flange_frame, numbers.reshape(10, 10))
+
+        def com_message(stamp: Time, numbers: FloatArray) -> PoseWithCovarianceStamped:
+            return conversions.com_message(stamp, self.samples.flange_frame, numbers)
+
+        self._payload = NumberPublisher(self, InertiaStamped, "~/payload", inertia_message, 10, LATCHED)
+        self._covariance = NumberPublisher(self, Float64MultiArray, "~/payload_covariance", covariance_message, 100)
+        self._image = NumberPublisher(self, Image, "~/payload_covariance_stamped", covariance_image, 100)
+        self._com = NumberPublisher(self, PoseWithCovarianceStamped, "~/payload_com", com_message, 43)
         self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
-        self._encoded: EncodedOutputs | None = None
-        self._markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
+        self.markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/tare", self._on_tare)
@@ -140,27 +130,21 @@ class PayloadEstimatorNode(Node):
             "memory_s": option("memory_s", defaults.memory_s, memory, 0.1, 1e6),
         }
 
-    def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+    def _estimate(self, sample: Sample, _: None) -> None:
         if self.enabled:
-            self.publish(header_stamp, self.monitor.update_payload(stamp, q, dq, tau))
-        self.move_markers(header_stamp, q)
-
-    def move_markers(self, header_stamp: Time, q: FloatArray) -> None:
-        """Draw the payload at joint positions q (n,), rad, from now on."""
-        self._markers.update(header_stamp, q)
+            self.publish(sample.header_stamp, self.monitor.update_payload(*sample[1:]))
 
     def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
         """Publish the output of a sample, if it is due."""
         if not output.is_due:
             return
         estimate = output.estimate
-        payload, covariance, image, com = self._encoded = self._encoded or EncodedOutputs.of(self.samples.flange_frame)
-        self._payload.publish(payload.at(header_stamp, about_com(estimate.vector)))
-        self._covariance.publish(covariance.at(header_stamp, estimate.covariance))
-        self._covariance_stamped.publish(image.at(header_stamp, estimate.covariance))
+        self._payload.publish(header_stamp, about_com(estimate.vector))
+        self._covariance.publish(header_stamp, estimate.covariance)
+        self._image.publish(header_stamp, estimate.covariance)
         if estimate.com_is_known:
             spread = com_covariance(estimate.mass, estimate.com, estimate.covariance)
-            self._com.publish(com.at(header_stamp, conversions.com_numbers(estimate.com, spread)))
+            self._com.publish(header_stamp, conversions.com_numbers(estimate.com, spread))
         if estimate.event is not None:
             self._report_change(estimate.event)
 

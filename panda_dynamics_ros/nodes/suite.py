@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import sys
 
-from builtin_interfaces.msg import Time
-
-from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.robot_state import RobotState
 from panda_dynamics_ros.nodes import dynamics, payload_estimator
+from panda_dynamics_ros.nodes.joint_state_input import Sample
 from panda_dynamics_ros.nodes.runner import run_node
 
 
@@ -23,17 +22,16 @@ class Suite:
         self.dynamics = dynamics.DynamicsNode(alone=False)
         self.estimator = payload_estimator.PayloadEstimatorNode(self.dynamics.samples, **self.dynamics.options)
         self._monitor = self.dynamics.monitor = self.estimator.monitor
-        self.dynamics.samples.handle = self._on_sample
+        self.dynamics.samples.estimate = self._estimate
+        self.dynamics.markers.payload = self.estimator.markers.message
 
-    def _on_sample(self, header_stamp: Time, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
-        state = self.dynamics.publish_model(header_stamp, q, dq)
+    def _estimate(self, sample: Sample, state: RobotState) -> None:
         if self.estimator.enabled:
-            output = self._monitor.update(stamp, q, dq, tau, state)
-            self.estimator.publish(header_stamp, output)
-            self.dynamics.publish(header_stamp, q, output)
+            output = self._monitor.update(*sample[1:], state)
+            self.estimator.publish(sample.header_stamp, output)
+            self.dynamics.publish(sample, output)
         else:
-            self.dynamics.publish(header_stamp, q, self._monitor.update_dynamics(stamp, q, dq, tau, state))
-        self.estimator.move_markers(header_stamp, q)
+            self.dynamics.publish(sample, self._monitor.update_dynamics(*sample[1:], state))
 
 
 def _make_nodes() -> tuple[dynamics.DynamicsNode, payload_estimator.PayloadEstimatorNode]:

@@ -148,14 +148,14 @@ _WORDS = {
 
 def suggested_map(widths: Mapping[str, int]) -> str:
     """The map that the names of a table's columns suggest; empty where they do not."""
-    stems = {re.sub(r"\d+(?=\D*$)", "#", name): name for name in reversed(widths)}
+    stems = {re.sub(r"\d+(?=\D*$)", "#", name): name for name in reversed(list(widths))}
     found: dict[str, str] = {}
     for field, words in _WORDS.items():
         wanted = re.compile(rf"(^|[^a-z])({words})([^a-z]|$)", re.IGNORECASE)
         single = field == "t"
         names = [
             stem if re.fullmatch(r"[^\s'\"]+", stem) else shlex.quote(stem)
-            for stem, name in reversed(stems.items())
+            for stem, name in reversed(list(stems.items()))
             if wanted.search(stem.replace("#", "")) and single == ("#" not in stem and widths[name] == 1)
         ]
         if names and field not in found:

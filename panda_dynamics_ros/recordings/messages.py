@@ -2,7 +2,9 @@
 """Arrays as serialised messages, thousands at once.
 
 The messages of one topic differ in their stamp and in runs of doubles only, so that all have the same length: one of
-them is serialised by `rosbags`, and its bytes are repeated with other numbers in their places.
+them is serialised with marks, and its bytes are repeated with other numbers in their places. Text of the message may
+have the bytes of a mark, too: a stamp is the first field of a message, so that the first occurrence of its mark counts,
+and numbers are the last fields, so that theirs is the last occurrence.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.errors import ArgumentError, EncodingError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, first_place, last_place, marks
 from panda_dynamics_ros.samples.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
@@ -28,6 +29,30 @@ POSE = "geometry_msgs/msg/PoseStamped"
 INERTIA = "geometry_msgs/msg/InertiaStamped"
 WRENCH = "geometry_msgs/msg/WrenchStamped"
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
+
+STAMP_MARK = np.array([0x5A6B7C0D, 0x1B2C3D4E], dtype=np.uint32)
+"""Seconds and nanoseconds of a stamp that is a mark."""
+
+
+def marks(count: int) -> FloatArray:
+    """Numbers (count,), all different, that are marks."""
+    return np.asarray(1.2345678901234567e200 * (1.0 + np.arange(count)), dtype=np.float64)
+
+
+def place_of(mark: NDArray[Any], encoded: bytes) -> int:
+    """The index at which a mark begins in an encoded message: the stamp's for the first time, others' for the last.
+
+    Raises
+    ------
+    EncodingError: it does not occur, so that numbers are not encoded as they lie in memory.
+    """
+    find = encoded.find if mark.dtype.kind == "u" else encoded.rfind
+    place = find(mark.tobytes())
+    if place < 0:
+        raise EncodingError(
+            f"encoded: expected the {mark.nbytes} bytes of a mark as this machine has them in memory, got none such"
+        )
+    return place
 
 
 def joint_states(
@@ -103,9 +128,9 @@ def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, 
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
         times = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4")
-        _put(rows, first_place(STAMP_MARK.astype("<u4"), message), times)
+        _put(rows, place_of(STAMP_MARK.astype("<u4"), message), times)
     for mark, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
-        _put(rows, last_place(mark.astype("<f8"), message), values.astype("<f8"))
+        _put(rows, place_of(mark.astype("<f8"), message), values.astype("<f8"))
     return rows
 
 

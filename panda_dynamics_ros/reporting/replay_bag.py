@@ -18,7 +18,6 @@ from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.replay_markers import MARKER_ARRAY, SceneSerialiser
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
 from panda_dynamics_ros.reporting.scene.payload import payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Primitive
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
@@ -122,10 +121,9 @@ class _Markers:
     """Arm and payload in RViz, ten times a second."""
 
     def __init__(self, data: JointDataset, robot: RobotModel, result: Replay) -> None:
-        self._data, self._robot, self._result = data, robot, result
+        self._data, self._result = data, result
         self._scene = ArmScene(robot, meshes=False)  # files that another machine does not have
-        base = link_name(data.names, 0)
-        self._arm, self._payload = SceneSerialiser(base), SceneSerialiser(base)
+        self._arm, self._payload = (SceneSerialiser(link_name(data.names, number)) for number in (0, 8))
         due = data.stamp[0] + np.arange(0.0, data.duration_s, MARKER_PERIOD)
         self._samples = np.unique(np.searchsorted(data.stamp, due))
 
@@ -135,13 +133,9 @@ class _Markers:
         times = stamp_ns[samples]
         arm, payload = [], []
         for k, time in zip(samples.tolist(), times.tolist(), strict=True):
-            q = self._data.q[k]
-            arm.append(self._arm.message(time, self._scene.at(q)))
-            flange = {"flange": self._robot.pose(q, "flange")}
-            payload.append(self._payload.message(time, Scene(flange, self._carried(k))))
+            latest = int(np.searchsorted(self._result.published, k, side="right")) - 1
+            estimate = self._result.estimates[latest] if latest >= 0 else None
+            arm.append(self._arm.message(time, self._scene.at(self._data.q[k], estimate)))
+            carried = payload_primitives(estimate) if estimate is not None else ()
+            payload.append(self._payload.message(time, Scene({"flange": np.eye(4)}, carried)))
         return [Messages(times, arm), Messages(times, payload)]
-
-    def _carried(self, sample: int) -> tuple[Primitive, ...]:
-        """The payload by the latest estimate."""
-        latest = int(np.searchsorted(self._result.published, sample, side="right")) - 1
-        return payload_primitives(self._result.estimates[latest]) if latest >= 0 else ()

@@ -40,6 +40,7 @@ def summary_of(
     summary: dict[str, Any] = {
         "samples": len(data.stamp),
         "dropped": sum(data.rejected.values()),
+        "lost": result.findings.steps.lost,
         "duration_s": float(data.duration_s),
         "rate_hz": float(data.rate_hz),
         "torque_residual_rms": floats(result.torque_residual_rms),

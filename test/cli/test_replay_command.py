@@ -13,7 +13,7 @@ from panda_dynamics_ros.recordings import JointStateSample, read_joint_states, r
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {
-    "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "problem", "joint_offsets",
+    "samples", "dropped", "lost", "duration_s", "rate_hz", "torque_residual_rms", "problem", "joint_offsets",
     "joint_offsets_std", "payload", "truth", "events",
 }  # fmt: skip
 

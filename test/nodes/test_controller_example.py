@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD
 from rclpy.publisher import Publisher
@@ -189,3 +190,16 @@ def test_the_example_is_named_in_its_own_page() -> None:
     page = (FILE.parents[1] / "docs" / "controller.md").read_text(encoding="utf-8")
     assert f"examples/{FILE.name}" in page
     assert os.access(FILE, os.X_OK)
+
+
+def test_the_example_in_cpp_compiles(tmp_path: Path) -> None:
+    """Where ROS 2's C++ library is installed: the wheels from PyPI do not have it."""
+    try:
+        get_package_prefix("rclcpp")
+    except PackageNotFoundError:
+        pytest.skip("rclcpp is not installed")
+    source = Path(__file__).resolve().parents[2] / "examples" / "torque_listener_cpp"
+    for command in (["cmake", "-S", str(source), "-B", str(tmp_path)], ["cmake", "--build", str(tmp_path)]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stdout + done.stderr

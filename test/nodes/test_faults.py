@@ -13,7 +13,7 @@ from nodes.payload_stream import shifted
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM, SHUFFLED, joint_state, nanoseconds_of
-from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK
+from panda_dynamics_ros.recordings.messages import STAMP_MARK
 
 pytestmark = pytest.mark.usefixtures("said")
 

@@ -78,22 +78,35 @@ def test_a_late_joiner_gets_the_last_payload(stream: PayloadStream, probe: Probe
     assert late == [stream.payloads[-1]]
 
 
-def test_markers_carry_the_payload_along_with_the_flange(
-    stream: PayloadStream, script: Script, probe: Probe, panda: pdr.RobotModel
-) -> None:
-    """In the base frame, so that nobody needs to publish TF: at T_base_flange of the sample of their stamp."""
+def test_markers_are_the_payloads_in_the_flange_frame(stream: PayloadStream, probe: Probe) -> None:
     markers = probe.listen(MarkerArray, f"{stream.node}/payload_markers")
     probe.until(lambda: markers, "markers for a new subscriber")
     by_kind = {marker.type: marker for marker in markers[-1].markers}
     assert set(by_kind) == {Marker.SPHERE, Marker.CYLINDER, Marker.TEXT_VIEW_FACING}
-    assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link0"}
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link8"}
     assert {marker.action for marker in markers[-1].markers} == {Marker.ADD}
     assert by_kind[Marker.TEXT_VIEW_FACING].text.startswith(f"{stream.body.mass:.2f} +/- ")
-    sample = nanoseconds_of(markers[-1].markers[0].header.stamp) // 1_000_000
-    assert SAMPLES - 200 <= sample < SAMPLES
-    T = panda.pose(script.motion.q[sample], "flange")
     place = by_kind[Marker.SPHERE].pose.position
     # The last estimate may be up to 20 ms younger than the last payload that was published.
+    np.testing.assert_allclose([place.x, place.y, place.z], stream.body.com, atol=1e-3)
+
+
+def test_arm_and_payload_are_drawn_in_one_message(
+    stream: PayloadStream, script: Script, probe: Probe, nodes: Nodes, panda: pdr.RobotModel
+) -> None:
+    """By the other node, in the base frame, at T_base_flange of the sample of their stamp."""
+    nodes.start("dynamics")
+    markers = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
+
+    def drawn() -> list[Marker]:
+        stream.publisher.publish(script.message(SAMPLES - 1))
+        return [each for each in markers[-1].markers if each.ns == "payload"] if markers else []
+
+    probe.until(drawn, "a payload in the arm's markers")
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"panda_link0"}
+    assert {nanoseconds_of(marker.header.stamp) for marker in markers[-1].markers} == {script.stamp(SAMPLES - 1)}
+    (ball,) = (each for each in drawn() if each.type == Marker.SPHERE and each.color.a == 1.0)
+    place, T = ball.pose.position, panda.pose(script.motion.q[SAMPLES - 1], "flange")
     np.testing.assert_allclose([place.x, place.y, place.z], T[:3, :3] @ stream.body.com + T[:3, 3], atol=1e-3)
 
 

@@ -18,8 +18,7 @@ from rosbags.rosbag2 import Reader
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.recordings import messages
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
-from panda_dynamics_ros.recordings.encoded_fields import STAMP_MARK, marks
-from panda_dynamics_ros.recordings.messages import Rows
+from panda_dynamics_ros.recordings.messages import STAMP_MARK, Rows, marks
 
 START = 1_700_000_000_123_456_789
 COUNT = 50
@@ -137,3 +136,16 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(storage: str, tmp_pat
     assert metadata["version"] == 8
     (slow_offer,) = yaml.safe_load(metadata["topics_with_message_count"][1]["topic_metadata"]["offered_qos_profiles"])
     assert (slow_offer["history"], slow_offer["depth"], slow_offer["reliability"], slow_offer["durability"]) == (1,) * 4
+
+
+@pytest.mark.parametrize(
+    "text", [b"panda_joint1", STAMP_MARK.tobytes(), marks(300).tobytes()], ids=["name", "stamp", "numbers"]
+)
+def test_each_mark_has_a_place_of_its_own(text: bytes) -> None:
+    """Whatever the message has as text between stamp and numbers."""
+    numbers = marks(300)
+    encoded = b"\0\1\0\0" + STAMP_MARK.tobytes() + text + numbers.tobytes()
+    assert messages.place_of(STAMP_MARK, encoded) == 4
+    assert messages.place_of(numbers[7:9], encoded) == 4 + STAMP_MARK.nbytes + len(text) + 7 * 8
+    with pytest.raises(PandaDynamicsError, match="8 bytes of a mark as this machine has them in memory"):
+        messages.place_of(np.array([1.0]), b"x" + np.array([1.0]).tobytes()[:7])

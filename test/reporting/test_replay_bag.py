@@ -132,7 +132,7 @@ def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, res
     axis = pose.quaternion_to_matrix([o.x, o.y, o.z, o.w])[:, 2]
     np.testing.assert_allclose(axis, result.pose[700, :3, 2], rtol=0.0, atol=1e-12)
     assert payload[0].markers == []
-    assert {(marker.header.frame_id, marker.action) for marker in payload[-1].markers} == {("fer_link0", ADD)}
+    assert {(marker.header.frame_id, marker.action) for marker in payload[-1].markers} == {("fer_link8", ADD)}
     estimate = result.estimates[np.searchsorted(result.published, 1400, side="right") - 1]
     types = {marker.type for marker in payload[-1].markers}
     assert SPHERE in types

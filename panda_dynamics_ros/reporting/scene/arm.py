@@ -34,11 +34,17 @@ COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits 
 def arm_primitives(robot: RobotDescription, meshes: bool = True) -> tuple[Primitive, ...]:
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
-    Layers: `arm`, `com` and `ee`. A ball at a link's centre of mass has its mass at `COM_DENSITY`. With `meshes`, links
-    and joints are drawn as the description does, if its meshes can be had (`mesh_primitives`).
+    Layers: `arm`, `com` and `ee`. With `meshes`, the arm is drawn as its description does, if its meshes can be had
+    (`mesh_primitives`); else a ball at a link's centre of mass has its mass at `COM_DENSITY`.
     """
-    body = (mesh_primitives(robot) if meshes else ()) or (*_links(robot), *_joints(robot))
-    return (*body, *_centres_of_mass(robot), *_end_effector(robot))
+    drawn = mesh_primitives(robot) if meshes else ()
+    body = drawn or (*_links(robot), *_joints(robot), *_centres_of_mass(robot))
+    return (*body, *_end_effector(robot))
+
+
+def link_capsules(robot: RobotDescription) -> tuple[Capsule, ...]:
+    """The links as capsules, each in the frame that it begins in, whatever the arm is drawn with."""
+    return tuple(each for each in _links(robot) if isinstance(each, Capsule))
 
 
 def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:

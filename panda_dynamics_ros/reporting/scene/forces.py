@@ -46,7 +46,8 @@ def torque_primitives(robot: RobotDescription, torques: ArrayLike, layer: str = 
         cos, sin = np.cos(arc.angle), np.sin(arc.angle)
         tip = T[:3, 3] + arc.bend_radius * np.array([cos, sin, 0.0])
         forward = np.sign(share) * np.array([-sin, cos, 0.0])
-        head = Arrow(f"{layer}/tip{i + 1}", frame, along(forward, tip), colour, 5.0 * ROD, ROD)
+        size = min(5.0 * ROD, abs(arc.angle) * arc.bend_radius)  # a head longer than its arc would look like a cone
+        head = Arrow(f"{layer}/tip{i + 1}", frame, along(forward, tip), colour, size, ROD)
         primitives += [arc, head]
     return tuple(primitives)
 
@@ -77,8 +78,7 @@ def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, 
         length = min(PER_NEWTON * size, LONGEST)
         tail = point - force * ((length + SURFACE) / size)
         primitives.append(Arrow("contact/force", "base", along(force, tail), FORCE, length, 0.008))
-        label = translation(tail + np.array([0.0, 0.0, 0.04]))
-        primitives.append(Label("contact/size", "base", label, FORCE, f"{size:.0f} N", 0.035))
+        primitives.append(Label("contact/size", "base", translation(tail), FORCE, f"{size:.0f} N", 0.035))
     size = float(np.linalg.norm(moment))
     if size > SMALLEST_MOMENT:
         length = min(PER_NEWTON_METRE * size, LONGEST)

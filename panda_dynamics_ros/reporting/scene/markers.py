@@ -29,7 +29,8 @@ Key = tuple[str, int]
 """`ns` and `id` of a marker, by which RViz knows it."""
 
 LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
-ON_DARK_GROUND: Colour = (1.0, 1.0, 1.0, 1.0)
+LABEL: Colour = (0.93, 0.33, 0.08, 1.0)
+"""As far from white meshes as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +123,7 @@ def _mesh(primitive: MeshPart) -> Drawing:
 def _label(primitive: Label) -> Drawing:
     """Scale x is the width of a space in RViz 2, and its text is ASCII."""
     height = float(primitive.height)
-    return Drawing(
-        TEXT_VIEW_FACING, (0.5 * height, 0.0, height), ON_DARK_GROUND, text=primitive.text.replace("±", "+/-")
-    )
+    return Drawing(TEXT_VIEW_FACING, (0.5 * height, 0.0, height), LABEL, text=primitive.text.replace("±", "+/-"))
 
 
 class MarkerIds:
