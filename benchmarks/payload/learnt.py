@@ -33,7 +33,7 @@ PICKED_AT = 1.0  # s in a cycle
 
 
 def repeating_arm(seed: int) -> SimulatedPanda:
-    """A simulated arm at the start of a cycle of `PERIOD` s that it repeats, with what does not repeat on the log: a tenth of the residual."""
+    """A simulated arm on a cycle of `PERIOD` s that it repeats; a tenth of its residual does not repeat."""
     robot, number = published(), 3000 + seed
     motion = exciting_motion(robot, number, period=PERIOD, velocity_share=BRISK)
     realism = Realism(disturbance_share=0.1, disturbance_time=0.2)
