@@ -30,12 +30,10 @@ from panda_dynamics_ros.estimation.arm_model import (
     CORRELATION,
     DISTURBANCE,
     FULL_SPEED,
-    LEVEL_MEMORY,
     OUTLIER,
     TURN,
     TURN_PLAY,
     WHITE,
-    WHITE_PRIOR,
 )
 from panda_dynamics_ros.estimation.contact_link import LinkEvidence
 from panda_dynamics_ros.estimation.options import PositiveOptions
@@ -49,7 +47,12 @@ RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
 """How a contact ended: by its release; by a change of the payload that explains it; by lasting so long that it counts
 as something carried."""
 VELOCITY_NOISE = 0.004  # rad/s: of a Panda's dq; first differences of a recording at 1 kHz have .003 to .005
-LAG, SLOTS = 0.1, 10  # s ago: what the torques are compared with; places of the delay line
+LAG, SLOTS = 0.05, 10  # s ago: what the torques are compared with; places of the delay line
+QUIET, FIRST_LEVEL, LOUDEST = 2.55, 4.0, 1.5
+"""Level of the statistic in motion, (mean of its eighth power)^(1/8), on an arm as modelled, and of one that is not
+known yet; how many times its level a value counts at most. So high a power shows how large the largest values are: real
+arms vibrate in bursts. Large values promise larger ones that are rarer, so that the level counts by its square."""
+LEVEL_TIME, FIRST_TIME = 10.0, 0.2  # s of motion: memory of noise and level, and how long their first values count
 SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after the start, which teach the noise only
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
@@ -57,7 +60,7 @@ RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, 
 # Rows of `memory` (.., n): slow part and its variance, clock, the turned direction; level of the noise in motion and at
 # rest. Entries of `clock`: head and count of the delay line, s learnt in motion and at rest.
 _M, _P, _U, _TURNED, _MOVING, _RESTING = range(6)
-_HEAD, _COUNT, _LEARNT = 0, 1, 2
+_HEAD, _COUNT, _LEARNT, _SINCE, _EIGHTH = 0, 1, 2, 4, 5
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def expected_noise(table, q, sigma, w, dt, M, noise):
 
 @compiled
 def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, held, learns, memory, clock, line, e, variance):
-    """Departure e and its variance (n,) of external torques s, in place; returns (sum z^4)^(1/4).
+    """Departure e and its variance (n,) of external torques s, in place; returns (sum z^4)^(1/4) over its level.
 
     held: whether a contact lasts, in which the slow part is kept. known: (n,), share of the residual's variance that a
     residual map knows.
@@ -166,26 +169,29 @@ def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, held, learns, memory
         if not held:
             now = s[i] - memory[_M, i]
             if learns:
-                S = memory[_P, i] + r
-                gain = r / S
-                seen = (gain * gain * min(now * now, OUTLIER * S) + r * (1.0 - gain)) / noise[i]
-                learnt = clock[_LEARNT + level - _MOVING]
-                memory[level, i] += dt / min(LEVEL_MEMORY, WHITE_PRIOR + learnt) * (seen - memory[level, i])
+                seen = max(min(e[i] * e[i], OUTLIER * variance[i]) - (variance[i] - r), 0.0) / noise[i]
+                learnt = min(LEVEL_TIME, FIRST_TIME + clock[_LEARNT + level - _MOVING])
+                memory[level, i] += (1.0 - math.exp(-dt / learnt)) * (seen - memory[level, i])
             K = memory[_P, i] / (memory[_P, i] + r * max(1.0, 2.0 / (w * dt)))  # neighbours share the filters' noise
             memory[_M, i] += K * now
             memory[_P, i] *= 1.0 - K
     if not held:
         clock[_LEARNT + level - _MOVING] += dt if learns else 0.0
-        clock[4] += dt
-        if clock[4] >= LAG / slots or count == 0:
-            clock[4] = 0.0
+        clock[_SINCE] += dt
+        if clock[_SINCE] >= LAG / slots or count == 0:
+            clock[_SINCE] = 0.0
             if count == slots:
                 head, count = (head + 1) % slots, count - 1
             for row in range(_U + 1):
                 for i in range(n):
                     line[(head + count) % slots, row, i] = memory[row, i]
             clock[_HEAD], clock[_COUNT] = head, count + 1
-    return math.sqrt(math.sqrt(fourth))
+    if level == _RESTING:
+        return math.sqrt(math.sqrt(fourth))
+    if learns:
+        new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + clock[_LEARNT]))
+        clock[_EIGHTH] += new * (min(fourth * fourth, LOUDEST**8 * clock[_EIGHTH]) - clock[_EIGHTH])
+    return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(clock[_EIGHTH])) / QUIET**2)
 
 
 @compiled
@@ -244,10 +250,10 @@ class ContactDetector:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
         self._regression, self._links = MomentumRegression(n, self.options.bandwidth_hz), LinkEvidence(robot)
-        self._sigma = DISTURBANCE * robot.residual.std
+        self._sigma = robot.residual.std.copy()
         self._tau, self._table = CORRELATION * robot.residual.correlation_time, robot.table
-        self._memory, self._line, self._clock = np.zeros((6, n)), np.zeros((SLOTS, _U + 1, n)), np.zeros(5)
-        self._memory[[_MOVING, _RESTING]] = 1.0
+        self._memory, self._line, self._clock = np.zeros((6, n)), np.zeros((SLOTS, _U + 1, n)), np.zeros(6)
+        self._memory[[_MOVING, _RESTING]], self._clock[_EIGHTH] = 1.0, FIRST_LEVEL**8
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
         self._e, self._variance, self._external = np.zeros(n), np.ones(n), np.zeros(n)
