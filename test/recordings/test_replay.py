@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from motion import PAYLOAD, sinusoids, torques
 
 from panda_dynamics_ros import ArmMonitor, JointDataset, PandaDynamicsError, RobotModel, learn_residual
+from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.replay import replay
 
 
@@ -49,6 +51,36 @@ def test_the_wrench_is_the_nodes_wrench(data: JointDataset, panda: RobotModel) -
     wrench = np.array([monitor.update(*sample).wrench.wrench for sample in samples])
     assert np.abs(wrench).max() > 1.0
     np.testing.assert_allclose(replay(data, robot).contact_wrench, wrench, rtol=0.0, atol=1e-9)
+
+
+def test_a_notebook_shows_results_in_a_line_and_a_picture(panda: RobotModel) -> None:
+    data = load_dataset(EXAMPLE, panda)
+    result = replay(data, panda)
+    assert repr(data).startswith("JointDataset(4800 samples of 7 joints over 24.0 s, 200 Hz, 0 left out, '")
+    found = (
+        r"Replay\(4800 samples over 24.0 s, payload: (.*) ± .* kg \(95 %\), events: pick at .*, release at 18.\d\d s\)"
+    )
+    match = re.fullmatch(found, repr(result))
+    assert match
+    assert abs(float(match[1]) - result.last.mass) <= 5e-4
+    many = replace(result, findings=replace(result.findings, events=result.events * 50, problem="<b>"))
+    assert len(repr(many)) < 400
+    page = many._repr_html_()
+    assert "<b>" not in page
+    assert page.count("<img ") == 1
+    above, below = result.plot().axes
+    np.testing.assert_array_equal(above.lines[0].get_ydata(), result.mass)
+    np.testing.assert_array_equal(below.lines[0].get_ydata(), np.linalg.norm(result.residual, axis=1))
+    assert [text.get_text() for text in above.texts] == [event.kind for event in result.events]
+
+
+def test_a_touch_that_two_detectors_notice_is_one_event(panda: RobotModel) -> None:
+    """The example is pushed once, from 12.0 to 12.8 s; what is picked up is no contact."""
+    result = replay(load_dataset(EXAMPLE, panda), panda)
+    assert [event.kind for event in result.events] == ["pick", "contact", "release"]
+    push = result.events[1]
+    assert (push.onset, push.end) == (pytest.approx(12.0, abs=0.1), pytest.approx(12.8, abs=0.2))
+    assert result.findings.last is result.findings.payloads[1].estimate
 
 
 def test_unknown_options_are_refused(data: JointDataset, panda: RobotModel) -> None:
