@@ -18,15 +18,13 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, Shape, WrenchEstimator
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.findings import Event, Findings, Follower
+from panda_dynamics_ros.recordings.findings import AT_ONCE, Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import safe_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AT_ONCE = 2048
-"""Samples between two reports of progress."""
 LISTED = 6
 """Events in the representation of a result."""
 

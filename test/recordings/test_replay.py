@@ -33,9 +33,9 @@ def test_the_residual_is_filtered_like_the_regression(
     residual = replay(data, panda, bandwidth_hz=bandwidth_hz).residual
     settled = 6.0 / (2.0 * np.pi * bandwidth_hz)
     first = int(np.flatnonzero(np.isfinite(residual).all(axis=1))[0])
-    assert data.stamp[first] == pytest.approx(settled, abs=0.005)
-    # What the prior's pull leaves of a torque of some 5 N m; the friction of the model is taken off, too.
-    assert np.abs(residual[-1]).max() < 0.1
+    assert data.stamp[first] == pytest.approx(settled, abs=0.02)  # the filter's updates are 20 ms apart
+    # What the prior's pull leaves of a torque of some 5 N m, a fortieth; the model's friction is taken off, too.
+    assert np.abs(residual[-1]).max() < 0.125
 
 
 def test_the_estimator_gets_shape_and_options(data: JointDataset, panda: RobotModel) -> None:
