@@ -59,7 +59,7 @@ setup(
         "docs": ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo", "sympy>=1.12,<2"],
         "identification": ["clarabel>=0.9,<1"],
         "meshes": ["trimesh>=4,<6", "pycollada>=0.8,<1", "example-robot-data>=4.3,<7"],
-        "simulation": ["mujoco>=3.2,<5"],
+        "simulation": ["mujoco>=3.3,<5"],
         "symbolic": ["sympy>=1.12,<2"],
         "view": ["viser>=1.1,<2"],
         "test": [
@@ -67,7 +67,7 @@ setup(
             "hypothesis>=6,<7",
             "pytest-xdist>=3,<4",
             "pin>=3,<5",
-            "mujoco>=3.2,<5",
+            "mujoco>=3.3,<5",
             "rosbags>=0.11,<0.12",
             "sympy>=1.12,<2",
             "clarabel>=0.9,<1",

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import waiting
-from panda_dynamics_ros.estimation.payload.payload_file import load_estimate
 from ros_domain import own_domain
+
+from panda_dynamics_ros.estimation.payload_file import load_estimate
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = ("dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player")

@@ -91,8 +91,9 @@ class Workspace:
         (site,) = self.prefix.glob(f"lib/python*/site-packages/{NAME}")
         for file in (ROOT / NAME).glob("**/__pycache__/*.nb[ci]"):
             target = site / file.relative_to(ROOT / NAME)
-            target.parent.mkdir(exist_ok=True)
-            shutil.copy2(file, target)
+            if target.parents[1].is_dir():  # a folder that has gone from the package may have left its cache
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy2(file, target)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """A command in a shell that has sourced the workspace; it prints to `output`."""

@@ -15,20 +15,7 @@ from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, core
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.table import default_name, read_table
 from panda_dynamics_ros.annotation.worker import Task
-from panda_dynamics_ros.cli.options import (
-    JSON,
-    RECORDING,
-    add,
-    add_payload_options,
-    add_robot_option,
-    flag,
-    load_arm,
-    number,
-    option,
-    output,
-    payload_options,
-    recording_options,
-)
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
 
 FAILURES_SHOWN = 10
@@ -54,21 +41,21 @@ examples:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
-    add_robot_option(parser)
-    add_payload_options(parser)
+    options.add_robot_option(parser)
+    options.add_payload_options(parser)
     arm = "regular expression that finds the arm in a path (default: the name of the folder)"
-    add(
+    options.add(
         parser,
-        *RECORDING,
-        output(default_name(), "TABLE", "Parquet or CSV"),
-        flag("--resume", "go on from TABLE: skip what is done"),
-        flag("--overwrite", "replace an earlier table"),
-        option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
-        option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
-        option("--arm", arm, default="", metavar="PATTERN"),
-        number("--patience", 300.0, "S", "give up a recording that makes no progress for so long"),
-        number("--memory", 4.0, "GIB", "that a worker may take"),
-        JSON,
+        *options.RECORDING,
+        options.output(default_name(), "TABLE", "Parquet or CSV"),
+        options.flag("--resume", "go on from TABLE: skip what is done"),
+        options.flag("--overwrite", "replace an earlier table"),
+        options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
+        options.option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
+        options.option("--arm", arm, default="", metavar="PATTERN"),
+        options.number("--patience", 300.0, "S", "give up a recording that makes no progress for so long"),
+        options.number("--memory", 4.0, "GIB", "that a worker may take"),
+        options.JSON,
     )
 
 
@@ -80,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         "patience_s": checks.number(args.patience, "--patience", minimum=1.0),
         "memory_gib": checks.number(args.memory, "--memory", minimum=0.25),
     }
-    options = payload_options(args) | {"shape": args.shape} | recording_options(args)
-    task = Task.of(load_arm(args), options | {"arm_prefix": args.arm_prefix or None}, args.arm, **limits)
+    settings = options.payload_options(args) | {"shape": args.shape} | options.recording_options(args)
+    task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, args.arm, **limits)
     with _Progress(args.json) as shown:
         outcome = annotate_recordings(
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,

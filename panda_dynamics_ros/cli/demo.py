@@ -40,7 +40,7 @@ from panda_dynamics_ros.reporting.summary import (
 )
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_mapping import JointMapping
-from panda_dynamics_ros.samples.stamps import BILLION
+from panda_dynamics_ros.robot.stamps import BILLION
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView
@@ -260,12 +260,9 @@ def _report(topics: Topics, args: argparse.Namespace) -> None:
     title, marks = "A simulated Panda's payload, found over ROS 2 topics", [(s - start, k) for s, k in topics.changes]
     picture = args.output / "payload.png"  # in place of the replay's
     plot_payload(stamps - start, {"estimate": curves}, picture, title, marks, (true_mass, true_com), offline.problem)
-    counts = f"{summary['samples']} samples reached the estimator at {summary['rate_hz']:.0f} Hz"
+    counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
-        (
-            "stream",
-            f"{counts}, {summary['dropped']} of those since its first one were lost; {len(data.stamp)} recorded",
-        ),
+        ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),
         ("mass", f"{mass_text(last)} (truth {truth.mass:.3f})"),
         ("centre of mass", f"{com_text(last)} (truth {joint_values(1e3 * truth.com, 1)})"),
     ]

@@ -13,17 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros.cli.options import (
-    JSON,
-    RECORDING,
-    add,
-    add_robot_option,
-    flag,
-    load_arm,
-    option,
-    output,
-    recording_options,
-)
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
@@ -53,19 +43,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     data = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=data)
-    add_robot_option(parser)
-    add(
+    options.add_robot_option(parser)
+    options.add(
         parser,
-        *RECORDING,
-        output("my_panda.yaml", "FILE", "the robot file"),
-        flag("--gravity-only", "identify masses and centres of mass only, from poses in which the arm rests"),
-        flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
-        option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        option("--scheduler", "tcp://HOST:8786 of Dask, whose workers read DATA by the same paths", metavar="ADDRESS"),
-        option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
-        option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
-        flag("--force", "write a result that is implausible, too"),
-        JSON,
+        *options.RECORDING,
+        options.output("my_panda.yaml", "FILE", "the robot file"),
+        options.flag("--gravity-only", "identify masses and centres of mass only, from poses in which the arm rests"),
+        options.flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
+        options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
+        options.option("--scheduler", "tcp://HOST:8786 of Dask, whose workers read DATA", metavar="ADDRESS"),
+        options.option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
+        options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
+        options.flag("--force", "write a result that is implausible, too"),
+        options.JSON,
     )
 
 
@@ -75,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
-    prior, where = load_arm(args), recording_options(args)
+    prior, where = options.load_arm(args), options.recording_options(args)
 
     def recordings() -> Iterator[JointDataset]:
         return (load_dataset(path, prior, **where) for path in args.data)
@@ -115,7 +105,7 @@ def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedR
     from panda_dynamics_ros.annotation.job import open_executor
 
     paths = [str(Path(path).absolute()) for path in args.data]
-    read = functools.partial(prepared_recording, prior=prior, where=recording_options(args))
+    read = functools.partial(prepared_recording, prior=prior, where=options.recording_options(args))
     with open_executor(scheduler=args.scheduler) as executor:
         yield from executor.map(read, paths)
 

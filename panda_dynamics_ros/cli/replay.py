@@ -11,23 +11,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import (
-    JSON,
-    RECORDING,
-    VIEW,
-    add,
-    add_payload_options,
-    add_robot_option,
-    flag,
-    load_arm,
-    number,
-    opened_view,
-    option,
-    output,
-    payload_options,
-    recording_options,
-    show_until_interrupted,
-)
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
@@ -84,28 +68,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "a recording of the same motion with no payload, for a payload from the differences of both (give it once for "
         "each run; see `panda-dynamics weigh`)"
     )
-    add(parser, flag("--example", example))
-    add_robot_option(parser)
-    add_payload_options(parser)
+    options.add(parser, options.flag("--example", example))
+    options.add_robot_option(parser)
+    options.add_payload_options(parser)
     formats = "storage of DIR/results (default: mcap, where rosbags is installed)"
-    add(
+    options.add(
         parser,
-        *RECORDING,
-        output("replay_output"),
-        option("--bag-format", formats, choices=(*STORAGES, "none")),
-        *VIEW,
-        number("--rate", 1.0, "R", "speed of --view, times real time"),
-        flag("--smooth", "estimate each payload from all samples while it was carried"),
-        option("--unloaded", unloaded, type=float, nargs="+", default=[], metavar="T"),
-        option("--unloaded-run", unloaded_run, action="append", default=[], metavar="BAG"),
-        JSON,
+        *options.RECORDING,
+        options.output("replay_output"),
+        options.option("--bag-format", formats, choices=(*STORAGES, "none")),
+        *options.VIEW,
+        options.number("--rate", 1.0, "R", "speed of --view, times real time"),
+        options.flag("--smooth", "estimate each payload from all samples while it was carried"),
+        options.option("--unloaded", unloaded, type=float, nargs="+", default=[], metavar="T"),
+        options.option("--unloaded-run", unloaded_run, action="append", default=[], metavar="BAG"),
+        options.JSON,
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
-    options = payload_options(args)
+    known = options.payload_options(args)
     if args.example == (args.bag is not None):
         raise ArgumentError(f"BAG: expected a recording or --example, got {'both' if args.example else 'neither'}")
     args.bag = str(EXAMPLE) if args.example else args.bag
@@ -113,19 +97,19 @@ def run(args: argparse.Namespace) -> int:
     checks.not_an_input(args.output / "results", [args.bag, *args.unloaded_run], "--output, with results in it")
     if args.bag_format != "none":
         check_replaceable(args.output, "results")
-    robot = load_arm(args)
-    data = load_dataset(args.bag, robot, **recording_options(args))
-    with opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
-        result = _replay(args, name, data, robot, options)
+    robot = options.load_arm(args)
+    data = load_dataset(args.bag, robot, **options.recording_options(args))
+    with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
+        result = _replay(args, name, data, robot, known)
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay
 
-            show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
+            options.show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
     return CONTRADICTED if args.strict and result.problem else 0
 
 
 def _replay(
-    args: argparse.Namespace, name: str, data: JointDataset, robot: RobotModel, options: dict[str, Any]
+    args: argparse.Namespace, name: str, data: JointDataset, robot: RobotModel, known: dict[str, Any]
 ) -> Replay:
     with LiveTable(f"replay of {name}", quiet=args.json) as table:
 
@@ -133,8 +117,8 @@ def _replay(
             time = data.stamp[min(done, count - 1)] - data.stamp[0]
             table.show([("replayed", f"{100 * done // max(count, 1):3d} %  {time:6.1f} s"), *payload_rows(estimate)])
 
-        result = replay(data, robot, show, **options)
-    segments = _smoothed(args, data, robot, result, options)
+        result = replay(data, robot, show, **known)
+    segments = _smoothed(args, data, robot, result, known)
     loads = franka_loads(data, robot, result)
     for sentence in stale_loads(loads, float(data.stamp[0])):
         warnings.warn(sentence, stacklevel=2)
@@ -154,8 +138,8 @@ def _replay(
         from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
         from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
 
-        empty = [load_dataset(path, robot, **recording_options(args)) for path in args.unloaded_run]
-        weighed = weigh_paired_runs(robot, [data], empty, **options)
+        empty = [load_dataset(path, robot, **options.recording_options(args)) for path in args.unloaded_run]
+        weighed = weigh_paired_runs(robot, [data], empty, **known)
         summary["paired"] = paired_entry(weighed)
         tables.append((f"compared with {len(empty)} unloaded run{'s' * (len(empty) > 1)}", paired_rows(weighed)))
     args.output.mkdir(parents=True, exist_ok=True)
@@ -170,14 +154,14 @@ def _replay(
 
 
 def _smoothed(
-    args: argparse.Namespace, data: JointDataset, robot: RobotModel, result: Replay, options: dict[str, Any]
+    args: argparse.Namespace, data: JointDataset, robot: RobotModel, result: Replay, known: dict[str, Any]
 ) -> tuple[PayloadSegment, ...]:
     if not (args.smooth or args.unloaded):
         return ()
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
     unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **options)
+    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
 
 
 def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`panda-dynamics weigh`: a payload to some grams, from runs of one motion with and without it."""
+"""`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import (
-    COM,
-    JSON,
-    RECORDING,
-    add,
-    add_payload_options,
-    add_robot_option,
-    flag,
-    load_arm,
-    number,
-    option,
-    output,
-    payload_options,
-    radians,
-    recording_options,
-)
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
@@ -64,34 +49,34 @@ ORDER = "ABBA"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    add(
+    options.add(
         parser.add_argument_group("what to do, one of these"),
-        flag("--simulate", "make the runs on the simulated arm, and weigh"),
-        flag("--plan", "only write the motion, for a joint_trajectory_controller"),
-        option("--loaded", "recordings with the payload", nargs="+", default=[], metavar="RUN"),
-        option("--unloaded", "recordings of the same motion without it", nargs="+", default=[], metavar="RUN"),
+        options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
+        options.flag("--plan", "only write the motion, for a joint_trajectory_controller"),
+        options.option("--loaded", "recordings with the payload", nargs="+", default=[], metavar="RUN"),
+        options.option("--unloaded", "recordings of the same motion without it", nargs="+", default=[], metavar="RUN"),
     )
     check = "another recording with the payload, for the check at rest (default: the same)"
-    add(parser, option("--check", check, metavar="RUN"))
-    add_robot_option(parser)
-    add(parser, *RECORDING)
-    add_payload_options(parser)
-    add(
+    options.add(parser, options.option("--check", check, metavar="RUN"))
+    options.add_robot_option(parser)
+    options.add(parser, *options.RECORDING)
+    options.add_payload_options(parser)
+    options.add(
         parser.add_argument_group("motion, of --plan and --simulate"),
-        option("--start", "posture to start from, rad (default: Franka's)", nargs="+", type=float, metavar="Q"),
-        number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
-        number("--table-height", 0.0, "M", "in base axes; -1 for no table"),
-        number("--trials", 1000, "N", "motions to try"),
-        number("--seed", 0, "N", "of the search and of the simulated arm"),
+        options.option("--start", "posture to start from, rad (default: Franka's)", nargs="+", type=float, metavar="Q"),
+        options.number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
+        options.number("--table-height", 0.0, "M", "in base axes; -1 for no table"),
+        options.number("--trials", 1000, "N", "motions to try"),
+        options.number("--seed", 0, "N", "of the search and of the simulated arm"),
     )
     order = f"runs without (A) and with (B) the payload (default: {ORDER})"
-    add(
+    options.add(
         parser.add_argument_group("simulated arm"),
-        number("--payload-mass", 1.0, "KG", "of the payload"),
-        COM,
-        option("--order", order, default=ORDER, metavar="WORD"),
+        options.number("--payload-mass", 1.0, "KG", "of the payload"),
+        options.COM,
+        options.option("--order", order, default=ORDER, metavar="WORD"),
     )
-    add(parser, output("weigh_output"), JSON)
+    options.add(parser, options.output("weigh_output"), options.JSON)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
             "weigh: expected one of --simulate, --plan, or --loaded with --unloaded, got "
             + (" and ".join(f"--{name}" for name in modes) or "none")
         )
-    robot = load_arm(args)
+    robot = options.load_arm(args)
     if args.plan:
         return _plan(args, robot)
     return _simulate(args, robot) if args.simulate else _weigh_recordings(args, robot)
@@ -111,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _start(args: argparse.Namespace, robot: RobotModel) -> list[float]:
     if args.start is not None:
-        radians(args.start, "--start")
+        options.radians(args.start, "--start")
         return checks.exactly(args.start, (robot.n,), "--start").tolist()
     if robot.n != len(READY):
         raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
@@ -164,7 +149,7 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
     if not (args.loaded and args.unloaded):
         missing = "--unloaded" if args.loaded else "--loaded"
         raise ArgumentError(f"{missing}: expected one or more recordings beside the others, got none")
-    where = recording_options(args)
+    where = options.recording_options(args)
     loaded, unloaded = (
         [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
     )
@@ -198,7 +183,7 @@ def _report(
     names: dict[int, str],
     truth: InertialParameters | None,
 ) -> int:
-    result = weigh_paired_runs(robot, loaded, unloaded, **payload_options(args))
+    result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
         rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)

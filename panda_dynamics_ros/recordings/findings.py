@@ -20,12 +20,12 @@ from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, Payl
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
+from panda_dynamics_ros.estimation.sample_gate import IMPLAUSIBLE
 from panda_dynamics_ros.estimation.validation import REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
-from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
 BY_PAYLOAD = "payload"
 """`Contact.ended_by` of a pick or release, which touches the arm until the payload is known."""

@@ -19,6 +19,8 @@ from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
 from panda_dynamics_ros.robot.visual import Visual
 
+MOST_OF_A_KIND = 1 << 28
+"""Numbers, or bytes of an arena, of one kind in a model; a Panda's meshes are 20 MB."""
 LAST_SHOWN = 2
 """Group of geoms; those of higher groups are for collisions."""
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -41,8 +43,14 @@ def parse_mjcf(path: Path) -> Tree:
     except ImportError as error:
         raise MissingDependencyError(f"an MJCF file needs MuJoCo (pip install mujoco): {error}") from error
     try:
-        model = mujoco.MjModel.from_xml_path(str(path))
+        spec = mujoco.MjSpec.from_file(str(path))
+        spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
+        model = spec.compile()
         model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
+        sizes = {name: getattr(model, name) for name in dir(model) if name.startswith("n")}
+        largest = max((size, name) for name, size in sizes.items() if isinstance(size, int))
+        if largest[0] > MOST_OF_A_KIND:  # MuJoCo would fill the memory, for minutes
+            raise ValueError(f"{largest[0]} of {largest[1]}, more than {MOST_OF_A_KIND}")
         data = mujoco.MjData(model)
     except (ValueError, MemoryError, mujoco.FatalError) as error:
         raise RobotDescriptionError(

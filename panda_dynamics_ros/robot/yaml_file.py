@@ -167,6 +167,7 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
         if not isinstance(entry, bool):
             raise RobotDescriptionError(f"prismatic: expected true or false for each joint, got {entry!r:.60}")
     links = _listed(top["links"], "links")
+    texts: dict[str, Any] = {key: str(top.get(key, default)) for key, default in TEXTS.items()}
     map_name = top.get("residual_map")
     if map_name is not None and (not isinstance(map_name, str) or Path(map_name).name != map_name):
         raise RobotDescriptionError(
@@ -187,7 +188,7 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
         rotor_inertia=checks.exactly(top.get("rotor_inertia", np.zeros(n)), (n,), "rotor_inertia"),
         motor_constants=checks.real_array(top.get("motor_constants", []), "motor_constants"),
         residual_map=None if map_name is None else read_residual_map(folder / map_name),
-        **{key: str(top.get(key, default)) for key, default in TEXTS.items()},
+        **texts,
     )
 
 

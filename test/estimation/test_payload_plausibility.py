@@ -4,12 +4,10 @@
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
-from panda_dynamics_ros.estimation.arm_errors import ArmErrors
-from panda_dynamics_ros.estimation.low_pass import TwoPoleFilter
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 
+from panda_dynamics_ros.estimation.arm_model import ArmErrors
 from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
-from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, TwoPoleFilter
 
 SECONDS = 3.0  # of motion: a second until the filters have settled, and two in which a sentence must come
 
@@ -17,12 +15,14 @@ SECONDS = 3.0  # of motion: a second until the filters have settled, and two in 
 NOTHING = np.zeros(7)
 
 
-def learnt(offset=NOTHING, gain=NOTHING):
+def learnt(offset=NOTHING, gain=NOTHING, common_gain=0.0):
     """Errors of an arm of which offsets (N m) and gains are known to a tenth of a newton metre and to 0.5 %."""
+    own = dict.fromkeys(("friction", "viscous", "soft", "rotor_inertia"), NOTHING)
+    shared = {"tilt": np.zeros(2), "delay": np.zeros(1), "common_gain": np.array([common_gain])}
+    stds = {f"{name}_std": 0.0 * value for name, value in (own | shared).items()}
     return ArmErrors(
-        offset, NOTHING, NOTHING, NOTHING, gain, np.zeros(2), np.zeros(1),
-        NOTHING + 0.1, NOTHING, NOTHING, NOTHING, NOTHING + 0.005, np.zeros(2), np.zeros(1),
-    )  # fmt: skip
+        offset=offset, gain=gain, offset_std=NOTHING + 0.1, gain_std=NOTHING + 0.005, **own, **shared, **stds
+    )
 
 
 def sentence(panda, change, payload=None, mass=None, declared=None, from_start=False, errors=None):
@@ -30,18 +30,18 @@ def sentence(panda, change, payload=None, mass=None, declared=None, from_start=F
     motion = sinusoids(SECONDS)
     tau = change(torques(panda, motion, payload), motion)
     theta = np.zeros(10) if payload is None else payload.vector
-    regression, terms = MomentumRegression(panda.n, 3.0), MomentumTerms(panda)
+    regression, rows = MomentumRegression(panda.n, 3.0), ArmTerms(panda).rows(motion.stamp, motion.q, motion.dq, tau)
     low_pass = TwoPoleFilter(panda.n, regression.pole)
     check = PlausibilityCheck(panda.residual.std, declared or Declaration("panda", 3.0, 0.0, False))
     errors = errors or learnt()
-    previous = motion.stamp[0]
-    for k, stamp in enumerate(motion.stamp):
-        Y, y = regression.step(stamp - previous, terms.at(motion.q[k], motion.dq[k], tau[k]))
-        filtered = low_pass.step(stamp - previous, tau[k])
-        previous = stamp
-        if regression.settled and k % 10 == 0:
+    steps = np.diff(motion.stamp, prepend=motion.stamp[0])
+    for k in range(0, len(steps), 10):
+        part = slice(k, k + 10)
+        filtered = low_pass.rows(steps[part], tau[part])
+        Yy = regression.rows(steps[part], rows.momentum[part], rows.bias[part])
+        if regression.settled:
             estimated = theta[0] if mass is None else mass
-            if check.update(filtered, y, y - Y @ theta, 0.01):
+            if check.update(filtered, Yy[:, ARM], Yy[:, ARM] - Yy[:, :ARM] @ theta, 0.01):
                 check.evaluate(estimated, 0.02, from_start, errors)
     return check.problem
 
@@ -121,6 +121,11 @@ def test_a_gain_that_is_learnt_names_its_joint(panda):
     gained = learnt(gain=0.1 * (np.arange(7) == 3))
     assert "the torque of joint 4 is off by +10 %" in sentence(panda, unchanged, errors=gained)
     assert sentence(panda, unchanged, errors=learnt(gain=0.03 * (np.arange(7) == 3))) == ""
+
+
+def test_a_gain_of_all_torques_is_named(panda):
+    assert "the torques of all joints are -12 % off" in sentence(panda, unchanged, errors=learnt(common_gain=-0.12))
+    assert sentence(panda, unchanged, errors=learnt(common_gain=0.02)) == ""
 
 
 def test_offsets_as_real_arms_have_them_are_no_problem(panda):

@@ -2,56 +2,74 @@
 import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms
 from scipy.signal import lsim
 
-from panda_dynamics_ros.estimation.regression import MomentumRegression
+from panda_dynamics_ros.dynamics import presliding_states
+from panda_dynamics_ros.estimation.regression import (
+    ARM,
+    ArmTerms,
+    MomentumRegression,
+    OnsetRegressors,
+    TwoPoleFilter,
+    with_model,
+)
 
 POLE = 2.0 * np.pi * 3.0
+TWO_POLES = ([POLE**2], [1.0, 2.0 * POLE, POLE**2])
 
 
-def run(panda, motion, tau, regression=None):
-    regression, terms = regression or MomentumRegression(panda.n, 3.0), MomentumTerms(panda)
-    previous, rows = motion.stamp[0], []
-    for stamp, q, dq, t in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
-        Y, y = regression.step(stamp - previous, terms.at(q, dq, t))
-        previous = stamp
-        rows.append((Y.copy(), y.copy()))
-    return np.array([Y for Y, _ in rows]), np.array([y for _, y in rows])
+def terms_of(robot, motion, tau):
+    return ArmTerms(robot).rows(motion.stamp, motion.q, motion.dq, tau)
+
+
+def run(robot, motion, tau):
+    """Y (N, n, 10) and y (N, n), sample by sample."""
+    rows, regression = terms_of(robot, motion, tau), MomentumRegression(robot.n, 3.0)
+    steps = np.diff(motion.stamp, prepend=motion.stamp[0])
+    found = np.array([regression.step(*each).copy() for each in zip(steps, rows.momentum, rows.bias, strict=True)])
+    return found[..., :ARM], found[..., ARM]
 
 
 def test_payload_torque_is_explained_without_acceleration(panda):
     motion = sinusoids(2.5)
     Y, y = run(panda, motion, torques(panda, motion, PAYLOAD))
+    _, unloaded = run(panda, motion, torques(panda, motion))
     # Signals are taken as straight between samples: at 1 kHz and 3 rad/s their curvature leaves
     # amplitude * (w dt)^2 / 8 of up to 20 N m, 2e-5 N m; the start dies out as exp(-19 t).
     settled = motion.stamp > 1.2
-    assert np.abs(y - Y @ PAYLOAD.vector)[settled].max() < 1e-4
-    assert np.abs(y[settled]).max() > 1.0, "a payload that leaves no torque would prove nothing"
+    assert np.abs(y - unloaded - Y @ PAYLOAD.vector)[settled].max() < 1e-4
+    assert np.abs(y - unloaded)[settled].max() > 1.0, "a payload that leaves no torque would prove nothing"
 
 
-def test_unloaded_arm_leaves_nothing(panda):
-    motion = sinusoids(2.0)
-    _, y = run(panda, motion, torques(panda, motion))
-    assert np.abs(y[motion.stamp > 1.2]).max() < 2e-3  # as above, with the arm's own torques of up to 50 N m
-
-
-def test_regressor_is_the_payload_regressor_through_two_poles(panda):
+def test_filtered_payload_torque_is_the_exact_torque_through_two_poles(panda):
+    """The exact one knows the acceleration."""
     motion = sinusoids(1.5)
     Y, _ = run(panda, motion, np.zeros_like(motion.q))
-    exact = panda.payload_regressor(motion.q, motion.dq, motion.ddq)[:, 3, 1]
-    two_poles = ([POLE**2], [1.0, 2.0 * POLE, POLE**2])
-    oracle = lsim(two_poles, exact - exact[0], motion.stamp)[1] + exact[0]
+    exact = torques(panda, motion, PAYLOAD) - torques(panda, motion)
     settled = motion.stamp > 1.0
-    # The oracle starts from rest, the regression from steady motion: exp(-19) (1 + 19) of the amplitude is left.
-    np.testing.assert_allclose(Y[settled, 3, 1], oracle[settled], atol=1e-5 * np.abs(exact).max())
+    for joint in range(7):
+        oracle = lsim(TWO_POLES, exact[:, joint] - exact[0, joint], motion.stamp)[1] + exact[0, joint]
+        # The oracle starts from rest, the regression from steady motion: exp(-19) (1 + 19) of the amplitude is left.
+        filtered = (Y @ PAYLOAD.vector)[settled, joint]
+        np.testing.assert_allclose(filtered, oracle[settled], atol=1e-5 * np.abs(exact).max())
+
+
+def test_an_unloaded_arm_leaves_nothing(panda):
+    """Its dry friction follows the way of the joints, its published sigmoid included; the rest is a function of dq."""
+    motion, f = sinusoids(2.0), panda.friction
+    s, _ = presliding_states(motion.q)
+    smooth = f.viscous * motion.dq + f.offset + f.amplitude * (0.5 - 1.0 / (1.0 + np.exp(-f.slope * f.shift)))
+    arm = panda.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    _, y = run(panda, motion, arm + smooth + (f.coulomb + 0.5 * f.amplitude) * s)
+    assert np.abs(y[motion.stamp > 1.2]).max() < 2e-3  # curvature, with the arm's own torques of up to 50 N m
 
 
 @pytest.mark.parametrize("rate", [30.0, 100.0])
 def test_slow_streams_stay_unbiased(panda, rate):
     motion = sinusoids(4.0, rate)
     Y, y = run(panda, motion, torques(panda, motion, PAYLOAD))
-    error = (y - Y @ PAYLOAD.vector)[motion.stamp > 1.2]
+    _, unloaded = run(panda, motion, torques(panda, motion))
+    error = (y - unloaded - Y @ PAYLOAD.vector)[motion.stamp > 1.2]
     # Curvature between samples, (w dt)^2 / 8 with w = 3.3 rad/s: 1.5e-3 of some 20 N m at 30 Hz.
     assert np.abs(error).max() < 20.0 * (3.3 / rate) ** 2 / 8.0 * 2.0
 
@@ -62,18 +80,95 @@ def test_irregular_sampling_gives_the_same_regression(panda):
     keep = np.sort(rng.choice(len(dense.stamp), 1500, replace=False))
     sparse = type(dense)(dense.stamp[keep], dense.q[keep], dense.dq[keep], dense.ddq[keep])
     Y, y = run(panda, sparse, torques(panda, sparse, PAYLOAD))
-    assert np.abs(y - Y @ PAYLOAD.vector)[sparse.stamp > 1.2].max() < 1e-3  # gaps of up to 8 ms: (w dt)^2 / 8
+    _, unloaded = run(panda, sparse, torques(panda, sparse))
+    error = y - unloaded - Y @ PAYLOAD.vector
+    assert np.abs(error)[sparse.stamp > 1.2].max() < 1e-3  # gaps of up to 8 ms: (w dt)^2 / 8
+
+
+def test_an_onset_is_filters_that_start_there(panda):
+    """The torque of what is picked up at t0, through both poles from zero, whenever the regressors are asked for."""
+    motion, onsets = sinusoids(2.0), (1200, 1350)
+    rows, regression = terms_of(panda, motion, np.zeros_like(motion.q)), MomentumRegression(panda.n, 3.0)
+    slots, exact = OnsetRegressors(panda.n, 3), torques(panda, motion, PAYLOAD) - torques(panda, motion)
+    oracle = np.zeros((2, *motion.q.shape))
+    for each, k in zip(oracle, onsets, strict=True):
+        for joint in range(7):
+            each[k:, joint] = lsim(TWO_POLES, exact[k:, joint], motion.stamp[k:] - motion.stamp[k])[1]
+    limit, steps = 2e-5 * np.abs(exact).max(), np.diff(motion.stamp, prepend=motion.stamp[0])
+    for k in range(len(motion.stamp)):
+        regression.step(steps[k], rows.momentum[k], rows.bias[k])
+        if k:
+            slots.follow(POLE, steps[k : k + 1])
+        for slot, onset in enumerate(onsets):
+            if k == onset:
+                slots.start(slot, regression)
+        if k == onsets[0]:
+            slots.start(2, regression, long_ago=True)
+        if k >= onsets[0] and k % 7 == 0:
+            found = slots.regressors(regression) @ PAYLOAD.vector
+            np.testing.assert_allclose(found[0], oracle[0, k], atol=limit)
+            if k >= onsets[1]:
+                np.testing.assert_allclose(found[1], oracle[1, k], atol=limit)
+    # Long ago is before the filters started, as if nothing had been carried then: by now the whole regressor.
+    np.testing.assert_array_equal(slots.regressors(regression)[2], regression.filtered[:, :ARM])
+
+
+def test_a_block_is_its_samples(panda):
+    """The terms with the memory of dry friction, the regression and the signal filter."""
+    motion = sinusoids(0.5)
+    tau = torques(panda, motion, PAYLOAD)
+    steps = np.diff(motion.stamp, prepend=motion.stamp[0])
+    whole, terms = terms_of(panda, motion, tau), ArmTerms(panda)
+    a, b, c, d = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0), TwoPoleFilter(7, POLE), TwoPoleFilter(7, POLE)
+    for k in range(len(tau)):
+        one = slice(k, k + 1)
+        row = terms.rows(motion.stamp[one], motion.q[one], motion.dq[one], tau[one])
+        for name in ("s", "momentum", "bias"):
+            np.testing.assert_array_equal(getattr(row, name)[0], getattr(whole, name)[k])
+        a.step(steps[k], row.momentum[0], row.bias[0])
+        c.rows(steps[one], tau[one])
+    for part in (slice(0, 123), slice(123, 124), slice(124, None)):
+        b.rows(steps[part], whole.momentum[part], whole.bias[part])
+        d.rows(steps[part], tau[part])
+    np.testing.assert_array_equal(a.filtered, b.filtered)
+    np.testing.assert_array_equal(c.value, d.value)
+    assert a.age == pytest.approx(b.age)
+
+
+def test_a_signal_passes_the_same_two_poles():
+    stamp = np.arange(500) * 1e-3
+    x = np.sin(9.0 * stamp)[:, None] * [1.0, -2.0]
+    found = TwoPoleFilter(2, POLE).rows(np.diff(stamp, prepend=0.0), x)
+    np.testing.assert_allclose(
+        found, [lsim(TWO_POLES, x[:, k], stamp)[1][-1] for k in (0, 1)], atol=1e-5
+    )  # 2 (w dt)^2 / 8
+
+
+def test_another_model_is_another_arm(panda):
+    """`with_model` with the model of a second arm gives that arm's terms; `change_arm` its filters."""
+    motion, other = sinusoids(0.4), panda.with_payload(PAYLOAD)
+    tau = torques(panda, motion)
+    mine, its = terms_of(panda, motion, tau), terms_of(other, motion, tau)
+    changed = with_model(mine, ArmTerms(other).model)
+    np.testing.assert_array_equal(changed.bias, its.bias)
+    np.testing.assert_array_equal(changed.momentum, its.momentum)
+    steps, arm = np.diff(motion.stamp, prepend=0.0), np.arange(ARM + 1) == ARM
+    a, b = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0)
+    for each in (a, b):
+        each.rows(steps, mine.momentum, mine.bias)
+    a.change_arm(np.full(7, 0.3), np.full(7, -0.2))  # a constant momentum has no torque, a constant bias is one
+    for k in range(300):
+        np.testing.assert_allclose(a.filtered, b.filtered - 0.2 * arm, atol=1e-10)
+        a.step(1e-3, mine.momentum[k] + 0.3 * arm, mine.bias[k] - 0.2 * arm)
+        b.step(1e-3, mine.momentum[k], mine.bias[k])
 
 
 def test_restart_forgets(panda):
     motion = sinusoids(1.0)
-    regression = MomentumRegression(panda.n, 3.0)
-    run(panda, motion, torques(panda, motion, PAYLOAD), regression)
+    rows, regression = terms_of(panda, motion, torques(panda, motion, PAYLOAD)), MomentumRegression(panda.n, 3.0)
+    regression.rows(np.diff(motion.stamp, prepend=0.0), rows.momentum, rows.bias)
     assert regression.settled
     regression.restart()
     assert not regression.settled
-    terms = MomentumTerms(panda).at(motion.q[0], motion.dq[0], torques(panda, motion)[0])
-    Y, y = regression.step(0.0, terms)
-    fresh_Y, fresh_y = MomentumRegression(panda.n, 3.0).step(0.0, terms)
-    np.testing.assert_array_equal(Y, fresh_Y)
-    np.testing.assert_array_equal(y, fresh_y)
+    fresh = MomentumRegression(panda.n, 3.0).step(0.0, rows.momentum[0], rows.bias[0])
+    np.testing.assert_array_equal(regression.step(1.0, rows.momentum[0], rows.bias[0]), fresh)

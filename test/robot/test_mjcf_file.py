@@ -155,6 +155,16 @@ def test_what_mujoco_does_not_compile_is_said(tmp_path: Path) -> None:
         pdr.load_robot(tmp_path / "arm.xml")
 
 
+def test_what_would_fill_the_memory_is_refused_or_left_out(tmp_path: Path) -> None:
+    for size in ("1000G", "3G"):
+        (tmp_path / "arm.xml").write_text(ARM.replace("<worldbody>", f'<size memory="{size}"/><worldbody>', 1))
+        with pytest.raises(RobotDescriptionError, match=r"arm\.xml: expected MJCF that MuJoCo compiles, got "):
+            pdr.load_robot(tmp_path / "arm.xml")
+    (tmp_path / "arm.xml").write_text(ARM.replace("<worldbody>", '<size nuserdata="2000000000"/><worldbody>', 1))
+    with pytest.warns(UserWarning, match="locked"):
+        assert pdr.load_robot(tmp_path / "arm.xml").n == 4  # 16 GB and minutes otherwise
+
+
 def test_without_mujoco_it_says_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingDependencyError, match="pip install mujoco"):
