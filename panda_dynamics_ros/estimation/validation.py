@@ -16,10 +16,10 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import SampleError
+from panda_dynamics_ros.estimation.kinematic_check import KinematicCheck, follow_motion
+from panda_dynamics_ros.estimation.sample_gate import SampleGate, follows
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import CURRENT
-from panda_dynamics_ros.samples.kinematic_check import KinematicCheck, follow_motion
-from panda_dynamics_ros.samples.sample_gate import SampleGate, follows
 
 GAP, GAP_PERIODS = 0.1, 3.0  # s, and steps like the one before: a longer step does not continue the stream
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0

@@ -37,7 +37,7 @@ from panda_dynamics_ros.nodes.interface import (
 )
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
-from panda_dynamics_ros.samples.stamps import StreamMonitor
+from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
