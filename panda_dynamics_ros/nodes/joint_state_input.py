@@ -49,7 +49,7 @@ PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
 TURN = 100  # times that the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
-BACKLOG = 1000  # samples at most that wait for the estimators; of more the oldest are left out
+BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
 BEHIND = "the estimators are behind"
 
 
@@ -100,6 +100,7 @@ class JointStateInput:
         node.add_post_set_parameters_callback(self._on_parameters)
         self._subscription = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
         self._topic = self._subscription.topic_name
+        self._backlog = max(BACKLOG, self._subscription.qos_profile.depth)
         self._waited = 0.0  # s
         # Not by the node's clock, which may stand still for the same reason.
         node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -186,7 +187,7 @@ class JointStateInput:
             self._gravity.check()
             self.monitor.accept(sample.stamp)
             self._waiting.append((sample, self.answer(sample)))
-            if len(self._waiting) > BACKLOG:
+            if len(self._waiting) > self._backlog:
                 self._waiting.popleft()
                 self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
                 self._unreported += 1

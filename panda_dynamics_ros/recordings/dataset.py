@@ -153,6 +153,11 @@ class SampleBlocks(Iterator[JointDataset]):
         self._blocks = self._read()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arm's joints as recorded; none before the first block."""
+        return self._mapping.joint_names if self._mapping is not None else ()
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What else is to be said of the file so far, a line each."""
         return self._stream.notes
