@@ -306,7 +306,10 @@ class ChangeDetector:
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
     def detect(
-        self, state: GaussianState, least_mass: float = 0.0, departure: tuple[FloatArray, ...] | None = None
+        self,
+        state: GaussianState,
+        least_mass: float = 0.0,
+        departure: tuple[FloatArray, FloatArray, FloatArray] | None = None,
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 

@@ -429,7 +429,9 @@ class PayloadEstimator:
         earlier = [state for stamp, state in self._history if stamp < onset]
         return earlier[-1] if earlier else self._history[0][1]
 
-    def _changes(self, motion: float, departure: tuple[FloatArray, ...] | None) -> ChangeEvent | None:
+    def _changes(
+        self, motion: float, departure: tuple[FloatArray, FloatArray, FloatArray] | None
+    ) -> ChangeEvent | None:
         """What has happened, as an event to announce."""
         last = self._last
         if last is not None:
