@@ -148,7 +148,7 @@ class PayloadEstimator:
         self._terms.restart()
         self._detector.restart(after_gap=math.isfinite(self._stamp))
         self._history.clear()
-        self._updated = -math.inf
+        self._updated, self._residual = -math.inf, np.full(self.robot.n, math.nan)
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
@@ -221,6 +221,9 @@ class PayloadEstimator:
     @property
     def residual(self) -> FloatArray:
         """(n,), N m, the filtered torque that neither description nor payload explain; nan while the filters settle."""
+        return self._residual
+
+    def _unexplained_torque(self) -> FloatArray:
         if not self.regression.settled:
             return np.full(self.robot.n, math.nan)
         filtered = self.regression.filtered
@@ -297,11 +300,12 @@ class PayloadEstimator:
 
         steps: (N,), s before each sample; 0 where the filters have to restart.
         """
-        if self._estimate.event is not None:
+        after_event = self._estimate.event is not None
+        if after_event:  # an event is on its own sample only: the next one is a step of its own
             self._estimate = replace(self._estimate, event=None)
         if steps[k] <= 0.0:
             self._restart_after(float(rows.stamp[k]) - self._stamp)
-        end = k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period))
+        end = k + 1 + (0 if after_event else int(np.searchsorted(rows.stamp[k:], self._updated + self._period)))
         restarts = np.flatnonzero(steps[k + 1 :] <= 0.0)
         end = min(end, len(steps), *(k + 1 + restarts[:1]))
         part = slice(k, end)
@@ -313,6 +317,7 @@ class PayloadEstimator:
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
+            self._residual = self._unexplained_torque()
         return end
 
     def _restart_after(self, dt: float) -> None:
