@@ -16,6 +16,7 @@ version = release = panda_dynamics_ros.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 suppress_warnings = ["ref.python"]  # a name in "Returns" that several classes have is no link
 exclude_patterns = ["_build"]
+myst_heading_anchors = 3  # other pages link to sections
 html_theme = "furo"
 html_title = f"Panda dynamics {release}"
 html_static_path = ["_static"]

@@ -153,13 +153,9 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
     from panda_dynamics_ros.simulation.motion_search import READY
-    from panda_dynamics_ros.simulation.weighing_motion import (
-        Realism,
-        Scenario,
-        run_scenario,
-        simulated_runs,
-        weighing_motion,
-    )
+    from panda_dynamics_ros.simulation.plant import Scenario, run_scenario
+    from panda_dynamics_ros.simulation.realism import Realism
+    from panda_dynamics_ros.simulation.weighing_motion import simulated_runs, weighing_motion
 
     robot = pdr.load_robot("panda")
     truth = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
@@ -170,8 +166,10 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     rows = loaded.stamp, loaded.q, loaded.dq, loaded.tau
     # An unloaded run of the same arm on an exciting motion of a minute.
     searched = exciting_motion(robot, seed)
-    arm = {"seed": seed, "realism": Realism.repeating(), "arm_excitation": searched, "noise_seed": seed}
-    run = run_scenario(SimulatedPanda(robot, excitation=searched, **arm), Scenario(60.0))
+    plant = SimulatedPanda(
+        robot, seed=seed, realism=Realism.repeating(), excitation=searched, arm_excitation=searched, noise_seed=seed
+    )
+    run = run_scenario(plant, Scenario(60.0))
     fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "unloaded"), robot)
     mapped = pdr.learn_residual([unloaded], robot)
     online = {"online": robot, "online, identified arm": fit.robot, "online, residual map": mapped}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros import InertialParameters, RobotModel
 
-if TYPE_CHECKING:
-    import pinocchio as pin
-else:
 
-    class _Pinocchio:
-        """The library, or a skip of the test that wants it: it has no wheels for NumPy before 2."""
+class _Pinocchio:
+    """The library, or a skip of the test that wants it: its wheels are not for every Python and NumPy."""
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(pytest.importorskip("pinocchio", reason="Pinocchio is not installed"), name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pytest.importorskip("pinocchio", reason="Pinocchio is not installed"), name)
 
-    pin = _Pinocchio()
+
+pin: Any = _Pinocchio()
 
 Array = NDArray[np.float64]
 
@@ -30,11 +28,11 @@ Array = NDArray[np.float64]
 FROM_PINOCCHIO = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)
 
 
-def se3(T: Array) -> pin.SE3:
+def se3(T: Array) -> Any:
     return pin.SE3(np.array(T[:3, :3]), np.array(T[:3, 3]))
 
 
-def pin_inertia(body: InertialParameters) -> pin.Inertia:
+def pin_inertia(body: InertialParameters) -> Any:
     return pin.Inertia(body.mass, np.array(body.com), np.array(body.inertia))
 
 
@@ -67,14 +65,14 @@ class Pinocchio:
         return np.array([np.array(function(self.model, self.data, *row)) for row in zip(*states, strict=True)])
 
     def pose(self, q: Array, frame: str) -> Array:
-        def one(model: pin.Model, data: pin.Data, q: Array) -> Array:
+        def one(model: Any, data: Any, q: Array) -> Array:
             pin.framesForwardKinematics(model, data, q)
             return data.oMf[self.frames[frame]].homogeneous
 
         return self._rows(one, q)
 
     def jacobian(self, q: Array, frame: str) -> Array:
-        def one(model: pin.Model, data: pin.Data, q: Array) -> Array:
+        def one(model: Any, data: Any, q: Array) -> Array:
             return pin.computeFrameJacobian(model, data, q, self.frames[frame], pin.LOCAL_WORLD_ALIGNED)
 
         return self._rows(one, q).reshape(-1, 6, self.model.nv)  # of one joint, Pinocchio returns a flat array

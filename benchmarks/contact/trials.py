@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from panda_dynamics_ros.estimation.contact.velocity_noise import squared_inertias
-from panda_dynamics_ros.estimation.momentum_terms import MomentumTerms, SampleRows
 
 import panda_dynamics_ros as pdr
 from benchmarks.contact import recordings
@@ -18,6 +16,7 @@ from benchmarks.payload.learnt import dataset
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import Contact, ContactDetector
+from panda_dynamics_ros.estimation.regression import ArmTerms
 
 MODELS = ("identified", "published")
 BARE, MAPPED = "published, repeated motion", "with its residual map"
@@ -54,14 +53,14 @@ class Watched(NamedTuple):
 
 def contacts(robot: RobotModel, data: Samples, payload: InertialParameters) -> list[Contact]:
     """All contacts that the detector reports, as they were when they ended (or the samples did)."""
-    detector, terms, found = ContactDetector(robot), MomentumTerms(robot), dict[float, Contact]()
+    detector, terms, found = ContactDetector(robot), ArmTerms(robot), dict[float, Contact]()
     detector.carry(payload)
     for first in range(0, len(data.stamp), ROWS):
         stamp, q, dq, tau = (
             np.ascontiguousarray(values[first : first + ROWS]) for values in (data.stamp, data.q, data.dq, data.tau)
         )
-        rows = SampleRows(stamp, q, dq, tau, terms.rows(q, dq, tau))
-        for _, contact in detector.update_rows(rows, squared_inertias(robot.table, q), 0, len(stamp)):
+        steps = np.diff(stamp, prepend=data.stamp[first - 1] if first else stamp[0])
+        for _, contact in detector.follow(terms.rows(stamp, q, dq, tau), steps):
             found[contact.start] = contact
     return list(found.values())
 

@@ -39,23 +39,27 @@ class Track:
 
 
 def estimated(recording: Recording) -> Track:
-    """The estimator, sample by sample."""
-    estimator = pdr.PayloadEstimator(recording.robot)
-    N = len(recording.stamp)
-    mass, mass_std, com, com_std, known = np.empty(N), np.empty(N), np.empty((N, 3)), np.empty((N, 3)), np.empty((N, 3))
-    events, last = [], None
-    for k, sample in enumerate(zip(recording.stamp, recording.q, recording.dq, recording.tau, strict=True)):
-        estimate = estimator.update(*sample)
-        if estimate is last:
-            for column in (mass, mass_std, com, com_std, known):
-                column[k] = column[k - 1]
-            continue
-        last = estimate
-        mass[k], mass_std[k], com[k], com_std[k] = estimate.mass, estimate.std[0], estimate.com, estimate.com_std
-        known[k] = estimate.identifiable[1:4]
-        if estimate.event is not None:
-            events.append((float(sample[0]), str(estimate.event.kind)))
-    return Track(mass, mass_std, com, com_std, known, events)
+    """The estimator; a load that turns out to be a weight is one event."""
+    r, N = recording, len(recording.stamp)
+    monitor = pdr.ArmMonitor(r.robot)
+    said = [(0, monitor.payload_estimator.estimate)]
+    for first in range(0, N, 5000):
+        part = slice(first, first + 5000)
+        found = monitor.update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part])
+        said += [(first + k, estimate) for k, estimate, _ in found.estimates]
+    held = np.searchsorted([k for k, _ in said], np.arange(N), side="right") - 1
+    columns = (
+        [e.mass for _, e in said], [e.std[0] for _, e in said], [e.com for _, e in said], [e.com_std for _, e in said],
+        [e.identifiable[1:4] for _, e in said],
+    )  # fmt: skip
+    events, undecided = [], -np.inf
+    for event in (estimate.event for _, estimate in said if estimate.event is not None):
+        if not (event.kind in ("pick", "contact") and event.onset <= undecided):
+            events.append((event.stamp, event.kind))
+        elif event.kind == "contact":
+            events[-1] = (event.stamp, event.kind)
+        undecided = event.stamp if event.kind == "load" else undecided
+    return Track(*(np.array(column, dtype=float)[held] for column in columns), events)
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,9 +78,9 @@ def _watched(r: Recording, events: Sequence[tuple[float, str]], worst: float) ->
             unnoticed += 1
         else:
             left.remove(at)
-    for h in r.happenings:  # a contact is right where something pushes
-        if h.kind in ("pulled", "lifted", "poured"):
-            left = [e for e in left if not (h.begin <= e[0] < h.end + PATIENCE and e[1] in ("contact", "load"))]
+    for h in r.happenings:  # a contact is right where something pushes, a release where something flows out
+        right = {"pulled": ("contact", "load"), "lifted": ("contact", "load"), "poured": ("release",)}.get(h.kind, ())
+        left = [e for e in left if not (h.begin <= e[0] < h.end + PATIENCE and e[1] in right)]
     return Watched(r.robot.name, float(r.stamp[-1]), tuple(left), unnoticed, len(changes), worst)
 
 

@@ -78,9 +78,7 @@ def main() -> None:
         offline.print_offline(report.console(), outcomes)
         return
     learnt_outcomes, learnt_found = (
-        run_jobs(learnt.trials(settings["seeds"], settings["repeats"], real), args.processes)
-        if args.only in (None, "map")
-        else ([], [])
+        run_jobs(learnt.trials(real), args.processes) if args.only in (None, "map") else ([], [])
     )
     if args.only == "map":
         print_learnt(report.console(), learnt_outcomes, learnt_found)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.payload.incidents import Found
-from benchmarks.payload.learnt import ELSEWHERE, WITH, WITHOUT
+from benchmarks.payload.learnt import WITH, WITHOUT
 from benchmarks.payload.report import print_verdicts
 from benchmarks.payload.scores import Score, detection, score
 from benchmarks.payload.trial import Outcome
@@ -47,12 +47,6 @@ def print_learnt(out: Console, outcomes: list[Outcome], found: list[Found]) -> N
                 f"{name}, {mass:g} kg: {100 * d.noticed:.0f} % of {d.count} changes noticed, median "
                 f"{1e3 * d.median:.0f} ms, worst {1e3 * d.worst:.0f} ms, {late} after 300 ms"
             )
-        for kind, motion in (("nothing", "cycles"), (ELSEWHERE, "other motion")):
-            quiet = [f for f in found if f.kind == kind and f.source == name]
-            out.print(
-                f"{name}: {sum(len(f.events) for f in quiet)} false events, {sum(f.payload_events for f in quiet)} of "
-                f"a payload, in {sum(f.duration for f in quiet) / 60.0:.0f} min of {motion}"
-            )
     print_verdicts(out, list(_verdicts(outcomes, found)))
 
 
@@ -81,21 +75,6 @@ def _verdicts(outcomes: list[Outcome], found: list[Found]) -> Iterable[Verdict]:
             if pooled := cell("held out", arm, "cold", time):
                 before = score(cell("held out", arm, "cold", time, WITHOUT))
                 yield _no_worse(f"held-out blocks, {arm} model, {time:g} s", before, score(pooled))
-    for time in (1.0, 2.0, 5.0):
-        before, after = (
-            [o for o in outcomes if (o.source, o.method, o.time) == (ELSEWHERE, name, time)] for name in (WITHOUT, WITH)
-        )
-        if after:
-            yield _no_worse(f"1 kg on motion that was not learnt from, {time:g} s", score(before), score(after))
-    for source in ("cycles", "last 10 min of 30"):
-        if not (pooled := cell(source, "published", "pick", 1.0)):
-            continue
-        median = 1e3 * float(np.median([abs(o.mass_error) for o in pooled]))
-        com = 1e3 * score(pooled).com_median
-        yield Verdict(
-            f"{source}, 1 s after a pick of 1 kg: median 5 g and 1.5 mm", f"{median:.1f} g and {com:.1f} mm",
-            median <= 5.0 and com <= 1.5,
-        )  # fmt: skip
     for source in sorted({o.source for o in outcomes}):
         s = score(o for o in outcomes if o.source == source and o.method == WITH)
         yield Verdict(
@@ -106,14 +85,10 @@ def _verdicts(outcomes: list[Outcome], found: list[Found]) -> Iterable[Verdict]:
         if light := [f for f in found if (f.source, f.arm, f.mass, f.kind) == (WITH, arm, 0.1, "pick")]:
             d = detection(light)
             yield Verdict(
-                f"0.1 kg noticed within 0.3 s: {arm} model{' (log and cycles)' if arm == 'published' else ''}",
+                f"0.1 kg noticed within 0.3 s: {arm} model",
                 f"{100 * d.noticed:.0f} % of {d.count}, worst {1e3 * d.worst:.0f} ms",
                 all(f.delay <= 0.3 for f in light),
             )
-    quiet = [f for f in found if f.kind == "nothing" and f.source == WITH]
-    if quiet:
-        events, minutes = sum(len(f.events) for f in quiet), sum(f.duration for f in quiet) / 60.0
-        yield Verdict("no false event in an hour of cycles", f"{events} in {minutes:.0f} min", events == 0)
 
 
 def _no_worse(measured_on: str, before: Score, after: Score) -> Verdict:

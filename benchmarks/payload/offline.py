@@ -22,7 +22,7 @@ from benchmarks.payload.samples import MASSES, Samples, body
 from benchmarks.payload.scores import score
 from benchmarks.payload.trial import Outcome, Trial, judged
 from panda_dynamics_ros import InertialParameters, RobotModel
-from panda_dynamics_ros.estimation import ChangeEvent, PayloadEstimator, smooth_payloads
+from panda_dynamics_ros.estimation import PayloadEstimator, smooth_payloads
 
 FORWARD, SMOOTHED, TARED = "estimator, at the end", "smoothed", "smoothed, unloaded parts told"
 CARRIED = (2.0, 5.0, recordings.CARRIED)
@@ -59,10 +59,10 @@ class OfflineTrial(Trial):
         self, source: str, robot: RobotModel, data: Samples, since: float, until: float, unloaded: list[float],
         carried: float, payload: InertialParameters,
     ) -> Iterator[Outcome]:  # fmt: skip
-        forward, events = _forward(robot, data, until)
+        forward = _forward(robot, data, until)
         answers = {FORWARD: forward}
         for name, told in ((SMOOTHED, ()), (TARED, unloaded)):
-            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, events, told)
+            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, told)
             middle = 0.5 * (since + until)
             estimate = next(segment.estimate for segment in reversed(segments) if segment.start <= middle)
             answers[name] = Answer(estimate.vector, estimate.covariance)
@@ -70,18 +70,15 @@ class OfflineTrial(Trial):
             yield judged(source, self.arm, "pick", carried, name, payload, answer)
 
 
-def _forward(robot: RobotModel, data: Samples, until: float) -> tuple[Answer, list[ChangeEvent]]:
-    """The estimator's answer at the last sample before `until`, and everything it detected."""
+def _forward(robot: RobotModel, data: Samples, until: float) -> Answer:
+    """The estimator's answer at the last sample before `until`."""
     estimator = PayloadEstimator(robot)
     estimate = answer = estimator.estimate
-    events: list[ChangeEvent] = []
     for stamp, q, dq, tau in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
-        before, estimate = estimate, estimator.update(stamp, q, dq, tau)
-        if estimate is not before and estimate.event is not None:
-            events.append(estimate.event)
+        estimate = estimator.update(stamp, q, dq, tau)
         if stamp < until - 1e-9:
             answer = estimate
-    return Answer(answer.vector, answer.covariance), events
+    return Answer(answer.vector, answer.covariance)
 
 
 def trials(seeds: int, real: bool) -> list[OfflineTrial]:

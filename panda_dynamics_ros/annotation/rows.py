@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
-from panda_dynamics_ros.recordings.findings import Findings, Follower
+from panda_dynamics_ros.recordings.findings import Findings, Follower, equal_parts
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
@@ -94,7 +94,7 @@ def annotate(
     ----------
     path, topic, arm_prefix, columns, episode: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
-    progress: called after each 10,000 samples.
+    progress: called after each 2,048 samples.
     options: see `ArmMonitor`.
 
     Raises
@@ -104,12 +104,11 @@ def annotate(
     blocks = open_dataset(
         path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, episode=episode, block=BLOCK
     )
-    follower, names = Follower(robot, **options), tuple[str, ...]()
-    for block in blocks:
-        names = block.names
-        follower.add(block.stamp, block.q, block.dq, block.tau)
+    follower = Follower(robot, **options)
+    for part in equal_parts(blocks):
+        follower.add(*part)
         progress()
-    found = follower.findings(names, blocks.rejected)
+    found = follower.findings(blocks.names, blocks.rejected)
     row = _recording(found) | {"notes": "\n".join(blocks.notes), "robot": robot.name}
     return [
         {name: _finite(value) for name, value in each.items()} for each in (row, *_payloads(found), *_contacts(found))

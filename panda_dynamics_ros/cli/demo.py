@@ -40,7 +40,7 @@ from panda_dynamics_ros.reporting.summary import (
 )
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_mapping import JointMapping
-from panda_dynamics_ros.samples.stamps import BILLION
+from panda_dynamics_ros.robot.stamps import BILLION
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.reporting.web_view import WebView

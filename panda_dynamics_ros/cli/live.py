@@ -27,7 +27,7 @@ from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.reporting.web_view import WebView
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
-from panda_dynamics_ros.samples.stamps import StreamMonitor
+from panda_dynamics_ros.robot.stamps import StreamMonitor
 from panda_dynamics_ros.warm_up import warm_up
 
 DESCRIPTION = """\

@@ -60,8 +60,8 @@ OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR, GAIN = 0.3, 0.4, 0.3, 0.3, 0.7, 0.
 """N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2; share."""
 # ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)
 DISTURBANCE, CORRELATION, WHITE = 0.75, 0.8, 0.3
-RIPPLE, RIPPLE_TIME = 0.05, 0.4  # s: what a sensor wanders by while the arm stands
-FULL_SPEED = 0.3  # rad/s, |dq| from which on all time counts as motion; below in proportion
+RIPPLE, RIPPLE_TIME = 0.03, 0.4  # s: what a sensor wanders by while the arm stands
+FULL_SPEED, SLOW = 0.3, 0.1  # rad/s, |dq| from which on all time counts as motion, below in proportion; share at rest
 TURN, TURN_PLAY = 0.5, 0.25  # clock per unit of s, and by how much s may change before it counts
 TOUCH, TOUCH_TIME = 20.0, 0.3  # of a hand that touches the arm: level; s
 # ---- memories, s of motion
@@ -417,5 +417,5 @@ class MotionClock:
         moved = np.sign(left) * np.maximum(np.abs(left) - self._play, 0.0)
         self._place += moved
         motion = min(dt, math.sqrt(float(moved @ moved)) / FULL_SPEED)
-        self.still = 0.0 if motion > 0.0 else self.still + dt
+        self.still = 0.0 if motion > SLOW * dt else self.still + dt
         return motion

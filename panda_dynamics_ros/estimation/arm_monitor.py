@@ -169,21 +169,22 @@ class ArmMonitor:
 
     def _follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None) -> None:
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
-        estimator, self._is_due, last = self.payload_estimator, False, -1
-        kept, steps = estimator.validator.select(stamp, q, dq, tau)
+        estimator, self._is_due = self.payload_estimator, False
         said = estimator.residual, self._observer.torques
-        if not kept.size or kept[-1] < len(stamp) - 1 or len(kept) < len(stamp):
-            before = estimator.estimate
+        kept, steps = estimator.validator.select(stamp, q, dq, tau)
+        if len(kept) < len(stamp):
+            was = estimator.estimate
             estimator.ignore()
-            if found is not None and estimator.estimate is not before:
+            if found is not None and estimator.estimate is not was:
                 found.estimates.append((0, estimator.estimate, False))
+            stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in _without_gaps(steps):
-            rows = self._rows(tuple(values[kept[part]] for values in (stamp, q, dq, tau)), steps[part])
-            last = self._follow_rows(rows, steps[part], kept[part], found, last)
+            rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
+            self._follow_rows(rows, steps[part], kept[part], found)
         if found is not None:
             _fill(found, kept, *said)
 
-    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None, last: int) -> int:
+    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None) -> None:
         estimator, k = self.payload_estimator, 0
         while k < len(steps):
             before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
@@ -191,8 +192,8 @@ class ArmMonitor:
             learnt = rows.part(k, end)
             if self._learnt is not None and self.robot.residual_map is None:
                 learnt = with_model(learnt, self._learnt)
-            external = self._observer.follow(learnt, steps[k:end])
-            contacts = self.contact_detector.follow(learnt, steps[k:end])
+            part = steps[k:end]
+            external, contacts = self._observer.follow(learnt, part), self.contact_detector.follow(learnt, part)
             self._unexplained = rows.unexplained[end - 1]
             estimate, place = estimator.estimate, int(places[end - 1])
             if estimate.event is not None and estimate.event.kind == CONTACT:
@@ -212,7 +213,6 @@ class ArmMonitor:
                 if estimate is not before:
                     found.estimates.append((place, estimate, self._is_due))
             k = end
-        return last
 
     def _learn(self, estimate: PayloadEstimate, row: Rows) -> None:
         """Let external torques and contacts go on with what the estimator has learnt about the arm.
@@ -250,6 +250,8 @@ class ArmMonitor:
 
 def _without_gaps(steps: FloatArray) -> list[slice]:
     """Parts of N samples in which only the first may be a restart."""
+    if (steps[1:] > 0.0).all():
+        return [slice(0, len(steps))] if len(steps) else []
     starts = [0, *(int(k) for k in np.flatnonzero(steps <= 0.0) if k > 0), len(steps)]
     return [slice(a, b) for a, b in pairwise(starts) if b > a]
 

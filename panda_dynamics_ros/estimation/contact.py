@@ -190,13 +190,20 @@ def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, held, learns, memory
 
 @compiled
 def quiet_rows(
-    q, dq, turn, momentum, bias, unexplained, steps, table, w, weights, threshold, sigma, tau,
+    q, dq, turn, momentum, bias, unexplained, steps, before, table, w, weights, threshold, sigma, tau,
     first, direct, second, middle, memory, clock, line, e, variance,
 ):  # fmt: skip
-    """Follow N samples up to the first whose statistic is above `threshold`; how many, and the statistic."""
-    n, ratio = q.shape[1], 0.0
+    """Follow N samples up to the first whose statistic is above `threshold`, or that comes after a pause or a gap.
+
+    before: s, step before the first. How many samples, the statistic, and the s that they took.
+    """
+    n, ratio, total = q.shape[1], 0.0, 0.0
     external, known, M, noise = scratch(n), scratch(n), scratch((n, n)), scratch(n)
     for k in range(steps.shape[0]):
+        if steps[k] <= 0.0 or (steps[k] > PAUSE and steps[k] > 3.0 * before):
+            return k, ratio, total
+        before = steps[k]
+        total += before
         filter_step(momentum[k], bias[k], w, steps[k], first, direct, second, middle)
         external_of(second, weights, external)
         expected_noise(table, q[k], sigma, w, steps[k], M, noise)
@@ -207,8 +214,8 @@ def quiet_rows(
             variance,
         )  # fmt: skip
         if ratio > threshold:
-            return k + 1, ratio
-    return steps.shape[0], ratio
+            return k + 1, ratio, total
+    return steps.shape[0], ratio, total
 
 
 @compiled
@@ -312,18 +319,17 @@ class ContactDetector:
 
     def _follow_quiet(self, rows: Rows, steps: FloatArray, first: int) -> int:
         """Follow samples from `first` on up to a pause, a gap or the begin of a contact; how many."""
-        ordinary = (steps[first:] > 0.0) & ~((steps[first:] > PAUSE) & (steps[first:] > 3.0 * self._step))
-        end = first + (len(ordinary) if ordinary.all() else int(np.argmin(ordinary)))
-        if end == first:
-            return 0
-        part = slice(first, end)
-        count, self.ratio = quiet_rows(
+        part = slice(first, len(steps))
+        count, ratio, total = quiet_rows(
             rows.q[part], rows.dq[part], rows.s[part], rows.momentum[part], rows.bias[part], rows.unexplained[part],
-            steps[part], self._table, self._regression.pole, self._weights, self.options.threshold, self._sigma,
-            self._tau, *self._regression.arrays, self._memory, self._clock, self._line, self._e, self._variance,
+            steps[part], self._step, self._table, self._regression.pole, self._weights, self.options.threshold,
+            self._sigma, self._tau, *self._regression.arrays, self._memory, self._clock, self._line, self._e,
+            self._variance,
         )  # fmt: skip
-        self._regression.age += float(steps[first : first + count].sum())
-        last = first + count - 1
+        if not count:
+            return 0
+        self.ratio, last = ratio, first + count - 1
+        self._regression.age += total
         self._stamp, self._step = float(rows.stamp[last]), float(steps[last])
         if self.ratio > self.options.threshold:
             self.begin(self._stamp, rows.q[last])

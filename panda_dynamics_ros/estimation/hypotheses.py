@@ -35,7 +35,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
-PERIOD, LIFETIME = 0.02, 0.3  # s, between two onsets, and for which an onset is followed
+PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES, COM_STD = np.array([0.3, 1.0, 3.0]), 0.1
@@ -46,8 +46,8 @@ EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
 seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor between payload and contact."""
 DEGREES = 20.0
-EMPTY_ODDS = 10.0
-"""Prior odds that nothing is carried before a pick."""
+EMPTY_ODDS, NOTHING = 10.0, 0.03
+"""Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; by how much a mass may exceed what is possible
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 
@@ -166,6 +166,27 @@ def tempered(evidence: float, chi: FloatArray) -> float:
     return 0.5 * least * math.log(max(total, least) / max(total - 2.0 * evidence, least))
 
 
+def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, sigma: FloatArray) -> float:
+    """Log Bayes factor of a payload against a contact that have come in any course of time.
+
+    nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S: (n, n),
+    its covariance. Y: (n, 10), regressor of the payload. sigma: (n,), N m, of the residual.
+    """
+
+    def evidence(covariance: FloatArray) -> float:
+        L = np.linalg.cholesky(S + covariance)
+        z = np.linalg.solve(L, nu)
+        return float(-0.5 * (z @ z) - np.log(L.diagonal()).sum())
+
+    Y, n = Y[:, :MOMENTS] * np.array([1.0, *[COM_STD] * (MOMENTS - 1)]), len(nu)
+    payloads = [evidence(size**2 * Y @ Y.T) for size in SIZES]
+    up_to = np.tri(n)  # a contact loads the joints up to its link
+    touches = [evidence(np.diag((size * sigma * joints) ** 2)) for size in TOUCHES for joints in up_to]
+    return float(np.logaddexp.reduce(payloads) - math.log(len(payloads)) - np.logaddexp.reduce(touches)) + math.log(
+        len(touches)
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Change:
     """A change, as far as it is known.
@@ -193,9 +214,9 @@ class Change:
     def adopted(self, payload_std: FloatArray, gain: tuple[int, float]) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
-        Was something carried before a pick? The Bayes factor of nothing against a payload of the prior, with the
-        standard deviation payload_std (10,), is the ratio of posterior and prior density of the mass at zero (Dickey
-        1971); both answers count by their probability.
+        Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
+        the prior, with the standard deviation payload_std (10,), is the ratio of posterior and prior density of the
+        mass at zero (Dickey 1971); both answers count by their probability.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
         place of g in the state, and its one sigma.
@@ -203,11 +224,12 @@ class Change:
         N, (k, sigma) = len(self.state.mean), gain
         P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
         state, past = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
-        if self.kind == PICK:
-            b, variance = self.before[0], self.before_covariance[0, 0]
-            log_ratio = math.log(payload_std[0]) - 0.5 * (math.log(variance) + b**2 / variance)
-            empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
-            state = state.conditioned(past, np.zeros(PARAMETERS), empty)
+        place = past if self.kind == PICK else THETA
+        least = payload_std * (NOTHING / payload_std[0])
+        mass, variance = state.mean[place.start], state.covariance[place.start, place.start] + least[0] ** 2
+        log_ratio = 0.5 * (math.log((payload_std[0] ** 2 + least[0] ** 2) / variance) - mass**2 / variance)
+        empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
+        state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
@@ -254,8 +276,7 @@ class ChangeDetector:
 
     def follow_samples(self, pole: float, steps: FloatArray) -> None:
         """Follow the regression through samples that came `steps` (N,) s after each other; pole: rad/s, its own."""
-        self._regressors.follow(pole, steps)
-        self._elapsed += float(steps.sum())
+        self._elapsed += self._regressors.follow(pole, steps)
 
     def follow(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter, and add an onset if it is time."""
@@ -284,10 +305,13 @@ class ChangeDetector:
         self._after_gap = False
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
-    def detect(self, state: GaussianState, least_mass: float = 0.0) -> Change | None:
+    def detect(
+        self, state: GaussianState, least_mass: float = 0.0, departure: tuple[FloatArray, ...] | None = None
+    ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        Once there is one it is `pending`, and its onset and kind follow the evidence.
+        Once there is one it is `pending`, and its onset and kind follow the evidence; where no jump explains what was
+        seen since, the `departure` decides about the kind (`lead_of_payload`).
         """
         alive = self._alive
         log_bayes_factors(
@@ -298,8 +322,11 @@ class ChangeDetector:
         lead = of_payload - of_touch
         clear = [tempered(e, self._chi[slot]) > EVIDENCE for e, slot in zip((of_payload, of_touch), slots, strict=True)]
         if self.pending is not None:
-            was_touch = self.pending.kind == CONTACT
-            is_touch = lead < CLEAR if was_touch else lead < -CLEAR
+            if departure is not None and not self.pending.fits:
+                lead = lead_of_payload(*departure, self._sigma)
+            is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
+            if not is_touch and self.pending.kind == CONTACT:
+                is_touch = not self._is_possible(self._payload_change(int(slots[0]), state), least_mass)
         elif clear[0] and lead > CLEAR:
             is_touch = False
         elif clear[1] and lead < -CLEAR:

@@ -34,13 +34,13 @@ class GaussianState:
         """A copy that shares nothing."""
         return GaussianState(self.mean.copy(), self.covariance.copy())
 
-    def conditioned(self, place: slice, value: FloatArray, share: float = 1.0) -> GaussianState:
-        """Given that the entries at `place` are exactly `value`; with probability `share`, and else as before.
+    def conditioned(self, place: slice, value: FloatArray, std: FloatArray, share: float = 1.0) -> GaussianState:
+        """Given that the entries at `place` are `value` to within `std`; with probability `share`, and else as before.
 
         The mixture of both is replaced by the Gaussian of the same mean and covariance.
         """
         cross = self.covariance[:, place]
-        gain = np.linalg.solve(self.covariance[place, place], cross.T).T
+        gain = np.linalg.solve(self.covariance[place, place] + np.diag(std**2), cross.T).T
         change = gain @ (value - self.mean[place])
         spread = share * (1.0 - share) * np.outer(change, change)
         return GaussianState(self.mean + share * change, self.covariance - share * gain @ cross.T + spread)

@@ -11,7 +11,7 @@ from run to run is a torque offset a and friction b of each joint, s the sign of
 at which the runs were made. An order of runs such as unloaded, loaded, loaded, unloaded makes theta independent of A
 and B. Of the noise e of a joint, m the time in motion, kappa how near to standstill the joint is,
 
-    cov(e_k, e_l) = sigma^2 exp(-|m_k - m_l| / tau) + (rho^2 + kappa_k sigma^2) delta_kl.
+    cov(e_k, e_l) = sigma^2 exp(-abs(m_k - m_l) / tau) + (rho^2 + kappa_k sigma^2) delta_kl.
 
 Contrasts are whitened by its Cholesky factor; theta is the regularised least squares estimate, and sigma, tau and rho
 are the most probable ones for what it leaves, by turns.

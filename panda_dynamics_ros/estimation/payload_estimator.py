@@ -61,10 +61,13 @@ from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
 LOADING = 1.0  # s, within which things are put into a hand where they do not come at once
+CONTACT_DECIDED = 0.15  # s after its onset
 MOVED = 0.3  # s of motion that tell a weight from a push
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
-QUIET = 1.0  # s, and standard deviations of the disturbance, within which a touched arm changes as an untouched one
-ONE_CHANGE = 0.5  # s: closer changes of one kind are one event
+UNREST, QUIET, BACK = 10.0, 2.0, 0.2
+"""Mean square by which the disturbance changes, in units of an untouched arm's: when a touch begins, and when it is
+over; s, for which the disturbance is what it was before it."""
+ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
 @dataclass
@@ -110,7 +113,7 @@ class PayloadEstimator:
         )
         self._plausibility = PlausibilityCheck(robot.residual.std, declared)
         self._detector = ChangeDetector(robot.residual.std, o.prior_std, o.max_mass, self._errors.size)
-        self._terms = ArmTerms(robot)
+        self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
         self.reset()
 
     # ---- what it is told
@@ -127,11 +130,12 @@ class PayloadEstimator:
         self._noise.restart()
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
-        self._touched, self._quiet, self._slow_d = False, 0.0, np.zeros(self.robot.n)
+        self._touched, self._unrest, self._slow_d = False, 0.0, np.zeros(self.robot.n)
         self._loading, self._since_fade = 0.0, 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(PASSED / 0.02) + 4)
         self._last: _Happening | None = None
-        self._announced = ("", -math.inf)
+        self._announced, self._found, self._told = ("", -math.inf), "", ""
+        self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
         self.motion_s = 0.0
@@ -146,9 +150,10 @@ class PayloadEstimator:
         self._errors.restart()
         self._clock.restart()
         self._terms.restart()
+        self._residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=math.isfinite(self._stamp))
         self._history.clear()
-        self._updated, self._residual = -math.inf, np.full(self.robot.n, math.nan)
+        self._updated = -math.inf
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
@@ -205,7 +210,7 @@ class PayloadEstimator:
     @property
     def learnt_model(self) -> LearntModel:
         """The arm with these errors, given that it carries the published payload."""
-        given = self._present.conditioned(THETA, self._estimate.vector)
+        given = self._present.conditioned(THETA, self._estimate.vector, np.full(PARAMETERS, 1e-6))
         return self._errors.model(given.mean[self._phi])
 
     @property
@@ -220,14 +225,8 @@ class PayloadEstimator:
 
     @property
     def residual(self) -> FloatArray:
-        """(n,), N m, the filtered torque that neither description nor payload explain; nan while the filters settle."""
+        """(n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle."""
         return self._residual
-
-    def _unexplained_torque(self) -> FloatArray:
-        if not self.regression.settled:
-            return np.full(self.robot.n, math.nan)
-        filtered = self.regression.filtered
-        return filtered[:, ARM] - filtered[:, :ARM] @ (self._estimate.vector + self._tare)
 
     @property
     def counts(self) -> SampleCounts:
@@ -245,9 +244,11 @@ class PayloadEstimator:
         pending = self._detector.pending
         if pending is None:
             return self._state
-        if pending.kind == CONTACT:
-            return pending.state
-        return pending.adopted(self.options.prior_std, self._gain)
+        if pending is not self._seen[0]:
+            is_touch = pending.kind == CONTACT
+            adopted = pending.state if is_touch else pending.adopted(self.options.prior_std, self._gain)
+            self._seen = pending, adopted
+        return self._seen[1]
 
     @property
     def _gain(self) -> tuple[int, float]:
@@ -298,26 +299,26 @@ class PayloadEstimator:
     def advance(self, rows: Rows, steps: FloatArray, k: int) -> int:
         """Follow the samples of `rows` from k on, up to the first at which the filter is updated; the index behind it.
 
-        steps: (N,), s before each sample; 0 where the filters have to restart.
+        steps: (N,), s before each sample; 0 where the filters have to restart, which only the first may be.
         """
         after_event = self._estimate.event is not None
         if after_event:  # an event is on its own sample only: the next one is a step of its own
             self._estimate = replace(self._estimate, event=None)
         if steps[k] <= 0.0:
             self._restart_after(float(rows.stamp[k]) - self._stamp)
-        end = k + 1 + (0 if after_event else int(np.searchsorted(rows.stamp[k:], self._updated + self._period)))
-        restarts = np.flatnonzero(steps[k + 1 :] <= 0.0)
-        end = min(end, len(steps), *(k + 1 + restarts[:1]))
+        end = k + 1
+        if end < len(steps) and not after_event:
+            end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
         part = slice(k, end)
         self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
         self._torque.rows(steps[part], rows.tau[part])
-        self._unexplained.rows(steps[part], rows.unexplained[part])
+        if self._has_map:
+            self._unexplained.rows(steps[part], rows.unexplained[part])
         following = steps[part] if steps[k] > 0.0 else steps[k + 1 : end]
         self._detector.follow_samples(self.regression.pole, following)
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
-            self._residual = self._unexplained_torque()
         return end
 
     def _restart_after(self, dt: float) -> None:
@@ -346,7 +347,8 @@ class PayloadEstimator:
         self.motion_s += motion
         Y, y = self.regression.filtered[:, :ARM], self.regression.filtered[:, ARM]
         noise, tare = self._noise, self._tare
-        noise.unexplained = self._unexplained.value.copy()
+        if self._has_map:
+            noise.unexplained = self._unexplained.value.copy()
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), self._torque.value - y, load, noise.share)
         decay, std = noise.decay(motion, s), noise.std
@@ -376,12 +378,14 @@ class PayloadEstimator:
         self._state = state if rests else corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
-        event = self._changes(motion, dt)
+        departure = self._departure(Y, A, y - Y @ tare, noise.white_variance(aliased))
+        event = self._changes(motion, departure)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         self._look_at_touch(dt)
         carried = self._present.mean[THETA] + tare
-        if self._plausibility.update(self._torque.value, y, y - Y @ carried, motion):
+        self._residual = y - Y @ carried
+        if self._plausibility.update(self._torque.value, y, self._residual, motion):
             self._evaluate_plausibility(carried[0])
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
@@ -404,18 +408,43 @@ class PayloadEstimator:
 
     # ---- changes
 
-    def _changes(self, motion: float, dt: float) -> ChangeEvent | None:
+    def _departure(
+        self, Y: FloatArray, A: FloatArray, y: FloatArray, white: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """By how much the torque departs from what was expected before the pending change, its covariance, and Y."""
+        pending = self._detector.pending
+        if pending is None or pending.fits:
+            return None
+        before, n, own = self._before(self._stamp - pending.age), self.robot.n, A.shape[1] - self._errors.shared
+        H = np.zeros((n, len(before.mean)))
+        H[:, THETA], H[:, self._d] = Y, np.eye(n)
+        H[:, self._phi.start : self._phi.start + self._errors.shared] = A[:, : self._errors.shared]
+        for i in range(n):
+            k = self._phi.start + self._errors.shared + own * i
+            H[i, k : k + own] = A[i, self._errors.shared :]
+        S = H @ before.covariance @ H.T + np.diag(white + self._noise.std**2)
+        return y - H @ before.mean, S, Y
+
+    def _before(self, onset: float) -> GaussianState:
+        """The state before a change."""
+        earlier = [state for stamp, state in self._history if stamp < onset]
+        return earlier[-1] if earlier else self._history[0][1]
+
+    def _changes(self, motion: float, departure: tuple[FloatArray, ...] | None) -> ChangeEvent | None:
         """What has happened, as an event to announce."""
         last = self._last
         if last is not None:
             last.moved += motion
-        before = self._detector.pending
-        change = self._detector.detect(self._state, -float(self._tare[0]))
+        if self._detector.pending is None:
+            self._told = ""
+        change = self._detector.detect(self._state, -float(self._tare[0]), departure)
         event = None
         if change is not None:
             onset = self._stamp - change.age
-            if before is None or before.kind != change.kind:
-                event = self._event(change.kind, onset)
+            # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
+            kind = change.kind if change.kind != CONTACT or change.age >= CONTACT_DECIDED else ""
+            if kind and kind != self._told:
+                self._told, event = kind, self._event(kind, onset)
             if change.age >= PASSED:
                 self._adopt(change, onset)
         elif last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
@@ -427,6 +456,7 @@ class PayloadEstimator:
         """The event of a change that was just found; closer ones of one kind are one event."""
         if kind == PICK and self._clock.still > 0.0:
             kind = LOAD  # a weight, or a steady push
+        self._found = kind
         last_kind, last_stamp = self._announced
         self._announced = kind, self._stamp
         continues = kind == last_kind and self._stamp - last_stamp < ONE_CHANGE
@@ -434,11 +464,11 @@ class PayloadEstimator:
 
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
-        known = next((state for stamp, state in self._history if stamp >= onset - self.options.update_period_s), None)
-        before = self._state if known is None else known
+        before = self._before(onset)
         jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
         if change.kind == CONTACT:
-            self._state, self._touched, self._quiet = change.state, True, 0.0
+            self._state, self._touched, self._unrest = change.state, True, UNREST
+            self._untouched_d, self._back = before.mean[self._d], 0.0
         elif (
             last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
             and self._stamp - last.onset < LATELY and abs(jump + last.jump) < 0.2 * abs(last.jump)
@@ -446,13 +476,11 @@ class PayloadEstimator:
             self._state, self._last = last.before.copy(), None
         elif change.fits:
             self._state = self._without_past(change.adopted(self.options.prior_std, self._gain))
-            kind = LOAD if change.kind == PICK and self._clock.still > 0.0 else change.kind
-            self._last = _Happening(kind, onset, jump, before)
+            self._last = _Happening(self._found, onset, jump, before)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._state = before.copy()
             self._loading = LOADING
-            kind = LOAD if change.kind == PICK and self._clock.still > 0.0 else change.kind
-            self._last = _Happening(kind, onset, jump, before)
+            self._last = _Happening(self._found, onset, jump, before)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
@@ -470,18 +498,20 @@ class PayloadEstimator:
         """Whether what has come may be a weight or a steady push."""
         pending, last = self._detector.pending, self._last
         if pending is not None:
-            return pending.kind == PICK and self._clock.still > 0.0
+            return self._found == LOAD
         return last is not None and last.kind == LOAD and not last.decided
 
     def _look_at_touch(self, dt: float) -> None:
-        """A touch has ended when the disturbance changes no more than that of an untouched arm."""
+        """A touch has ended when the disturbance is back, or changes no more than that of an untouched arm."""
         if not self._touched:
             return
         d = self._state.mean[self._d]
         self._slow_d += (1.0 - math.exp(-2.0 * dt)) * (d - self._slow_d)
         z = (d - self._slow_d) / self._noise.std
-        self._quiet = self._quiet + dt if float(z @ z) < self.robot.n else 0.0
-        self._touched = self._quiet < QUIET
+        self._unrest += (1.0 - math.exp(-dt)) * (min(float(z @ z) / self.robot.n, UNREST) - self._unrest)
+        off = (d - self._untouched_d) / self._noise.std
+        self._back = self._back + dt if float(off @ off) < QUIET * self.robot.n else 0.0
+        self._touched = self._unrest > QUIET and self._back < BACK
 
     # ---- what is said
 

@@ -114,6 +114,8 @@ class Rows(NamedTuple):
 
     def part(self, first: int, end: int) -> Rows:
         """Samples first .. end - 1 (views, not copies)."""
+        if first == 0 and end == len(self.stamp):
+            return self
         return Rows(*(values[first:end] for values in self))
 
 
@@ -207,9 +209,12 @@ def filter_step(momentum, bias, w, dt, first, previous_direct, second, previous_
 
 @compiled
 def filter_rows(momentum, bias, w, steps, first, previous_direct, second, previous_middle):
-    """`filter_step` of one sample after the other, of N: (N, n, c) and (N,)."""
+    """`filter_step` of one sample after the other, of N: (N, n, c) and (N,); the sum of the steps."""
+    total = 0.0
     for k in range(steps.shape[0]):
         filter_step(momentum[k], bias[k], w, steps[k], first, previous_direct, second, previous_middle)
+        total += steps[k]
+    return total
 
 
 class MomentumRegression:
@@ -255,11 +260,9 @@ class MomentumRegression:
 
     def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
         """`step` with N samples: steps (N,), s, and terms (N, n, columns); only the first step may be zero."""
-        starts = math.isnan(self.age) or steps[0] <= 0.0
-        if starts:
-            steps = np.concatenate(([0.0], steps[1:]))
-        filter_rows(momentum, bias, self.pole, steps, *self.arrays)
-        self.age = (0.0 if starts else self.age) + float(steps.sum())
+        if math.isnan(self.age) or steps[0] <= 0.0:
+            steps, self.age = np.concatenate(([0.0], steps[1:])), 0.0
+        self.age += filter_rows(momentum, bias, self.pole, steps, *self.arrays)
         return self.filtered
 
     def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
@@ -305,11 +308,14 @@ class TwoPoleFilter:
 
 @compiled
 def decay_rows(w, steps, decay):
-    """Let k and m, the entries of `decay`, pass steps (N,), s, in place (see `OnsetRegressors`)."""
+    """Let k and m, the entries of `decay`, pass steps (N,), s, in place (see `OnsetRegressors`); the steps' sum."""
+    total = 0.0
     for dt in steps:
+        total += dt
         a, b0, b1 = first_order_hold(w, dt)
         decay[1] = a * decay[1] + (b0 * a + b1) * decay[0]
         decay[0] *= a
+    return total
 
 
 @compiled
@@ -361,9 +367,10 @@ class OnsetRegressors:
         self._first_excess[slot] = -present * regression.old_middle[:, :PARAMETERS]
         self._second_excess[slot] = present * regression.filtered[:, :PARAMETERS]
 
-    def follow(self, pole: float, steps: FloatArray) -> None:
-        """Follow steps (N,), s, of the regression, whose filters have this pole, rad/s."""
-        decay_rows(pole, steps, self._decay)
+    def follow(self, pole: float, steps: FloatArray) -> float:
+        """Follow steps (N,), s, of the regression, whose filters have this pole, rad/s; their sum."""
+        total: float = decay_rows(pole, steps, self._decay)
+        return total
 
     def regressors(self, regression: MomentumRegression) -> FloatArray:
         """(slots, n, 10), a view."""

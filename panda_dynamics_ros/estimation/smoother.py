@@ -91,7 +91,7 @@ def _segments(
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
     nothing = np.zeros(PARAMETERS)
     for k in sorted(empty):
-        state = state.conditioned(places[k], nothing)
+        state = state.conditioned(places[k], nothing, nothing)
     found = []
     for k, place in enumerate(places):
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL

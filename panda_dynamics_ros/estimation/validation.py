@@ -16,10 +16,10 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import SampleError
+from panda_dynamics_ros.estimation.kinematic_check import KinematicCheck, follow_motion
+from panda_dynamics_ros.estimation.sample_gate import SampleGate, follows
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import CURRENT
-from panda_dynamics_ros.samples.kinematic_check import KinematicCheck, follow_motion
-from panda_dynamics_ros.samples.sample_gate import SampleGate, follows
 
 GAP, GAP_PERIODS = 0.1, 3.0  # s, and steps like the one before: a longer step does not continue the stream
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
@@ -126,6 +126,8 @@ class SampleValidator:
     ) -> tuple[np.ndarray, FloatArray]:
         """Which of N samples are used: their indices (K,), and s (K,) before each; 0 where filters have to restart."""
         kept, steps, k, all_steps = np.zeros(len(stamp), dtype=bool), np.zeros(len(stamp)), 0, np.empty(len(stamp))
+        if not len(stamp):
+            return np.flatnonzero(kept), steps
         while k < len(stamp):
             rest = slice(k, len(stamp))
             _, _, _, bounds, largest, fastest = self._gate.reference
@@ -141,6 +143,8 @@ class SampleValidator:
                 self._kinematics.follow(self.stamp, complete)
                 self.counts.used += count
                 self._refused *= (1.0 - 1.0 / REFUSAL_MEMORY) ** count
+                if count == len(stamp):
+                    return np.arange(count), all_steps
                 k = end
             else:
                 step = self._consider(float(stamp[k]), q[k], dq[k], tau[k])

@@ -31,9 +31,9 @@ from panda_dynamics_ros.identification.regression import (
     LinearModel,
     NormalEquations,
     PriorScale,
+    Quadratic,
     friction_slice,
     prior_std,
-    quadratic,
 )
 from panda_dynamics_ros.identification.rows import MotionSamples, Pieces, joined, on_link_side, pieces_of
 from panda_dynamics_ros.model import RobotModel
@@ -352,7 +352,7 @@ def _kind(joint: str) -> str | None:
 def _of_load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> list[str]:
     """A load that changes, one that is there all the time, or less than none."""
     std = prior_std(model.prior, ONE_KIND)
-    arm = quadratic(NormalEquations.of(model), weight, std).minimum()
+    arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
     rest = LinearModel(model.prior, partial(_payload, model.prior), model.state, model.unexplained(arm))
     count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
     parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
@@ -390,7 +390,7 @@ def _mass(
     model: LinearModel, weight: FloatArray, std: FloatArray, rows: NDArray[np.intp] | slice = slice(None)
 ) -> tuple[float, float]:
     """The payload's mass and its standard deviation, kg; its columns are the last ten of the model."""
-    cost = quadratic(NormalEquations.of(model, rows), weight, std)
+    cost = Quadratic.of(NormalEquations.of(model, rows), weight, std)
     place = -PARAMETERS
     return float(cost.minimum()[place]), float(np.sqrt(cost.covariance()[place, place]))
 

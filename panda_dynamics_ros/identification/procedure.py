@@ -53,7 +53,6 @@ from panda_dynamics_ros.identification.regression import (
     feasible_minimum,
     linear_model,
     prior_std,
-    quadratic,
 )
 from panda_dynamics_ros.identification.result import Identification, identified_robot
 from panda_dynamics_ros.identification.rows import MotionSamples, on_link_side, prepare, without_rotors
@@ -121,10 +120,10 @@ def identify(
             chosen = choose_prior_scale(model, folds, weight, chosen)
         left = held_out_residual(model, folds, weight, chosen)
         if not folds:
-            left = [model.unexplained(quadratic(equations, weight, prior_std(prior, chosen)).minimum())]
+            left = [model.unexplained(Quadratic.of(equations, weight, prior_std(prior, chosen)).minimum())]
         residual = residual_model(np.concatenate(left), samples.period, np.full(prior.n, _LEAST_STD))
     weight, std = _weight(residual, samples), prior_std(prior, chosen)
-    cost = quadratic(equations, weight, std)
+    cost = Quadratic.of(equations, weight, std)
     x = feasible_minimum(prior, cost)
     check_fit(model, samples, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
@@ -137,7 +136,7 @@ def identify(
         chosen,
         held_out=held_out_residual(model, folds, weight, chosen, solve),
         folds=folds,
-        covariance=error_covariance(cost, model, samples, residual, weight, std),
+        covariance=error_covariance(cost, model, samples, residual, weight),
         weight=_weight(prior.residual, samples),
         time=residual.correlation_time if folds else np.full(prior.n, np.nan),
         condition=condition_number(base_gram(equations, base)),
@@ -190,7 +189,7 @@ def identify_gravity(
     chosen = PriorScale(stribeck=0.0)  # which no pose shows
     if folds:
         chosen = choose_prior_scale(model, folds, weight, chosen)
-    cost = quadratic(equations, weight, prior_std(prior, chosen))
+    cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
     return _identification(
         identified_robot(prior, feasible_minimum(prior, cost), prior.residual),
         model,
@@ -399,7 +398,7 @@ def held_out_residual(
 ) -> list[FloatArray]:
     """b - A x (rows, n) in the test rows of each fold, N m; x as `solve` finds it from the cost of the other rows."""
     std = prior_std(model.prior, prior_scale)
-    solutions = (solve(quadratic(fold.equations, weight, std)) for fold in folds)
+    solutions = (solve(Quadratic.of(fold.equations, weight, std)) for fold in folds)
     return [model.unexplained(x, fold.rows) for fold, x in zip(folds, solutions, strict=True)]
 
 
@@ -415,7 +414,7 @@ def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray
         std = prior_std(model.prior, prior_scale)
         squares = 0.0
         for fold in folds:
-            x = quadratic(fold.equations, weight, std).minimum()
+            x = Quadratic.of(fold.equations, weight, std).minimum()
             # |b - A x|^2 = b'b - 2 x'A'b + x'A'A x, joint by joint
             squares += float(((fold.b**2).sum(axis=0) + (fold.test.gram @ x - 2.0 * fold.test.moment) @ x).sum())
         return squares

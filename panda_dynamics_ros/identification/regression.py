@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.regrouping.energy import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.errors import DataError, MissingDependencyError
 from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel
@@ -200,58 +201,43 @@ class NormalEquations:
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """The cost x' H x - 2 h' x, over the parameters that may change; the others are zero."""
+    """The cost z' H z - 2 h' z of x = std z; std (p,) are the prior's deviations, 0 for what stays as it is."""
 
     H: FloatArray
     h: FloatArray
-    free: NDArray[np.bool_]
+    std: FloatArray
+
+    @classmethod
+    def of(cls, equations: NormalEquations, weight: FloatArray, std: FloatArray) -> Quadratic:
+        """For weights 1 / (sigma^2 kappa) (n,)."""
+        gram = np.einsum("j,jab->ab", weight, equations.gram)
+        return cls(gram * np.outer(std, std) + np.eye(len(std)), std * (weight @ equations.moment), std)
 
     def minimum(self) -> FloatArray:
         """The unconstrained minimiser (p,)."""
-        x = np.zeros(len(self.free))
-        unit = 1.0 / np.sqrt(np.diag(self.H))  # a diagonal of ones: parameters of different units alike
-        x[self.free] = unit * np.linalg.solve(self.H * np.outer(unit, unit), unit * self.h)
-        return x
+        return self.std * np.linalg.solve(self.H, self.h)
 
     def covariance(self) -> FloatArray:
-        """(p, p): the inverse of H, zero for what does not change."""
-        covariance = np.zeros((len(self.free), len(self.free)))
-        unit = 1.0 / np.sqrt(np.diag(self.H))
-        inverse = np.linalg.inv(self.H * np.outer(unit, unit))
-        covariance[np.ix_(self.free, self.free)] = inverse * np.outer(unit, unit)
-        return covariance
-
-
-def quadratic(equations: NormalEquations, weight: FloatArray, std: FloatArray) -> Quadratic:
-    """The cost for weights 1 / (sigma^2 kappa) (n,) and positive or 0 (fixed) prior deviations `std` (p,)."""
-    free = std > 0.0
-    H = np.einsum("j,jab->ab", weight, equations.gram)[np.ix_(free, free)]
-    h = (weight @ equations.moment)[free]
-    return Quadratic(H + np.diag(1.0 / std[free] ** 2), h, free)
+        """(p, p): the inverse of the cost's curvature, zero for what stays."""
+        return np.linalg.inv(self.H) * np.outer(self.std, self.std)
 
 
 def error_covariance(
-    cost: Quadratic,
-    model: LinearModel,
-    samples: MotionSamples,
-    residual: ResidualModel,
-    weight: FloatArray,
-    std: FloatArray,
+    cost: Quadratic, model: LinearModel, samples: MotionSamples, residual: ResidualModel, weight: FloatArray
 ) -> FloatArray:
-    """(p, p), of the minimum of `cost`, which was made of weight (n,) and std (p,); zero for what does not change."""
-    free = cost.free
-    middle = np.diag(1.0 / std[free] ** 2)
+    """(p, p), of the minimum of `cost`, which was made with `weight` (n,); zero for what stays."""
+    middle = np.eye(len(cost.std))
     poles = np.exp(-samples.period / residual.correlation_time)
     for block in np.unique(samples.block):
         # One joint after the other where a block is long: a filter needs all of its rows.
         parts = list(model.parts(samples.block == block))
         whole = model.of(parts[0]) if len(parts) == 1 else None
         for j in range(model.prior.n):
-            columns = [(model.of(part) if whole is None else whole)[:, j][:, free] for part in parts]
-            rows = weight[j] * np.concatenate(columns)
+            columns = [(model.of(part) if whole is None else whole)[:, j] for part in parts]
+            rows = weight[j] * cost.std * np.concatenate(columns)
             middle += residual.std[j] ** 2 * rows.T @ _correlated(rows, float(poles[j]))
-    inverse = cost.covariance()
-    return inverse[:, free] @ middle @ inverse[free]
+    gain = cost.std[:, None] * np.linalg.inv(cost.H)
+    return gain @ middle @ gain.T
 
 
 def _correlated(rows: FloatArray, pole: float) -> FloatArray:
@@ -277,9 +263,8 @@ def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     """
     x = cost.minimum()
     lmi, constant = _constraints(prior)
-    if _smallest(lmi @ x[: 10 * prior.n] + constant) >= 0.0:
-        return x
-    return _solve(cost, lmi, constant)
+    feasible = np.linalg.eigvalsh(lmi @ x[: 10 * prior.n] + constant).min() >= 0.0
+    return x if feasible else _solve(cost, lmi, constant)
 
 
 def links_of(prior: RobotModel, change: FloatArray) -> tuple[InertialParameters, ...]:
@@ -288,34 +273,16 @@ def links_of(prior: RobotModel, change: FloatArray) -> tuple[InertialParameters,
     return tuple(InertialParameters.from_vector(vector) for vector in vectors)
 
 
-def _basis() -> FloatArray:
-    """(10, 4, 4): pseudo-inertias of unit parameters. J is linear, which `InertialParameters` without mass is not."""
-    basis = np.zeros((10, 4, 4))
-    basis[0, 3, 3] = 1.0
-    for k in range(3):
-        basis[1 + k, k, 3] = basis[1 + k, 3, k] = 1.0
-    for row, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True), start=4):
-        inertia = np.zeros((3, 3))
-        inertia[i, j] = inertia[j, i] = 1.0
-        basis[row, :3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return basis
-
-
 def _constraints(prior: RobotModel) -> tuple[FloatArray, FloatArray]:
     """(n, 4, 4, 10 n) and (n, 4, 4): scaled J_i - margin = lmi @ x + constant."""
-    basis = _basis()
     lmi = np.zeros((prior.n, 4, 4, 10 * prior.n))
     constant = np.empty((prior.n, 4, 4))
     for i, link in enumerate(prior.links):
         scale = np.diag([1.0 / LENGTH] * 3 + [1.0]) / np.sqrt(max(link.mass, 0.1))
-        block = np.moveaxis(scale @ basis @ scale, 0, -1)
+        block = np.moveaxis(scale @ UNIT_PSEUDO_INERTIAS @ scale, 0, -1)
         lmi[i, :, :, 10 * i : 10 * i + 10] = block
         constant[i] = block @ link.vector - MARGIN * np.eye(4)
     return lmi, constant
-
-
-def _smallest(matrices: FloatArray) -> float:
-    return float(np.linalg.eigvalsh(matrices).min())
 
 
 def _solve(cost: Quadratic, lmi: FloatArray, constant: FloatArray) -> FloatArray:
@@ -328,26 +295,20 @@ def _solve(cost: Quadratic, lmi: FloatArray, constant: FloatArray) -> FloatArray
         ) from error
     from scipy import sparse
 
-    n = len(lmi)
-    upper = [(i, j) for j in range(4) for i in range(j + 1)]  # column by column
+    count = lmi.shape[-1]
     rows, right = [], []
-    for link in range(n):
-        for i, j in upper:
-            factor = 1.0 if i == j else np.sqrt(2.0)
-            row = np.zeros(len(cost.free))
-            row[: lmi.shape[-1]] = factor * lmi[link, i, j]
-            rows.append(row[cost.free])
-            right.append(factor * constant[link, i, j])
-    # In units in which the cost's curvature is 1, the solver's tolerances mean the same for all parameters.
-    unit = 1.0 / np.sqrt(np.diag(cost.H))
-    P = sparse.csc_matrix(np.triu(cost.H * np.outer(unit, unit)))
-    A = sparse.csc_matrix(-np.array(rows) * unit)
+    for j, i in zip(*np.tril_indices(4), strict=True):  # the upper triangles, column by column
+        factor = 1.0 if i == j else np.sqrt(2.0)
+        rows.append(-factor * lmi[:, i, j] * cost.std[:count])
+        right.append(factor * constant[:, i, j])
+    A = np.zeros((len(lmi) * len(rows), len(cost.std)))
+    A[:, :count] = np.swapaxes(rows, 0, 1).reshape(-1, count)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    cones = [clarabel.PSDTriangleConeT(4) for _ in range(n)]
-    solution = clarabel.DefaultSolver(P, -cost.h * unit, A, np.array(right), cones, settings).solve()
+    cones = [clarabel.PSDTriangleConeT(4) for _ in lmi]
+    limits = np.swapaxes(right, 0, 1).ravel()
+    P, A_sparse = sparse.csc_matrix(np.triu(cost.H)), sparse.csc_matrix(A)
+    solution = clarabel.DefaultSolver(P, -cost.h, A_sparse, limits, cones, settings).solve()
     if "Solved" not in str(solution.status):
         raise DataError(f"fit: expected physically consistent links, got none (solver: {solution.status})")
-    x = np.zeros(len(cost.free))
-    x[cost.free] = np.array(solution.x) * unit
-    return x
+    return cost.std * np.array(solution.x)

@@ -19,7 +19,7 @@ from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 
 

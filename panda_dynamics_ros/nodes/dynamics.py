@@ -78,8 +78,9 @@ class DynamicsNode(Node):
         self._pose.publish(sample.header_stamp, conversions.pose_numbers(state.T_base_ee))
         return state
 
-    def _estimate(self, sample: Sample, state: RobotState) -> None:
-        self.publish(sample, self.monitor.update_dynamics(*sample[1:], state))
+    def _estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
+        for sample, state in zip(samples, states, strict=True):
+            self.publish(sample, self.monitor.update_dynamics(*sample[1:], state))
 
     def publish(self, sample: Sample, output: DynamicsOutput | ArmOutput) -> None:
         """Publish the estimators' results for a sample that was answered before."""

@@ -27,10 +27,14 @@ SAME = 1e-3  # kg, m: what was sent, in single precision
 FRANKA_MAX_LOAD = 3.0  # kg, Panda and FR3 data sheets
 
 
-def unfit_for_load(estimate: PayloadEstimate) -> str:
+def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
     """What an estimate lacks to be sent to a robot, in words; empty where nothing."""
     if estimate.problem:
         return f"the estimate is not plausible ({estimate.problem})"
+    if estimate.is_undecided:
+        return "what has come may be a weight or a steady push: move the arm"
+    if is_touched:
+        return "a contact lasts"
     if not estimate.is_carried:
         return f"no payload is found ({estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg)"
     if estimate.mass > FRANKA_MAX_LOAD:
@@ -63,10 +67,12 @@ class LoadServices:
     Parameters
     ----------
     estimate: gives the estimate to send.
+    is_touched: whether a contact lasts, where that is known.
     """
 
-    def __init__(self, node: Node, estimate: Callable[[], PayloadEstimate]) -> None:
-        self._logger, self._estimate, self._client = node.get_logger(), estimate, FrankaLoadClient(node)
+    def __init__(self, node: Node, estimate: Callable[[], PayloadEstimate], is_touched: Callable[[], bool]) -> None:
+        self._logger, self._estimate, self._is_touched = node.get_logger(), estimate, is_touched
+        self._client = FrankaLoadClient(node)
         self._helper, self._executor = helper_node(node, "load"), SingleThreadedExecutor(context=node.context)
         for name, handle in (("apply_load", self._on_apply), ("force_apply_load", self._on_force)):
             self._helper.create_service(Trigger, node.resolve_service_name(f"~/{name}"), handle)
@@ -86,7 +92,7 @@ class LoadServices:
 
     def _on_apply(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         estimate = self._estimate()
-        if missing := unfit_for_load(estimate):
+        if missing := unfit_for_load(estimate, self._is_touched()):
             words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
             return self._answer("apply_load", response, False, words)
         return self._answer("apply_load", response, *self._client.apply(estimate))
@@ -94,7 +100,7 @@ class LoadServices:
     def _on_force(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         estimate = self._estimate()
         done, words = self._client.apply(estimate)
-        if missing := unfit_for_load(estimate):
+        if missing := unfit_for_load(estimate, self._is_touched()):
             words += f", although {missing}"
         return self._answer("force_apply_load", response, done, words)
 

@@ -30,7 +30,7 @@ from panda_dynamics_ros.nodes.runner import make_executor, run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
-from panda_dynamics_ros.samples.stamps import StreamMonitor, to_nanoseconds
+from panda_dynamics_ros.robot.stamps import StreamMonitor, to_nanoseconds
 
 NAME = "franka_state"
 BURST = 20  # states that are waited for in one go

@@ -37,7 +37,7 @@ from panda_dynamics_ros.nodes.interface import (
 )
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
-from panda_dynamics_ros.samples.stamps import StreamMonitor
+from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
@@ -47,8 +47,9 @@ PATIENCE, ABSENCE_PERIOD = 5.0, 1.0  # s
 WARNING_PERIOD = 5.0  # s, between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
-TURN = 100  # samples at most that the estimators take before timers and services have their turn
-BACKLOG = 1000  # samples at most that wait for the estimators; of more the oldest are left out
+TURN = 100  # times that the estimators take samples before timers and services have their turn
+BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
+BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
 BEHIND = "the estimators are behind"
 
 
@@ -67,15 +68,18 @@ class JointStateInput:
 
     `answer` has what controllers wait for. It gets a sample as soon as it is there: where the machine has paused, all
     that have come meanwhile are answered, in their order, before the first of them goes to the estimators, which take
-    several times as long; so do those that come while the estimators catch up. `estimate` gets a sample with what
-    `answer` returned for it.
+    several times as long; so do those that come while the estimators catch up. `estimate` gets the samples that wait,
+    a block at most, and what `answer` returned for each.
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
     """
 
     def __init__(
-        self, node: Node, estimate: Callable[[Sample, Any], None], answer: Callable[[Sample], Any] = lambda sample: None
+        self,
+        node: Node,
+        estimate: Callable[[list[Sample], list[Any]], None],
+        answer: Callable[[Sample], Any] = lambda sample: None,
     ) -> None:
         self._node, self.answer, self.estimate = node, answer, estimate
         self._waiting: deque[tuple[Sample, Any]] = deque()
@@ -96,6 +100,7 @@ class JointStateInput:
         node.add_post_set_parameters_callback(self._on_parameters)
         self._subscription = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
         self._topic = self._subscription.topic_name
+        self._backlog = max(BACKLOG, self._subscription.qos_profile.depth)
         self._waited = 0.0  # s
         # Not by the node's clock, which may stand still for the same reason.
         node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -168,9 +173,9 @@ class JointStateInput:
                 self._accept(another)
             if not self._waiting:
                 break
-            sample, answer = self._waiting.popleft()
+            block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
             with self._refusals_reported():
-                self.estimate(sample, answer)
+                self.estimate([sample for sample, _ in block], [answer for _, answer in block])
 
     def _accept(self, encoded: bytes) -> None:
         """Decode a message and answer it."""
@@ -182,7 +187,7 @@ class JointStateInput:
             self._gravity.check()
             self.monitor.accept(sample.stamp)
             self._waiting.append((sample, self.answer(sample)))
-            if len(self._waiting) > BACKLOG:
+            if len(self._waiting) > self._backlog:
                 self._waiting.popleft()
                 self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
                 self._unreported += 1

@@ -98,7 +98,7 @@ class PayloadEstimatorNode(Node):
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._on_second)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
-        self._load = LoadServices(self, lambda: self._estimator.estimate)
+        self._load = LoadServices(self, lambda: self._estimator.estimate, self._is_touched)
 
     def _declare_shape(self) -> str | None:
         """The shape of the payloads, if the user knows it."""
@@ -130,8 +130,8 @@ class PayloadEstimatorNode(Node):
             "memory_s": option("memory_s", defaults.memory_s, memory, 0.1, 1e6),
         }
 
-    def _estimate(self, sample: Sample, _: None) -> None:
-        if self.enabled:
+    def _estimate(self, samples: list[Sample], _: list[None]) -> None:
+        for sample in samples if self.enabled else ():
             self.publish(sample.header_stamp, self.monitor.update_payload(*sample[1:]))
 
     def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
@@ -211,6 +211,10 @@ class PayloadEstimatorNode(Node):
                 self.monitor.schedule.period = parameter.value
             elif parameter.name == "enabled":
                 self.enabled = parameter.value
+
+    def _is_touched(self) -> bool:
+        contact = self.monitor.contact_detector.contact
+        return contact is not None and contact.lasts
 
     def _answer(self, service: str, response: Any, success: bool, words: str) -> Any:
         """Fill in a service's response, and log it."""

@@ -8,8 +8,13 @@ as in `replay`; so it has no `payload_topic`, and the input's parameters are tho
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+
+import numpy as np
 
 from panda_dynamics_ros.dynamics.robot_state import RobotState
+from panda_dynamics_ros.estimation.arm_output import ArmOutput
+from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.nodes import dynamics, payload_estimator
 from panda_dynamics_ros.nodes.joint_state_input import Sample
 from panda_dynamics_ros.nodes.runner import run_node
@@ -22,16 +27,40 @@ class Suite:
         self.dynamics = dynamics.DynamicsNode(alone=False)
         self.estimator = payload_estimator.PayloadEstimatorNode(self.dynamics.samples, **self.dynamics.options)
         self._monitor = self.dynamics.monitor = self.estimator.monitor
+        self._wrenches = WrenchEstimator(self._monitor.robot)
         self.dynamics.samples.estimate = self._estimate
         self.dynamics.markers.payload = self.estimator.markers.message
 
-    def _estimate(self, sample: Sample, state: RobotState) -> None:
-        if self.estimator.enabled:
-            output = self._monitor.update(*sample[1:], state)
+    def _estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
+        monitor = self._monitor
+        if not self.estimator.enabled:
+            for sample, state in zip(samples, states, strict=True):
+                self.dynamics.publish(sample, monitor.update_dynamics(*sample[1:], state))
+            return
+        # A block takes a fourth of the time that its samples take one by one.
+        one_by_one = len(samples) == 1 or monitor.robot.residual_map is not None
+        outputs = map(self._update, samples, states) if one_by_one else self._update_block(samples, states)
+        for sample, output in zip(samples, outputs, strict=True):
             self.estimator.publish(sample.header_stamp, output)
             self.dynamics.publish(sample, output)
-        else:
-            self.dynamics.publish(sample, self._monitor.update_dynamics(*sample[1:], state))
+
+    def _update(self, sample: Sample, state: RobotState) -> ArmOutput:
+        return self._monitor.update(*sample[1:], state)
+
+    def _update_block(self, samples: list[Sample], states: list[RobotState]) -> Iterator[ArmOutput]:
+        """The same, for an arm without a residual map."""
+        contact, estimate = self._monitor.contact_detector.contact, self._monitor.payload_estimator.estimate
+        columns = zip(*(sample[1:] for sample in samples), strict=True)
+        rows = self._monitor.update_rows(*(np.array(column) for column in columns))
+        estimates = {k: (each, is_due) for k, each, is_due in rows.estimates}
+        contacts = dict(rows.contacts)
+        for k, (sample, state) in enumerate(zip(samples, states, strict=True)):
+            estimate, is_due = estimates.get(k, (estimate, False))
+            contact, external = contacts.get(k, contact), rows.external_torques[k]
+            yield ArmOutput(
+                sample.stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
+                self._wrenches.estimate(sample.q, external), contact, k in contacts, estimate, is_due, rows.residual[k],
+            )  # fmt: skip
 
 
 def _make_nodes() -> tuple[dynamics.DynamicsNode, payload_estimator.PayloadEstimatorNode]:

@@ -20,7 +20,7 @@ from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.recordings.mcap_file import write_checksums
 from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
-from panda_dynamics_ros.samples.stamps import BILLION
+from panda_dynamics_ros.robot.stamps import BILLION
 
 STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")

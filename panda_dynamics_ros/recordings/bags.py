@@ -34,7 +34,7 @@ from panda_dynamics_ros.recordings.limits import (
     MEBIBYTE,
 )
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, BagFile
-from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.untrusted import exists, is_file
 
 UNDECODED = "cannot be decoded"

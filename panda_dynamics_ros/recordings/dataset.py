@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
+from panda_dynamics_ros.estimation.sample_gate import SampleGate
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
@@ -23,8 +24,7 @@ from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
-from panda_dynamics_ros.samples.sample_gate import SampleGate
-from panda_dynamics_ros.samples.stamps import STAMP_JUMP
+from panda_dynamics_ros.robot.stamps import STAMP_JUMP
 from panda_dynamics_ros.untrusted import exists, is_file
 
 DUPLICATE_STAMP = "duplicate stamp"
@@ -151,6 +151,11 @@ class SampleBlocks(Iterator[JointDataset]):
         self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
         self.path, self.rejected, self._example = stream.path, Counter[str](), ""
         self._blocks = self._read()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arm's joints as recorded; none before the first block."""
+        return self._mapping.joint_names if self._mapping is not None else ()
 
     @property
     def notes(self) -> tuple[str, ...]:

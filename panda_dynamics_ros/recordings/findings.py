@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,15 +20,17 @@ from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, Payl
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
+from panda_dynamics_ros.estimation.sample_gate import IMPLAUSIBLE
 from panda_dynamics_ros.estimation.validation import REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.joint_dataset import StreamSteps, stream_steps
+from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
-from panda_dynamics_ros.samples.sample_gate import IMPLAUSIBLE
 
 BY_PAYLOAD = "payload"
 """`Contact.ended_by` of a pick or release, which touches the arm until the payload is known."""
+AT_ONCE = 2048
+"""Samples that the pipeline gets at once; in between, `replay` reports progress."""
 REMEMBERED = 100
 """Estimates that are kept, 2 s of them: a change is detected after its onset, and the payload before it ended there."""
 _DIGITS = str.maketrans("", "", "0123456789")
@@ -265,6 +267,21 @@ class Follower:
                 "motion without gaps; are the stamps in s?"
             )
         return ""
+
+
+def equal_parts(blocks: Iterable[JointDataset]) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """Stamps, q, dq and tau of all blocks, `AT_ONCE` samples at a time, so that reading by blocks changes no number."""
+    waiting: tuple[FloatArray, ...] = ()
+    for block in blocks:
+        more = (block.stamp, block.q, block.dq, block.tau)
+        waiting = tuple(np.concatenate(pair) for pair in zip(waiting, more, strict=True)) if waiting else more
+        while len(waiting[0]) >= AT_ONCE:
+            stamp, q, dq, tau = (values[:AT_ONCE] for values in waiting)
+            yield stamp, q, dq, tau
+            waiting = tuple(values[AT_ONCE:] for values in waiting)
+    if waiting and len(waiting[0]):
+        stamp, q, dq, tau = waiting
+        yield stamp, q, dq, tau
 
 
 def _is_part(touch: ChangeEvent, contacts: Sequence[Event]) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, EncodingError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.samples.stamps import BILLION
+from panda_dynamics_ros.robot.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
 Rows = NDArray[np.uint8]  # (N, bytes of a message)

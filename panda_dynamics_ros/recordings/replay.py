@@ -18,15 +18,15 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, Shape, WrenchEstimator
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.findings import Event, Findings, Follower
+from panda_dynamics_ros.recordings.findings import AT_ONCE, Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import safe_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AT_ONCE = 2048
-"""Samples between two reports of progress."""
+LISTED = 6
+"""Events in the representation of a result."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,11 +94,12 @@ class Replay:
 
     def __repr__(self) -> str:
         found, last = self.findings, self.last
-        events = ", ".join(f"{event.kind} at {event.stamp - found.start:.2f} s" for event in found.events) or "none"
+        events = ", ".join(f"{event.kind} at {event.stamp - found.start:.2f} s" for event in found.events[:LISTED])
+        events += f", ... ({len(found.events)})" if len(found.events) > LISTED else ""
         carried = f"{last.mass:.3f} ± {last.mass_margin:.3f} kg" if last.is_carried else "none found"
         problem = f", problem={found.problem!r}" if found.problem else ""
         span = f"{found.samples} samples over {found.end - found.start:.1f} s"
-        return f"Replay({span}, payload: {carried} (95 %), events: {events}{problem})"
+        return f"Replay({span}, payload: {carried} (95 %), events: {events or 'none'}{problem})"
 
     def _repr_html_(self) -> str:
         picture = io.BytesIO()

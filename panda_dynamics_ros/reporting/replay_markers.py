@@ -12,7 +12,7 @@ from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.reporting.scene import Scene
 from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, Key, MarkerIds, draw, split
-from panda_dynamics_ros.samples.stamps import BILLION
+from panda_dynamics_ros.robot.stamps import BILLION
 
 MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
 _NO_DRAWING = Drawing(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0))

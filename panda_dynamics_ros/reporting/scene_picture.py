@@ -22,6 +22,7 @@ MARGIN = 0.97  # of the distance from which the scene just fits
 LIGHT = np.array([0.30, -0.50, 0.81])  # towards the lamp
 AMBIENT, GLOSS = 0.58, 0.25  # shares of the light that comes from everywhere, and that mirrors
 FLOOR, LINE, SHADOW = "#f4f5f8", "#d6d9e0", "#dbdfe6"
+PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "boxstyle": "round,pad=0.2"}  # behind words
 CELL = 0.2  # m
 AROUND_FLOOR = 0.45  # m of floor about what stands above it
 NEAR, LONGEST_EDGE = 0.05, 0.03  # m: nothing nearer to the eye is drawn; of a triangle
@@ -74,7 +75,8 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banne
     for primitive in scene.primitives:
         if isinstance(primitive, Label):
             x, y, _ = camera.project(scene.place(primitive)[:3, 3])
-            axes.text(x, y, primitive.text, color=primitive.colour, fontsize=15, ha="center", va="center")
+            x = np.clip(x, 0.25 - WIDTH / HEIGHT, WIDTH / HEIGHT - 0.25)  # all of it is within the picture
+            axes.text(x, y, primitive.text, color=primitive.colour, fontsize=15, ha="center", va="center", bbox=PAPER)
     layers = {primitive.layer: primitive.colour[:3] for primitive in reversed(scene.primitives)}
     for row, (layer, words) in enumerate(each for each in reversed(LEGEND) if each[0] in layers):
         figure.text(0.015, 0.02 + 0.028 * row, "●", color=layers[layer], fontsize=11)

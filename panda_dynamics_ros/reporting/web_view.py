@@ -278,12 +278,14 @@ def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebVi
     if known < 0:
         return
     first, link, wrench = data.stamp[0], result.touched_link, None
-    events = [(e.stamp - first, f"detected {EVENT_WORDS[e.kind]}") for e in result.events if e.stamp <= stamp]
-    begins = np.flatnonzero((link[1 : sample + 1] > 0) & (link[:sample] == 0)) + 1
-    events += [(data.stamp[k] - first, f"contact on link {link[k]}") for k in begins]
+    events = [
+        (e.stamp - first, f"detected {EVENT_WORDS[e.kind]}" + (f" on link {e.link}" if e.link else ""))
+        for e in result.events
+        if e.stamp <= stamp
+    ]
     if link[sample] > 0:
         remark, wrench = f"{remark}, touched at link {link[sample]}", result.contact_wrench[sample]
-    view.show(stamp - first, data.q[sample], result.estimates[known], sorted(events), wrench=wrench, remark=remark)
+    view.show(stamp - first, data.q[sample], result.estimates[known], events, wrench=wrench, remark=remark)
 
 
 def _looks_like(sent: Primitive, primitive: Primitive) -> bool:

@@ -46,8 +46,6 @@ def test_rows_say_what_a_replay_finds(panda: pdr.RobotModel, monkeypatch: pytest
     assert abs(payloads[1]["mass_kg"] - 1.0) < 2.0 * payloads[1]["mass_std_kg"]
     contacts = [row for row in others if row["kind"] == "contact"]
     assert [row["start_s"] for row in contacts] == [event.onset for event in result.events if event.kind == "contact"]
-    # It is pushed once, from 12.0 to 12.8 s, at link 5 (benchmarks/example_recording.py).
-    assert [(row["start_s"], row["end_s"]) for row in contacts] == [pytest.approx((12.0, 12.8), abs=0.2)]
     assert {name for row in (recording, *others) for name in row} <= set(COLUMNS)
 
 

@@ -10,8 +10,12 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from benchmarks.cycle.methods import Rows
-from benchmarks.cycle.recordings import PULL, Arm, Recording, cycles
-from panda_dynamics_ros.robot import ResidualModel
+from benchmarks.cycle.recordings import PULL, Arm, Recording, cycles, drawn_arm, object_of
+from panda_dynamics_ros.dynamics import presliding_states
+from panda_dynamics_ros.robot import Friction, ResidualModel
+from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.simulation import Realism, Scenario, SimulatedPanda, run_scenario
+from panda_dynamics_ros.simulation.realism import TrueArm
 
 NOISE = 0.4  # N m, five sigmas of the mean over 50 ms of noise and vibration
 
@@ -59,6 +63,27 @@ def test_a_pull_is_in_the_torques_and_nowhere_in_the_truth(recording: Recording)
     force = np.linalg.pinv(r.robot.jacobian(r.q[middle]).T) @ -change
     assert np.linalg.norm(force[:3]) == pytest.approx(PULL, abs=3.0)  # NOISE at half a metre
     assert force[2] < -0.5 * PULL
+
+
+def test_an_arm_has_the_torques_of_the_simulated_panda(panda: pdr.RobotModel) -> None:
+    """MuJoCo's torques along its own motion, with other links, friction and a load, to rounding."""
+    pytest.importorskip("mujoco")
+    arm = drawn_arm(panda, np.random.default_rng(3))
+    arm = replace(arm, gain=np.ones(7))
+    friction = Friction.of(7, viscous=arm.viscous, coulomb=arm.dry, offset=arm.offset)
+    plant = SimulatedPanda(panda, realism=Realism.ideal())
+    plant.true_arm = TrueArm(replace(arm.robot, friction=friction), arm.presliding, np.zeros(7))
+    plant._build()
+    thing = object_of(1.0, np.random.default_rng(4))
+    run = run_scenario(plant, Scenario(6.0, pick_at=5.0, payload=thing))
+    ddq = np.diff(run.dq, axis=0) / plant.timestep  # dq += h ddq, exactly
+    q, dq = run.q[:-1], run.dq[:-1]
+    load = np.einsum("kij,kj->ki", arm.robot.payload_regressor(q, dq, ddq), run.truth[:-1])
+    _, half_width = presliding_states(q * (PRESLIDING / arm.presliding))
+    moved = (half_width == 0.0).all(axis=1)  # the direction of friction is known
+    assert moved[5000:].all()
+    # Rounding of ddq is 1e-16 / 1e-3, times some kg m^2.
+    np.testing.assert_allclose(arm.torques(q, dq, ddq, load)[moved], run.tau[:-1][moved], rtol=0.0, atol=1e-9)
 
 
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording: Recording) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import linecache
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +17,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import newton_euler
 from panda_dynamics_ros.dynamics.kernels import vectors
-from panda_dynamics_ros.dynamics.kernels.cache import kernel_source
+from panda_dynamics_ros.dynamics.kernels.cache import is_private, kernel_source
 
 CALLEE = """
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
@@ -120,3 +121,61 @@ def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotMode
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
     assert len(newton_euler.newton_euler_kernel.of_rows.signatures) == 1
+
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import numpy as np
+from panda_dynamics_ros.dynamics.kernels.small_matrices import invert
+found = np.empty((2, 2))
+for _ in range(2):
+    invert(np.diag([2.0, 4.0]), found)
+assert found[1, 1] == 0.25
+print(len(invert.signatures), sum(invert.stats.cache_hits.values()))
+"""
+
+
+def invert_in(folder: Path, cache: Path | None = None) -> tuple[str, str]:
+    """What is said by a process that works in `folder` and compiles or loads a kernel: versions and hits, warnings."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    own = {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder)} | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=folder, env=inherited | own, capture_output=True, text=True, timeout=240
+    )
+    return done.stdout.strip(), done.stderr
+
+
+@pytest.mark.parametrize("text", ["cache_dir: taken", "- a\n- list", "{broken: [", "opt: 7"])
+def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Path, text: str) -> None:
+    """A folder of recordings from a stranger: with `cache_dir`, forged machine code in it would be run."""
+    (tmp_path / ".numba_config.yaml").write_text(text)
+    out, said = invert_in(tmp_path)
+    assert (out[:2], said) == ("1 ", "")
+    assert not (tmp_path / "taken").exists()
+
+
+def test_nothing_is_loaded_from_a_folder_that_others_may_write_to(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir(0o755)
+    assert invert_in(tmp_path, cache) == ("1 0", "")
+    assert invert_in(tmp_path, cache) == ("1 1", "")
+    cache.chmod(0o777)
+    out, said = invert_in(tmp_path, cache)
+    assert out == "1 0"
+    assert f"RuntimeWarning: others may write to {cache}" in said
+
+
+def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path: Path) -> None:
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    assert is_private(inner)
+    inner.parent.chmod(0o777)
+    assert not is_private(inner), "others may rename it"
+    inner.parent.chmod(0o1777)
+    assert is_private(inner), "as in /tmp"
+    link = tmp_path / "link"
+    link.symlink_to(inner)
+    assert not is_private(link)
+    if os.geteuid() == 0:
+        os.chown(inner, 12345, 12345)
+        assert not is_private(inner), "of another user"

@@ -28,6 +28,7 @@ from std_srvs.srv import SetBool, Trigger
 from nodes.probe import Probe
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation.estimate import UNDECIDED
 from panda_dynamics_ros.nodes.conversions import inertia_message
 from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, LoadServices, unfit_for_load
 
@@ -46,14 +47,16 @@ def less_certain(index: int, std: float) -> Any:
     return {"covariance": covariance}
 
 
-def test_a_converged_estimate_is_fit() -> None:
+def test_a_converged_estimate_is_fit_unless_the_arm_is_touched() -> None:
     assert unfit_for_load(FIT) == ""
+    assert unfit_for_load(FIT, is_touched=True) == "a contact lasts"
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"vector": np.zeros(10)}, "no payload is found"),
+        ({"status": UNDECIDED}, "a weight or a steady push: move the arm"),
         (heavier(3.5), "3.50 kg are more than the arm carries"),
         (less_certain(0, 0.15), "the mass has not converged (standard deviation 0.150 kg"),
         (less_certain(3, 0.2), "the centre of mass is not known"),
@@ -175,7 +178,7 @@ def test_samples_are_used_while_the_robot_is_waited_for(robot: Callable[..., Non
     robot(True, delay=0.6)
     ticks: list[float] = []
     node, before = rclpy.create_node("estimator"), probe.node.create_timer(0.01, lambda: ticks.append(time.monotonic()))
-    services = LoadServices(node, lambda: FIT)
+    services = LoadServices(node, lambda: FIT, lambda: False)
     try:
         answer = probe.call(Trigger, "estimator/apply_load")
     finally:
@@ -190,7 +193,7 @@ def test_samples_are_used_while_the_robot_is_waited_for(robot: Callable[..., Non
 def test_an_estimate_that_is_unfit_is_sent_only_by_force(robot: Callable[..., None], probe: Probe) -> None:
     robot(True)
     node = rclpy.create_node("estimator")
-    services = LoadServices(node, lambda: replace(FIT, **less_certain(0, 0.15)))
+    services = LoadServices(node, lambda: replace(FIT, **less_certain(0, 0.15)), lambda: False)
     try:
         refused = probe.call(Trigger, "estimator/apply_load")
         assert not refused.success

@@ -70,8 +70,8 @@ def tool(panda: pdr.RobotModel) -> pdr.RobotModel:
 
 @pytest.fixture(scope="module")
 def script(panda: pdr.RobotModel) -> Script:
-    """A motion under constant external torques."""
-    script = Script(panda, 0.001 * (SAMPLES + MORE))
+    """A motion under constant external torques, without friction, which has a memory."""
+    script = Script(pdr.load_robot("panda", friction="none"), 0.001 * (SAMPLES + MORE))
     script.tau -= EXTERNAL  # tau + tau_ext is what moves the arm
     return script
 
@@ -79,7 +79,7 @@ def script(panda: pdr.RobotModel) -> Script:
 @pytest.fixture(scope="module")
 def publisher(probe: Probe, nodes: Nodes) -> Publisher:
     """Joint states for a node with an end effector of its own."""
-    nodes.start("dynamics", F_T_EE=F_T_EE)
+    nodes.start("dynamics", friction="none", F_T_EE=F_T_EE)
     return probe.publisher(JointState, f"{nodes.namespace}/joint_states")
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sensor_msgs.msg import JointState
 
 from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, INPUTS, ROUNDS, Bench
 from nodes.payload_stream import shifted
-from nodes.robot_stream import ARM, SHUFFLED, greet
+from nodes.robot_stream import greet
 from panda_dynamics_ros.robot import joint_mapping as joint_samples
 
 pytestmark = pytest.mark.usefixtures("said")
@@ -78,48 +77,16 @@ def spoil_one_joint(message: JointState, rng: np.random.Generator) -> None:
     getattr(message, rng.choice(["position", "velocity", "effort"]))[int(rng.integers(7))] = float("nan")
 
 
-STRANGE = [float("nan"), float("inf"), -float("inf"), 1e308, -1e308, 5e-324, 0.0, -0.0, 1.0, 1e9]
-NAMES = [
-    "",
-    " ",
-    "panda_joint0",
-    "panda_joint8",
-    "panda_joint1\n",
-    "PANDA_JOINT1",
-    "Gelenk äöü 関節",
-    "x" * 300,
-    *SHUFFLED,
-]
-
-
-def fuzz(message: JointState, rng: np.random.Generator) -> None:
-    """Wrong names, wrong lengths, strange values, any stamp and frame; never all of it right."""
-    if rng.random() < 0.5:
-        message.name = [str(name) for name in rng.choice(NAMES, size=rng.integers(0, 40))]
-    else:
-        message.name = [str(name) for name in rng.permutation([*ARM, *SHUFFLED[: rng.integers(0, 9)]])]
-    for field in ("position", "velocity", "effort"):
-        size = len(message.name) if rng.random() < 0.7 else int(rng.integers(0, 60))
-        setattr(message, field, rng.choice(STRANGE, size=size).tolist())
-    message.velocity = [*message.velocity, *([float("nan")] * rng.integers(1, 3))]  # one more than anything else has
-    message.header.frame_id = str(rng.choice(NAMES))
-    message.header.stamp.sec = int(rng.integers(-(2**31), 2**31))
-    message.header.stamp.nanosec = int(rng.integers(0, 2**32))
-
-
-@pytest.mark.parametrize(("spoil", "words"), [(spoil_one_joint, "got nan for panda_joint"), (fuzz, "expected")])
-def test_storms_of_bad_messages_among_good_ones(
-    spoil: Callable[[JointState, np.random.Generator], None], words: str, bench: Bench, rng: np.random.Generator
-) -> None:
+def test_storms_of_bad_messages_among_good_ones(bench: Bench, rng: np.random.Generator) -> None:
     """Every one is counted, under a reason that there is."""
     before, bursts = bench.stream.body, 40 * ROUNDS
     for _ in range(bursts):
         messages = [bench.script.message(bench.next) for _ in range(STORM)]
         for message in messages:
-            spoil(message, rng)
+            spoil_one_joint(message, rng)
         bench.stream.send(messages)
         bench.advance(10)
-    bench.expect("rejected", bursts * STORM, words)
+    bench.expect("rejected", bursts * STORM, "got nan for panda_joint")
     constants = {value for name, value in vars(joint_samples).items() if name.isupper() and isinstance(value, str)}
     for part in INPUTS:
         reasons = {key.removeprefix("rejected: ") for key in bench.known[part] if key.startswith("rejected: ")}

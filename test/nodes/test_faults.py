@@ -85,19 +85,6 @@ def test_order_and_company_of_the_joints_do_not_matter(bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-@pytest.mark.parametrize("frame", [STAMP_MARK.tobytes().decode(), "\1" * 40, "x" * 1000], ids=["mark", "ones", "long"])
-def test_a_frame_may_be_called_anything(frame: str, bench: Bench) -> None:
-    """Also what an encoder of messages uses to find its way."""
-    before, unseen = bench.stream.body, bench.unseen
-    messages = [bench.script.message(bench.next + k) for k in range(FAULTY)]
-    for message in messages:
-        message.header.frame_id = frame
-    bench.stream.feed_messages(messages)
-    bench.next += FAULTY
-    bench.expect("received", unseen + FAULTY, "")
-    bench.assert_unharmed(before)
-
-
 @pytest.mark.parametrize("step", [0, -5], ids=["duplicated", "backward"])
 def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
     """Their torques are wrong on purpose: they must not count."""

@@ -27,7 +27,7 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
     np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
     data = pdr.load_dataset(tmp_path / "log.csv", panda)
     result = replay(data, panda)
-    (pick,) = result.events
+    pick = next(event for event in result.events if event.kind == "pick")
     with WebView(panda, "a replay", 18530) as view:
         show_replay_at(data.stamp[0] - 1.0, data, result, view)
         nodes = view._server.scene._handle_from_node_name
@@ -41,7 +41,6 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
             assert mass_text(result.estimates[known]) in words
             assert f"{stamp - data.stamp[0]:.1f} s" in words
             assert ("detected pick" in words) == (pick.stamp <= stamp)
-            assert ("contact on link" in words) == (sample > 300)
         # A pick is a contact until the payload is known.
         assert "touched at link" in words
         assert any("/contact/" in name for name in nodes)

@@ -23,7 +23,7 @@ from panda_dynamics_ros.reporting.scene import Scene
 from panda_dynamics_ros.reporting.scene.markers import ADD, ARROW, CUBE, DELETE, SPHERE
 from panda_dynamics_ros.reporting.scene.payload import MOMENTS
 from panda_dynamics_ros.reporting.scene.primitives import Ellipsoid, Primitive
-from panda_dynamics_ros.samples.stamps import to_seconds
+from panda_dynamics_ros.robot.stamps import to_seconds
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
 NAMES = tuple(f"fer_joint{i + 1}" for i in range(7))

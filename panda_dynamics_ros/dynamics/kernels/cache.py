@@ -14,6 +14,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import stat
 import sys
 import tempfile
 import threading
@@ -169,11 +170,40 @@ class _CacheFile(IndexDataCacheFile):
         return pickle.loads(data[32:])
 
 
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody but this user, and root, can write to a folder or replace it.
+
+    A user's own group counts as the user: Ubuntu makes folders writable for it.
+    """
+    for each in (folder, *folder.parents):
+        found = each.lstat()
+        others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid not in (0, os.getegid()) else 0)
+        shared = found.st_mode & others and (each == folder or not found.st_mode & stat.S_ISVTX)
+        if shared or found.st_uid not in (0, os.geteuid()) or not stat.S_ISDIR(found.st_mode):
+            return False
+    return True
+
+
 class KernelCache(FunctionCache):
-    """The cache of one kernel."""
+    """The cache of one kernel.
+
+    Machine code is run as it is found: whoever can write to the cache can run programs as its reader. Within the
+    package that is true of its source, too. Elsewhere, as below NUMBA_CACHE_DIR, the folder has to be private.
+
+    Raises
+    ------
+    RuntimeError: there is no folder for the cache.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        folder = Path(self._cache_path).resolve()
+        if not folder.is_relative_to(PACKAGE) and not is_private(folder):
+            compilation.warn(f"others may write to {folder.parent}: compiled kernels are neither kept there nor loaded")
+            raise RuntimeError(folder)
         files = self._cache_file
         self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, files._source_stamp)
 

@@ -49,7 +49,7 @@ def inertial_transport(T_a_b: FloatArray) -> FloatArray:
     Its transpose is lambda of eqs. (17), (18): DE^j = lambda DE^{j-1} + f and DU^j = lambda DU^{j-1}. It is eq. (22)
     with the first moment and the mass: the pseudo-inertia [[S, mc], [mc', m]], S = tr(J)/2 1 - J, becomes T P T'.
     """
-    transported = np.einsum("ij,kjl,ml->kim", T_a_b, _UNIT_PSEUDO_INERTIAS, T_a_b)
+    transported = np.einsum("ij,kjl,ml->kim", T_a_b, UNIT_PSEUDO_INERTIAS, T_a_b)
     S = transported[:, :3, :3]
     J = np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(3) - S
     return np.vstack([transported[:, 3, 3], transported[:, :3, 3].T, J[:, _UPPER[0], _UPPER[1]].T])
@@ -75,7 +75,7 @@ def _pseudo_inertia(vector: FloatArray) -> FloatArray:
     return P
 
 
-_UNIT_PSEUDO_INERTIAS = np.array([_pseudo_inertia(unit) for unit in np.eye(10)])
+UNIT_PSEUDO_INERTIAS = np.array([_pseudo_inertia(unit) for unit in np.eye(10)])
 
 
 @dataclass(frozen=True, eq=False)

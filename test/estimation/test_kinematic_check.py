@@ -7,7 +7,7 @@ from conftest import public_log
 from motion import sinusoids
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.samples.kinematic_check import KinematicCheck
+from panda_dynamics_ros.estimation.kinematic_check import KinematicCheck
 
 
 def problems(stamp, q, dq):

@@ -9,7 +9,7 @@ from motion import sinusoids
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import SampleError
-from panda_dynamics_ros.samples.sample_gate import (
+from panda_dynamics_ros.estimation.sample_gate import (
     FAULT,
     JUMP,
     OUTSIDE_LIMITS,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from panda_dynamics_ros.samples.stamps import StreamMonitor
+from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 STAMPS = [1_700_000_000.0 + 0.001 * k for k in range(100)]
 

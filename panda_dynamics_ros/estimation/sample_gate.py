@@ -16,7 +16,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.samples.stamps import STAMP_JUMP
+from panda_dynamics_ros.robot.stamps import STAMP_JUMP
 
 OUTSIDE_LIMITS = "outside joint limits"
 TOO_FAST = "velocity beyond limits"

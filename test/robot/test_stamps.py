@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panda_dynamics_ros.samples.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(0, BILLION - 1))
