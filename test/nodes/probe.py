@@ -110,7 +110,8 @@ class Probe:
         def complete() -> bool:
             for name in wanted:
                 fitting = [status for status in self._diagnostics.get(name, ()) if wanted[name](values_of(status))]
-                found.update({name: status for status in fitting[-1:]})
+                if fitting:
+                    found[name] = fitting[-1]
             return len(found) == len(wanted)
 
         self.until(complete, f"diagnostics of {', '.join(wanted)} that fit")
