@@ -52,14 +52,16 @@ def estimated(recording: Recording) -> Track:
         [e.mass for _, e in said], [e.std[0] for _, e in said], [e.com for _, e in said], [e.com_std for _, e in said],
         [e.identifiable[1:4] for _, e in said],
     )  # fmt: skip
-    events, undecided = [], -np.inf
+    mass, mass_std, com, com_std, known = (np.array(column, dtype=np.float64)[held] for column in columns)
+    events: list[tuple[float, str]] = []
+    undecided = -np.inf
     for event in (estimate.event for _, estimate in said if estimate.event is not None):
         if not (event.kind in ("pick", "contact") and event.onset <= undecided):
             events.append((event.stamp, event.kind))
         elif event.kind == "contact":
             events[-1] = (event.stamp, event.kind)
         undecided = event.stamp if event.kind == "load" else undecided
-    return Track(*(np.array(column, dtype=float)[held] for column in columns), events)
+    return Track(mass, mass_std, com, com_std, known, events)
 
 
 @dataclass(frozen=True, eq=False)

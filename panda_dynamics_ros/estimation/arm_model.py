@@ -62,7 +62,7 @@ OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR, GAIN = 0.3, 0.4, 0.3, 0.3, 0.7, 0.
 DISTURBANCE, CORRELATION, WHITE = 0.75, 0.8, 0.3
 RIPPLE, RIPPLE_TIME = 0.03, 0.4  # s: what a sensor wanders by while the arm stands
 FULL_SPEED, SLOW = 0.3, 0.1  # rad/s, |dq| from which on all time counts as motion, below in proportion; share at rest
-TURN, TURN_PLAY = 0.5, 0.25  # clock per unit of s, and by how much s may change before it counts
+TURN, TURN_PLAY = 0.5, 0.1  # clock per unit of s, and by how much s may change before it counts
 TOUCH, TOUCH_TIME = 20.0, 0.3  # of a hand that touches the arm: level; s
 # ---- memories, s of motion
 LEVEL_MEMORY, LEVEL_PRIOR, WHITE_PRIOR = 20.0, 3.0, 1.0

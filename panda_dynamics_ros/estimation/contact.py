@@ -29,13 +29,12 @@ from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.estimation.arm_model import (
     CORRELATION,
     DISTURBANCE,
+    DRY,
     FULL_SPEED,
-    LEVEL_MEMORY,
     OUTLIER,
     TURN,
     TURN_PLAY,
     WHITE,
-    WHITE_PRIOR,
 )
 from panda_dynamics_ros.estimation.contact_link import LinkEvidence
 from panda_dynamics_ros.estimation.options import PositiveOptions
@@ -49,15 +48,25 @@ RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
 """How a contact ended: by its release; by a change of the payload that explains it; by lasting so long that it counts
 as something carried."""
 VELOCITY_NOISE = 0.004  # rad/s: of a Panda's dq; first differences of a recording at 1 kHz have .003 to .005
-LAG, SLOTS = 0.1, 10  # s ago: what the torques are compared with; places of the delay line
+LAG, SLOTS = 0.05, 10  # s ago: what the torques are compared with; places of the delay line
+QUIET, FIRST_LEVEL, LOUDEST = 2.55, 4.0, 1.5
+"""Level of the statistic in motion, (mean of its eighth power)^(1/8), on an arm as modelled, and of one that is not
+known yet; how many times its level a value counts at most. So high a power shows how large the largest values are: real
+arms vibrate in bursts. Large values promise larger ones that are rarer, so that the level counts by its square."""
+LEVEL_TIME, FIRST_TIME, HELD = 10.0, 0.2, 0.1
+"""s of motion: memory of noise and level, and how long their first values count; s, after which what was learnt counts,
+since a contact itself teaches nothing."""
 SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after the start, which teach the noise only
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
-# Rows of `memory` (.., n): slow part and its variance, clock, the turned direction; level of the noise in motion and at
+# Rows of `memory` (.., n): slow part and its variance, clock, variance of dry friction that has turned, its direction;
+# level of the noise in motion and at
 # rest. Entries of `clock`: head and count of the delay line, s learnt in motion and at rest.
-_M, _P, _U, _TURNED, _MOVING, _RESTING = range(6)
-_HEAD, _COUNT, _LEARNT = 0, 1, 2
+_M, _P, _U, _V, _TURNED, _MOVING, _RESTING = range(7)
+_HEAD, _COUNT, _LEARNT, _SINCE, _EIGHTH, _HELD = 0, 1, 2, 4, 5, 10
+NOW = 4
+"""Places after which noise and level are learnt; two after those that count are those of `HELD` ago."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +145,8 @@ def expected_noise(table, q, sigma, w, dt, M, noise):
 
 
 @compiled
-def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, held, learns, memory, clock, line, e, variance):
-    """Departure e and its variance (n,) of external torques s, in place; returns (sum z^4)^(1/4).
+def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, dry, held, learns, memory, clock, line, e, variance):
+    """Departure e and its variance (n,) of external torques s, in place; returns (sum z^4)^(1/4) over its level.
 
     held: whether a contact lasts, in which the slow part is kept. known: (n,), share of the residual's variance that a
     residual map knows.
@@ -152,45 +161,58 @@ def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, held, learns, memory
     for i in range(n):
         over = max(abs(turn[i] - memory[_TURNED, i]) - TURN_PLAY, 0.0)
         memory[_TURNED, i] += over if turn[i] > memory[_TURNED, i] else -over
-        u = dt * motion / tau[i] + TURN * over
+        u, turned = dt * motion / tau[i], (TURN * dry[i]) ** 2 * over
         memory[_U, i] += u
+        memory[_V, i] += turned
         size = (1.0 - known[i] + known[i] * DRIFT * DRIFT) * sigma[i] * sigma[i]
-        memory[_P, i] += size * (1.0 - math.exp(-2.0 * u))
+        memory[_P, i] += size * (1.0 - math.exp(-2.0 * u)) + turned
         r = memory[level, i] * noise[i]
         before, P, passed = memory[_M, i], memory[_P, i], 0.0
         if count > 0 and not held:
-            before, P, passed = line[head, _M, i], line[head, _P, i], memory[_U, i] - line[head, _U, i]
+            before, passed = line[head, _M, i], memory[_U, i] - line[head, _U, i]
+            P = line[head, _P, i] + memory[_V, i] - line[head, _V, i]
         e[i] = s[i] - before
         variance[i] = P + size * (1.0 - math.exp(-2.0 * passed)) + r
         fourth += (e[i] * e[i] / variance[i]) ** 2
         if not held:
             now = s[i] - memory[_M, i]
             if learns:
-                S = memory[_P, i] + r
-                gain = r / S
-                seen = (gain * gain * min(now * now, OUTLIER * S) + r * (1.0 - gain)) / noise[i]
-                learnt = clock[_LEARNT + level - _MOVING]
-                memory[level, i] += dt / min(LEVEL_MEMORY, WHITE_PRIOR + learnt) * (seen - memory[level, i])
+                seen = max(min(e[i] * e[i], OUTLIER * variance[i]) - (variance[i] - r), 0.0) / noise[i]
+                learnt = min(LEVEL_TIME, FIRST_TIME + clock[_LEARNT + level - _MOVING])
+                memory[level + NOW, i] += (1.0 - math.exp(-dt / learnt)) * (seen - memory[level + NOW, i])
             K = memory[_P, i] / (memory[_P, i] + r * max(1.0, 2.0 / (w * dt)))  # neighbours share the filters' noise
             memory[_M, i] += K * now
             memory[_P, i] *= 1.0 - K
     if not held:
         clock[_LEARNT + level - _MOVING] += dt if learns else 0.0
-        clock[4] += dt
-        if clock[4] >= LAG / slots or count == 0:
-            clock[4] = 0.0
+        clock[_SINCE] += dt
+        if clock[_SINCE] >= LAG / slots or count == 0:
+            clock[_SINCE] = 0.0
             if count == slots:
                 head, count = (head + 1) % slots, count - 1
-            for row in range(_U + 1):
+            for row in range(_V + 1):
                 for i in range(n):
                     line[(head + count) % slots, row, i] = memory[row, i]
             clock[_HEAD], clock[_COUNT] = head, count + 1
-    return math.sqrt(math.sqrt(fourth))
+    if learns:
+        if level == _MOVING:
+            new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + clock[_LEARNT]))
+            clock[_EIGHTH + NOW] += new * (min(fourth * fourth, LOUDEST**8 * clock[_EIGHTH]) - clock[_EIGHTH + NOW])
+        clock[_HELD] += dt
+        if clock[_HELD] >= HELD:  # what was learnt a moment ago counts now
+            clock[_HELD] = 0.0
+            clock[_EIGHTH], clock[_EIGHTH + 2] = clock[_EIGHTH + 2], clock[_EIGHTH + NOW]
+            for i in range(n):
+                for row in (_MOVING, _RESTING):
+                    memory[row, i], memory[row + 2, i] = memory[row + 2, i], memory[row + NOW, i]
+    if level == _RESTING:
+        return math.sqrt(math.sqrt(fourth))
+    return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(clock[_EIGHTH])) / QUIET**2)
 
 
 @compiled
 def quiet_rows(
-    q, dq, turn, momentum, bias, unexplained, steps, before, table, w, weights, threshold, sigma, tau,
+    q, dq, turn, momentum, bias, unexplained, steps, before, table, w, weights, threshold, sigma, tau, dry,
     first, direct, second, middle, memory, clock, line, e, variance,
 ):  # fmt: skip
     """Follow N samples up to the first whose statistic is above `threshold`, or that comes after a pause or a gap.
@@ -210,7 +232,7 @@ def quiet_rows(
         for i in range(n):
             known[i] = 1.0 - unexplained[k, i]
         ratio = slow_step(
-            external, dq[k], turn[k], noise, known, steps[k], w, sigma, tau, False, True, memory, clock, line, e,
+            external, dq[k], turn[k], noise, known, steps[k], w, sigma, tau, dry, False, True, memory, clock, line, e,
             variance,
         )  # fmt: skip
         if ratio > threshold:
@@ -244,10 +266,16 @@ class ContactDetector:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
         self._regression, self._links = MomentumRegression(n, self.options.bandwidth_hz), LinkEvidence(robot)
-        self._sigma = DISTURBANCE * robot.residual.std
+        self._sigma = robot.residual.std.copy()
+        dry = self._terms.model.friction[:, 1]
+        self._dry = np.where(dry == 0.0, DRY, dry)
         self._tau, self._table = CORRELATION * robot.residual.correlation_time, robot.table
-        self._memory, self._line, self._clock = np.zeros((6, n)), np.zeros((SLOTS, _U + 1, n)), np.zeros(5)
-        self._memory[[_MOVING, _RESTING]] = 1.0
+        self._memory, self._line, self._clock = (
+            np.zeros((_RESTING + NOW + 1, n)),
+            np.zeros((SLOTS, _V + 1, n)),
+            np.zeros(_HELD + 1),
+        )
+        self._memory[_MOVING:], self._clock[_EIGHTH : _EIGHTH + NOW + 1] = 1.0, FIRST_LEVEL**8
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
         self._e, self._variance, self._external = np.zeros(n), np.ones(n), np.zeros(n)
@@ -323,7 +351,7 @@ class ContactDetector:
         count, ratio, total = quiet_rows(
             rows.q[part], rows.dq[part], rows.s[part], rows.momentum[part], rows.bias[part], rows.unexplained[part],
             steps[part], self._step, self._table, self._regression.pole, self._weights, self.options.threshold,
-            self._sigma, self._tau, *self._regression.arrays, self._memory, self._clock, self._line, self._e,
+            self._sigma, self._tau, self._dry, *self._regression.arrays, self._memory, self._clock, self._line, self._e,
             self._variance,
         )  # fmt: skip
         if not count:
@@ -351,8 +379,8 @@ class ContactDetector:
         lasting = self._lasting
         self.ratio = slow_step(
             self._external, rows.dq[k], rows.s[k], self._noise, 1.0 - rows.unexplained[k], dt, self._regression.pole,
-            self._sigma, self._tau, lasting is not None, False, self._memory, self._clock, self._line, self._e,
-            self._variance,
+            self._sigma, self._tau, self._dry, lasting is not None, False, self._memory, self._clock, self._line,
+            self._e, self._variance,
         )  # fmt: skip
         if lasting is not None:
             self._follow_contact(lasting, stamp, rows.q[k])
@@ -380,7 +408,7 @@ class ContactDetector:
         if self._lasting is not None or not self._settled:
             return
         if self._clock[_COUNT]:
-            self._memory[: _U + 1] = self._line[int(self._clock[_HEAD])]
+            self._memory[: _V + 1] = self._line[int(self._clock[_HEAD])]
         self._last_loud, self._payload_before = stamp, self._weights[:PARAMETERS].copy()
         self.contact = Contact(stamp, self._name_link(q), self._torques)
 

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from nodes.robot_stream import EPOCH, Script, feed, greet, nanoseconds_of
-from panda_dynamics_ros import InertialParameters, RobotModel
+from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
 
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 WRENCH = np.array([25.0, -15.0, 20.0, 0.5, -1.0, 0.5])  # N, N m: on the flange, base axes
@@ -29,7 +29,7 @@ class Stream:
     """A node `dynamics`, what it is fed and what it says."""
 
     def __init__(self, probe: Probe, nodes: Nodes, **parameters: object) -> None:
-        nodes.start("dynamics", **parameters)
+        nodes.start("dynamics", friction="none", **parameters)  # which has a memory
         self._probe, self.node = probe, f"{nodes.namespace}/panda_dynamics"
         self.publisher: Publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
         self.wrenches: list[WrenchStamped] = probe.listen(WrenchStamped, f"{self.node}/contact_wrench")
@@ -69,7 +69,7 @@ def pushed(panda: RobotModel, script: Script) -> Script:
 def stream(probe: Probe, nodes: Nodes, panda: RobotModel) -> Stream:
     """The node after a push."""
     stream = Stream(probe, nodes)
-    stream.feed(pushed(panda, Script(panda, 0.001 * SAMPLES)))
+    stream.feed(pushed(panda, Script(load_robot("panda", friction="none"), 0.001 * SAMPLES)))
     return stream
 
 
@@ -138,7 +138,7 @@ def test_a_payload_counts_as_external_until_it_is_known(probe: Probe, fresh: Nod
     topic = f"{fresh.namespace}/payload"
     stream = Stream(probe, fresh, payload_topic=topic)
     payloads = probe.publisher(InertiaStamped, topic, qos=LATCHED)
-    script = Script(panda, 1.2, PAYLOAD)
+    script = Script(load_robot("panda", friction="none"), 1.2, PAYLOAD)
     stream.feed(script, 0, 600)
     assert np.abs(stream.external[-1].effort).max() > 2.0
     payloads.publish(inertia(PAYLOAD, "panda_hand"))
