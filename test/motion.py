@@ -9,6 +9,7 @@ import numpy as np
 
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics import presliding_states
 
 PAYLOAD = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
@@ -37,9 +38,13 @@ def sinusoids(duration: float, rate: float = 1000.0, start: float = 0.0) -> Moti
 
 
 def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | None = None) -> FloatArray:
-    """Link-side torques of the arm with its friction and the payload, exactly."""
-    arm = robot.with_payload(payload) if payload is not None else robot
-    return arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + robot.friction_torques(motion.dq)
+    """Link-side torques of the arm with its friction and the payload, exactly; dry friction follows the joints' way."""
+    arm, f = robot.with_payload(payload) if payload is not None else robot, robot.friction
+    s, _ = presliding_states(motion.q)
+    smooth = robot.friction_torques(motion.dq, s) - f.amplitude * (
+        1.0 / (1.0 + np.exp(-f.slope * (motion.dq + f.shift))) - 0.5
+    )
+    return arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + smooth + 0.5 * f.amplitude * s
 
 
 def coloured(robot: RobotModel, stamp: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -172,7 +172,7 @@ class ArmMonitor:
     def _follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None) -> None:
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
         estimator, self._is_due = self.payload_estimator, False
-        before = estimator.residual
+        said = estimator.residual, self._observer.torques
         kept, steps = estimator.validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
             was = estimator.estimate
@@ -184,12 +184,12 @@ class ArmMonitor:
             rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
             self._follow_rows(rows, steps[part], kept[part], found)
         if found is not None:
-            self._fill(found, kept, before)
+            _fill(found, kept, *said)
 
     def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None) -> None:
         estimator, k = self.payload_estimator, 0
         while k < len(steps):
-            before = estimator.estimate
+            before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
             end = estimator.advance(rows, steps, k)
             learnt = rows.part(k, end)
             if self._learnt is not None and self.robot.residual_map is None:
@@ -210,27 +210,12 @@ class ArmMonitor:
                 self._learn(estimate, rows.part(end - 1, end))
             if found is not None:
                 found.external_torques[places[k:end]] = external
-                found.residual[places[k:end]] = math.nan
+                found.residual[places[k:end]] = residual
                 found.residual[place] = estimator.residual
                 found.contacts.extend((int(places[k + j]), contact) for j, contact in contacts)
                 if estimate is not before:
                     found.estimates.append((place, estimate, self._is_due))
             k = end
-
-    def _fill(self, found: ArmRows, kept: np.ndarray, before: FloatArray | None) -> None:
-        """Between two updates, and at samples that were not used, residual and external torques stay what they were."""
-        residual, external = found.residual, found.external_torques
-        used = np.zeros(len(residual), dtype=bool)
-        used[kept] = True
-        for k in range(len(residual)):
-            if not used[k]:
-                external[k] = external[k - 1] if k else self._last_external
-                residual[k] = residual[k - 1] if k else before
-            elif math.isnan(residual[k, 0]):
-                residual[k] = residual[k - 1] if k else before
-        self._last_external = external[-1].copy()
-
-    _last_external: FloatArray | float = 0.0
 
     def _learn(self, estimate: PayloadEstimate, row: Rows) -> None:
         """Let external torques and contacts go on with what the estimator has learnt about the arm.
@@ -273,3 +258,12 @@ def _without_gaps(steps: FloatArray) -> list[slice]:
         return [slice(0, len(steps))] if len(steps) else []
     starts = [0, *(int(k) for k in np.flatnonzero(steps <= 0.0) if k > 0), len(steps)]
     return [slice(a, b) for a, b in pairwise(starts) if b > a]
+
+
+def _fill(found: ArmRows, kept: np.ndarray, residual: FloatArray, external: FloatArray) -> None:
+    """At samples that were not used, residual and external torques stay what they were; at first as given."""
+    used = np.zeros(len(found.residual), dtype=bool)
+    used[kept] = True
+    for k in np.flatnonzero(~used):
+        found.external_torques[k] = found.external_torques[k - 1] if k else external
+        found.residual[k] = found.residual[k - 1] if k else residual

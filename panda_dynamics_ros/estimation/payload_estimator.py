@@ -138,6 +138,7 @@ class PayloadEstimator:
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
+        self._resumed = -math.inf
         self.motion_s = 0.0
         """s in motion so far."""
         self._restart_filters()
@@ -301,12 +302,13 @@ class PayloadEstimator:
 
         steps: (N,), s before each sample; 0 where the filters have to restart, which only the first may be.
         """
-        if self._estimate.event is not None:
+        after_event = self._estimate.event is not None
+        if after_event:  # an event is on its own sample only: the next one is a step of its own
             self._estimate = replace(self._estimate, event=None)
         if steps[k] <= 0.0:
             self._restart_after(float(rows.stamp[k]) - self._stamp)
         end = k + 1
-        if end < len(steps):
+        if end < len(steps) and not after_event:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
         part = slice(k, end)
         self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
@@ -323,6 +325,7 @@ class PayloadEstimator:
     def _restart_after(self, dt: float) -> None:
         """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
         self._settle_pending()
+        self._resumed = self._stamp + dt
         self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
         self._touched, self._loading = False, 0.0
         self._restart_filters()
@@ -476,7 +479,7 @@ class PayloadEstimator:
         ):  # what came has gone again, at rest: all is as it was before  # fmt: skip
             self._state, self._last = last.before.copy(), None
         elif change.fits:
-            self._state = self._without_past(change.adopted(self.options.prior_std, self._gain))
+            self._state = self._without_past(change.adopted(self.options.prior_std, self._gain), onset)
             self._last = _Happening(self._found, onset, jump, before)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._state = before.copy()
@@ -486,10 +489,12 @@ class PayloadEstimator:
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
 
-    def _without_past(self, state: GaussianState) -> GaussianState:
+    def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""
         if self.keeps_past:
-            self.changes.append((self._stamp, self.motion_s))
+            # What has changed in a gap did so there; since an onset at most so much time was motion.
+            onset = max(onset, self._resumed)
+            self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))
             return state
         size = len(state.mean) - PARAMETERS
         return GaussianState(state.mean[:size].copy(), state.covariance[:size, :size].copy())

@@ -96,21 +96,6 @@ def test_rows_equal_samples(panda, arm):
     assert {"pick", "release", "touched", "released"} <= set(kinds), "nothing happened that could differ"
 
 
-def test_rows_of_a_monitor_that_learns(panda):
-    motion, rounds = sinusoids(8.0, 200.0), 4  # a map is used once the motion has come again
-    tau = torques(panda, motion) + 0.1 * coloured(panda, motion.stamp, np.random.default_rng(1))
-    stamp = np.concatenate([motion.stamp + 9.0 * k for k in range(rounds)])
-    q, dq, tau = (np.tile(x, (rounds, 1)) for x in (motion.q, motion.dq, tau))
-    one_by_one, as_rows = (ArmMonitor(panda, learn_residual=True) for _ in range(2))
-    found = as_rows.update_rows(stamp, q, dq, tau)
-    for k in range(len(stamp)):
-        assert same(one_by_one.update(stamp[k], q[k], dq[k], tau[k]).external_torques, found.external_torques[k])
-    maps = one_by_one.residual_map, as_rows.residual_map
-    assert maps[0] is not None and maps[1] is not None
-    assert len(maps[0].points) > 0
-    assert same(maps[0].points, maps[1].points)
-
-
 def test_rows_are_checked(panda):
     stamp, q, dq, tau = (x[:5] for x in recording(panda))
     monitor = ArmMonitor(panda)

@@ -92,24 +92,20 @@ def test_a_prediction_changes_the_disturbance_alone(data):
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_conditioning_is_the_mixture_of_both_answers(data, share):
     """Mean and covariance of the two weighted Gaussians, by the law of total covariance."""
-    state, place, value = filtered(*data), slice(2, 5), np.array([0.1, -0.2, 0.05])
-    given, n = GaussianState(state.mean.copy(), state.covariance.copy()), len(state.mean)
-    rest = np.r_[:2, 5:n]
-    P = state.covariance
-    gain = P[rest, place] @ np.linalg.inv(P[place, place])
-    given.mean[rest] += gain @ (value - state.mean[place])
-    given.mean[place] = value
-    given.covariance[:] = 0.0
-    given.covariance[np.ix_(rest, rest)] = P[np.ix_(rest, rest)] - gain @ P[place, rest]
+    state, place, value, std = filtered(*data), slice(2, 5), np.array([0.1, -0.2, 0.05]), np.array([0.01, 0.0, 0.1])
+    P, H = state.covariance, np.eye(len(state.mean))[place]
+    gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + np.diag(std**2))
+    given = GaussianState(state.mean + gain @ (value - H @ state.mean), P - gain @ H @ P)
     parts, weights = (given, state), (share, 1.0 - share)
     mean = sum(w * part.mean for w, part in zip(weights, parts, strict=True))
     covariance = sum(
         w * (part.covariance + np.outer(part.mean - mean, part.mean - mean))
         for w, part in zip(weights, parts, strict=True)
     )
-    found = state.conditioned(place, value, share)
+    found = state.conditioned(place, value, std, share)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-8, atol=1e-13)
+    assert state.conditioned(place, value, std).mean[3] == pytest.approx(value[1]), "what is certain is so"
 
 
 def test_standing_still_teaches_nothing_twice(data):

@@ -45,7 +45,7 @@ def test_what_was_learnt_about_the_arm_is_saved(estimator: PayloadEstimator, sav
     arm, loaded = estimator.memory.arm, load_estimate(saved).arm
     assert arm is not None
     assert loaded is not None
-    for name in ("mean", "covariance", "noise_ratio", "scale"):
+    for name in ("mean", "covariance", "noise_ratio"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(arm, name))
 
 
@@ -119,7 +119,7 @@ def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
             lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()),
             "memory.covariance: expected positive eigenvalues, got -1",
         ),
-        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio, scale"),
+        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
         (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
         (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
         (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),

@@ -68,7 +68,7 @@ def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda
     restored.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
     assert memory.arm is not None
     assert restored.memory.arm is not None
-    for name in ("mean", "covariance", "noise_ratio", "scale"):
+    for name in ("mean", "covariance", "noise_ratio"):
         np.testing.assert_array_equal(getattr(restored.memory.arm, name), getattr(memory.arm, name))
     # The scales' posterior is worked out ten times a second: the last time was up to that long ago.
     np.testing.assert_allclose(restored.arm_errors.offset, tared.arm_errors.offset, atol=0.02)

@@ -103,15 +103,15 @@ class Probe:
         return self.diagnostics({name: ready})[name]
 
     def diagnostics(self, wanted: Mapping[str, Ready]) -> dict[str, DiagnosticStatus]:
-        """One of each name, sent from now on and `ready`."""
+        """One of each name, sent from now on and `ready`; of what a node sends at once, all of the same time."""
         self._diagnostics.clear()
         found: dict[str, DiagnosticStatus] = {}
 
         def complete() -> bool:
-            for name in wanted.keys() - found.keys():
+            for name in wanted:
                 fitting = [status for status in self._diagnostics.get(name, ()) if wanted[name](values_of(status))]
                 if fitting:
-                    found[name] = fitting[0]
+                    found[name] = fitting[-1]
             return len(found) == len(wanted)
 
         self.until(complete, f"diagnostics of {', '.join(wanted)} that fit")

@@ -221,8 +221,9 @@ def batched(sample: Any, columns: int = 0) -> tuple[Any, RowsKernel]:
         "finite": finite,
     }
     names |= {"place_joints": place_joints, "state_lanes": state_lanes, "work_lanes": work_lanes}
-    # As code of the sample's file, since that is where numba puts a kernel's cache.
-    exec(compile(text, function.__code__.co_filename, "exec"), names)
+    # As code of the sample's file, since that is where numba puts a kernel's cache; beyond its end, since numba reads
+    # the lines that it is said to have, and Python 3.13 fails where they begin within a docstring.
+    exec(compile("\n" * 10_000 + text, function.__code__.co_filename, "exec"), names)
     of_one = compiled(names[f"{name}_of_one"], text)
     of_rows, of_eights = (compiled(names[f"{name}_of_{what}"], text, nogil=True) for what in ("rows", "eights"))
     return of_one, RowsKernel(of_eights, of_rows, first)

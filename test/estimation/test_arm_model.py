@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each error of a description is the torque of an arm that has it; its noise and its clock are learnt from samples."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, sinusoids
+
+from panda_dynamics_ros.dynamics import presliding_states
+from panda_dynamics_ros.estimation import arm_model
+from panda_dynamics_ros.estimation.arm_model import OWN, ErrorColumns, MotionClock, Noise, error_directions
+from panda_dynamics_ros.estimation.kalman_filter import GaussianState, correct, predict
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, TwoPoleFilter, with_model
+from panda_dynamics_ros.robot.friction import PRESLIDING
+
+POLE, RATIO, DT = 2.0 * np.pi * 3.0, 1.3, 2e-3
+STEP = 1e-4  # of the finite differences: the torques are linear or nearly so
+SETTLED = 1.2  # s: the start dies out as exp(-19 t)
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return sinusoids(1.5, 1.0 / DT)
+
+
+@pytest.fixture(scope="module")
+def columns(panda, motion):
+    """A (N, n, shared + own) of the samples that are settled, and the arm's and the load's filtered torques."""
+    errors, found = ErrorColumns(panda, POLE, RATIO), []
+    s, _ = presliding_states(motion.q)
+    arm = filtered(panda.inverse_dynamics(motion.q, motion.dq, motion.ddq))
+    load = filtered(panda.payload_regressor(motion.q, motion.dq, motion.ddq) @ PAYLOAD.vector)
+    for k in range(len(s)):
+        sample = motion.q[k], motion.dq[k], s[k]
+        found.append(errors.step(DT, sample, arm[k], load[k], np.ones(7)).copy())
+    return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED], load[motion.stamp > SETTLED]
+
+
+def filtered(x):
+    """A signal (N, 7) through the two poles."""
+    low_pass = TwoPoleFilter(7, POLE)
+    return np.array([low_pass.rows(np.array([DT]), x[k : k + 1]).copy() for k in range(len(x))])
+
+
+def difference(motion, torques, step=STEP):
+    """Filtered torques (settled, 7) of one sigma, by a central difference of `torques(error)`."""
+    return filtered((torques(step) - torques(-step)) / (2.0 * step))[motion.stamp > SETTLED]
+
+
+def assert_columns(found, expected):
+    # Signals are taken as straight between samples: (w dt)^2 / 8 with w up to 7 rad/s, of the largest, is 2e-5.
+    np.testing.assert_allclose(found, RATIO * expected, atol=1e-4 * max(1.0, np.abs(expected).max()))
+
+
+def test_links(panda, motion, columns):
+    """The torques are linear in the inertial parameters; their regressor knows the acceleration."""
+    directions = error_directions(panda)
+    Y = panda.regressor(motion.q, motion.dq, motion.ddq)
+    for k in range(directions.shape[1]):
+        assert_columns(columns[0][:, :, k], filtered(Y @ directions[:, k])[motion.stamp > SETTLED])
+
+
+def test_directions_are_one_sigma_of_mass_centre_and_shape(panda, rng):
+    """What is drawn from the prior of each link makes the torques that the directions make, but for a tenth."""
+    rows = []
+    for link in panda.links:
+
+        def vector(mass=0.0, com=(0.0, 0.0, 0.0), link=link):
+            return replace(link, mass=(1.0 + mass) * link.mass, com=link.com + com,
+                           inertia=(1.0 + mass) * link.inertia).vector  # fmt: skip
+
+        J = [arm_model.LINK_MASS * (vector(STEP) - vector(-STEP)) / (2.0 * STEP)]
+        J += [arm_model.LINK_COM * (vector(com=e) - vector(com=-e)) / (2.0 * STEP) for e in STEP * np.eye(3)]
+        size = arm_model.LINK_SHAPE * 0.5 * np.trace(link.inertia)
+        J += [np.r_[np.zeros(4), size * row] for row in np.diag([1.0, 0.5, 0.5, 1.0, 0.5, 1.0])]
+        rows.append(np.array(J).T)
+    limits, D = panda.limits, error_directions(panda)
+    q = rng.uniform(limits.lower, limits.upper, (300, 7))
+    dq, ddq = 0.3 * limits.velocity * rng.normal(size=(300, 7)), 0.15 * limits.acceleration * rng.normal(size=(300, 7))
+    Y = panda.regressor(q, dq, ddq) / panda.residual.std[:, None]
+    whole = sum(np.sum((Y[..., 10 * i : 10 * i + 10] @ J) ** 2) for i, J in enumerate(rows))
+    missing = (whole - np.sum((Y @ D) ** 2)) / (300 * 7)
+    assert 0.0 < missing < 1.5 * arm_model.NEGLIGIBLE**2  # other states than those that chose the directions
+    assert D.shape[1] < 40, "directions that the torques do not show cost time"
+
+
+def test_tilt_delay_and_common_gain(panda, motion, columns):
+    A, arm, load = columns
+    first, g = error_directions(panda).shape[1], np.linalg.norm(panda.gravity)
+    for axis in (0, 1):
+
+        def tilted(size, axis=axis):
+            gravity = panda.gravity + size * arm_model.TILT * g * np.eye(3)[axis]
+            return replace(panda, gravity=gravity).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+
+        assert_columns(A[:, :, first + axis], difference(motion, tilted))
+
+    def late(size):
+        delay = size * arm_model.DELAY
+        before = sinusoids(1.5, 1.0 / DT, start=-delay)
+        return panda.gravity_torques(before.q)
+
+    assert_columns(A[:, :, first + 2], difference(motion, late))
+    assert_columns(A[:, :, first + 3], arm_model.COMMON_GAIN * (arm + load))
+
+
+def test_errors_of_each_joint(panda, motion, columns):
+    """Friction with its memory is that of the joints' way; `soft` is what a function of the velocity has beside it."""
+    A, arm, _ = columns
+    f, (s, _) = panda.friction, presliding_states(motion.q)
+    dry = f.coulomb + 0.5 * f.amplitude
+    memory = panda.friction_torques(motion.dq, s) + f.amplitude * (
+        0.5 * s + 0.5 - 1.0 / (1.0 + np.exp(-f.slope * (motion.dq + f.shift)))
+    )
+    signals = {
+        "offset": arm_model.OFFSET + 0.0 * s,
+        "friction": np.where(dry > 0.0, arm_model.DRY_SHARE * dry, arm_model.DRY) * s,
+        "viscous": arm_model.VISCOUS * motion.dq,
+        "soft": arm_model.SOFT * (panda.friction_torques(motion.dq) - memory),
+        "rotor_inertia": arm_model.ROTOR * motion.ddq,
+    }
+    own = A[:, :, A.shape[2] - OWN :]
+    assert tuple(signals) == arm_model.TERMS[:5]
+    for k, signal in enumerate(signals.values()):
+        assert_columns(own[:, :, k], filtered(signal)[motion.stamp > SETTLED])
+    assert_columns(own[:, :, 5], arm_model.GAIN * arm)
+
+
+def test_a_residual_map_leaves_a_share_of_the_arm_and_all_of_the_load(panda, motion):
+    whole, part, s = ErrorColumns(panda, POLE), ErrorColumns(panda, POLE), np.ones(7)
+    arm, load, sample = np.arange(7.0), np.ones(7), (motion.q[0], motion.dq[0], s)
+    A = whole.step(DT, sample, arm, load, np.ones(7))
+    B = part.step(DT, sample, arm, load, np.full(7, 0.25))
+    gain = whole.common_gain[0]
+    rest = np.arange(A.shape[1]) != gain
+    np.testing.assert_allclose(B[:, rest], 0.25 * A[:, rest], rtol=1e-14)
+    np.testing.assert_allclose(B[:, gain], arm_model.COMMON_GAIN * (0.25 * arm + load), rtol=1e-14)
+
+
+def test_the_model_with_errors_leaves_what_they_explain(panda, motion, rng):
+    """y of the learnt model is y - A phi: the arm that external torques are counted from. Not: delay, soft friction."""
+    errors = ErrorColumns(panda, POLE, RATIO)
+    phi = 1e-3 * rng.normal(size=errors.size)  # a tilt of links that are wrong is of second order
+    phi[errors.shared - 2] = 0.0
+    phi[errors.shared + 3 :: OWN] = 0.0
+    s, _ = presliding_states(motion.q)
+    tau = panda.inverse_dynamics(motion.q, motion.dq, motion.ddq) + np.sin(3.0 * motion.stamp)[:, None]
+    rows = ArmTerms(panda).rows(motion.stamp, motion.q, motion.dq, tau)
+    steps, through = np.full(len(tau), DT), filtered(tau)
+    said, described = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0)
+    described.rows(steps, rows.momentum, rows.bias)
+    learnt = with_model(rows, errors.model(phi))
+    said.rows(steps, learnt.momentum, learnt.bias)
+    for k in range(len(tau)):
+        # A gain of a joint is one of the measured torque; what it was expected to be is the same but for the error.
+        A = errors.step(DT, (motion.q[k], motion.dq[k], s[k]), through[k], np.zeros(7), np.ones(7))
+    own = phi[errors.shared :].reshape(7, OWN)
+    explained = A[:, : errors.shared] @ phi[: errors.shared] + np.sum(A[:, errors.shared :] * own, axis=1)
+    np.testing.assert_allclose(errors.torque(phi), explained, rtol=1e-12)
+    gained = (described.filtered - said.filtered)[:, ARM]
+    np.testing.assert_allclose(gained, explained, atol=1e-7)
+    assert np.abs(explained).min() > 1e-6
+
+
+def test_errors_have_units(panda, rng):
+    """What `arm_errors` says times its regressor is the torque of the column."""
+    errors = ErrorColumns(panda, POLE, RATIO)
+    mean, variance = rng.normal(size=errors.size), rng.uniform(size=errors.size)
+    said, own = errors.errors(mean, variance), mean[errors.shared :].reshape(7, OWN)
+    np.testing.assert_allclose(said.offset, RATIO * arm_model.OFFSET * own[:, 0])
+    np.testing.assert_allclose(said.rotor_inertia, RATIO * arm_model.ROTOR * own[:, 4])
+    np.testing.assert_allclose(said.gain_std, RATIO * arm_model.GAIN * np.sqrt(variance[errors.shared + 5 :: OWN]))
+    k = errors.shared
+    np.testing.assert_allclose(said.tilt, RATIO * arm_model.TILT * mean[k - 4 : k - 2])
+    np.testing.assert_allclose(said.delay, RATIO * arm_model.DELAY * mean[k - 2])
+    np.testing.assert_allclose(said.common_gain_std, RATIO * arm_model.COMMON_GAIN * np.sqrt(variance[k - 1]))
+
+
+@pytest.mark.parametrize(("level", "white"), [(0.4, 4.0), (2.0, 40.0)])
+def test_level_and_white_noise_are_learnt(panda, rng, level, white):
+    """A simulated process of another level: 120 s, of which the last 20 s count, some 25 correlation times of 7 joints.
+
+    The variance's standard deviation is sqrt(2 / 175): 11 %, and 5 % of the level; the prior's is off by 60 % and more.
+    """
+    noise, dt = Noise(panda, 0.02), 0.02
+    a = noise.decay(dt, np.zeros(7))
+    least = noise.white_variance(0.0) - noise.white
+    std, variance = level * noise.std, white * noise.white + least
+    prior_white = noise.white.copy()
+    state, d = GaussianState.prior(np.full(10, 1e-6), noise.std, 1), std * rng.normal(size=7)
+    Y, A = np.zeros((7, 10)), np.zeros((7, 1))
+    for _ in range(6000):
+        d = a * d + std * np.sqrt(1.0 - a * a) * rng.normal(size=7)
+        y = d + np.sqrt(variance) * rng.normal(size=7)
+        state = predict(state, a, noise.std)
+        state, step = correct(state, Y, A, 1, y, noise.white_variance(0.0), a)
+        seen, P = state.mean[10:17], state.covariance.diagonal()[10:17]
+        noise.learn(dt, seen, P, step.innovation, step.variance)
+    assert np.sqrt(np.mean(noise.ratio**2)) == pytest.approx(level, rel=0.2)
+    assert np.mean(noise.white / prior_white) == pytest.approx(white, rel=0.3)
+
+
+def test_the_clock_of_the_disturbance(panda):
+    noise, tau = Noise(panda, 0.02), arm_model.CORRELATION * panda.residual.correlation_time
+    np.testing.assert_allclose(noise.decay(0.1, np.zeros(7)), np.exp(-0.1 / tau))
+    np.testing.assert_array_equal(noise.decay(0.0, np.zeros(7)), 1.0)
+    s = 0.2 * np.ones(7)  # within the play
+    np.testing.assert_array_equal(noise.decay(0.0, s), 1.0)
+    np.testing.assert_allclose(noise.decay(0.0, -1.0 * s / 0.2), np.exp(-arm_model.TURN * (1.0 - arm_model.TURN_PLAY)))
+    np.testing.assert_array_equal(noise.decay(0.0, -1.0 * s / 0.2), 1.0)
+
+
+def test_noise_at_rest_is_no_motion(rng):
+    """150 s of a velocity noise of 0.02 rad/s as differences of positions; and drawn anew for each position."""
+    clock, q = MotionClock(7, PRESLIDING), np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
+    noise = 0.02 * 1e-3 / np.sqrt(2.0) * rng.normal(size=(7500, 7))
+    assert sum(clock.step(q + each, 0.02) for each in noise) == 0.0
+    assert clock.still == pytest.approx(150.0)
+
+
+@pytest.mark.parametrize(("speed", "share"), [(0.6, 1.0), (0.15, 0.5)])
+def test_motion_counts_by_its_speed(speed, share):
+    clock = MotionClock(2, PRESLIDING)
+    counted = [clock.step(np.array([speed * t, 0.1]), 0.01) for t in np.arange(1.0, 3.0, 0.01)]
+    assert sum(counted) == pytest.approx(2.0 * share, abs=0.03)
+    assert clock.still == 0.0

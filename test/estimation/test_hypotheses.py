@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures against filters that run twice, evidence against its closed form, what is adopted against Bayes' rule."""
+
+import numpy as np
+import pytest
+from motion import coloured, sinusoids, torques
+
+from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.estimation.hypotheses import (
+    COM_STD,
+    DEGREES,
+    EMPTY_ODDS,
+    LIFETIME,
+    MOMENTS,
+    NOTHING,
+    PERIOD,
+    SIZES,
+    TOUCHES,
+    Change,
+    ChangeDetector,
+    log_bayes_factors,
+    tempered,
+)
+from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, predict
+from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, OnsetRegressors
+
+N, SHARED, OWN = 3, 2, 2
+ERRORS = SHARED + N * OWN
+SIGMA, VARIANCE = np.array([0.3, 0.5, 0.2]), np.array([0.01, 0.02, 0.005])
+DECAY = np.array([0.95, 0.9, 0.97])
+PAYLOAD_STD = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
+FIRST, LAST = 4, 16  # updates: the first that is followed, and the end
+
+
+def followed(jump):
+    """The state after `LAST` updates of three joints, and the detector, of a jump (4 + 3,) at its first onset."""
+    rng = np.random.default_rng(5)
+    regression, onset, pole = MomentumRegression(N, 3.0), OnsetRegressors(N, 1), 2.0 * np.pi * 3.0
+    state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
+    detector = ChangeDetector(SIGMA, PAYLOAD_STD, 3.0, ERRORS)
+    for k in range(LAST):
+        regression.step(PERIOD, rng.normal(size=(N, 11)), rng.normal(size=(N, 11)))
+        A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
+        if k == FIRST:
+            onset.start(0, regression)
+        elif k > FIRST:
+            onset.follow(pole, np.array([PERIOD]))
+            phase = pole * PERIOD * (k - FIRST)
+            y += onset.regressors(regression)[0, :, :MOMENTS] @ jump[:MOMENTS]
+            y += (1.0 - (1.0 + phase) * np.exp(-phase)) * jump[MOMENTS:]
+        state = predict(state, DECAY, SIGMA)
+        state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
+        if k >= FIRST:
+            if k > FIRST:
+                detector.follow_samples(pole, np.array([PERIOD]))
+            detector.follow(step, regression)
+    return state, detector
+
+
+def test_a_signature_is_what_a_jump_changes(rng):
+    """Of state and innovations, when the filter runs again with the jump in its measurements; it is linear."""
+    assert (LAST - FIRST) * PERIOD < LIFETIME
+    plain, detector = followed(np.zeros(MOMENTS + N))
+    L, v, X = detector._L[0], detector._v[0], detector._X[:, :, 0]
+    jump = rng.normal(size=MOMENTS + N)
+    for scale in (1.0, -2.0):
+        jumped, other = followed(scale * jump)
+        np.testing.assert_allclose(jumped.mean - plain.mean, scale * X @ jump, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(other._v[0] - v, scale * L @ jump, rtol=1e-7, atol=1e-8)
+        np.testing.assert_array_equal(other._L[0], L)
+    # The likelihood of the innovations is quadratic in the jump: nu' S^-1 nu - 2 v' jump + jump' L jump.
+    chi = detector._chi[0, 0]
+    assert other._chi[0, 0] == pytest.approx(chi + 2.0 * scale * v @ jump + scale**2 * jump @ L @ jump, rel=1e-9)
+
+
+def test_log_bayes_factors_are_those_of_gaussians(rng):
+    """The marginal likelihood of v ~ N(0, L + L P L) against N(0, L), averaged over sizes, and over links."""
+    roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
+    L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
+    found = np.empty((2, 2))
+    log_bayes_factors(np.array([0, 1]), L, v, SIZES, COM_STD, TOUCHES, SIGMA, 0.0, found)
+
+    def log_ratio(L, v, P):
+        def log_density(S):
+            return -0.5 * (v @ np.linalg.solve(S, v) + np.linalg.slogdet(S)[1])
+
+        return log_density(L + L @ P @ L) - log_density(L)
+
+    for slot in (0, 1):
+        of_payload = [
+            log_ratio(L[slot, :4, :4], v[slot, :4], np.diag([m**2, *[(m * COM_STD) ** 2] * 3])) for m in SIZES
+        ]
+        of_touch = [
+            log_ratio(L[slot, 4:k, 4:k], v[slot, 4:k], np.diag((t * SIGMA[: k - 4]) ** 2))
+            for t in TOUCHES
+            for k in range(5, 5 + N)
+        ]
+        for each, kinds in zip(found[slot], (of_payload, of_touch), strict=True):
+            assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
+    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, COM_STD, TOUCHES, SIGMA, 1.0, found)
+    assert found[0].tolist() == [0.0, 0.0], "what cannot reach the threshold is not worked out"
+
+
+def test_evidence_counts_less_where_nothing_explains_the_innovations():
+    usual, loud = np.array([1e6 + 30.0, 1e6]), np.array([2000.0, 100.0])
+    assert tempered(15.0, usual) == pytest.approx(15.0, rel=1e-3)
+    share = (DEGREES + 100.0) / (DEGREES + 2000.0)  # of the variance that was expected
+    assert tempered(15.0, loud) == pytest.approx(15.0 * share, rel=0.02)
+
+
+@pytest.mark.parametrize(("before", "std"), [(0.0, 0.05), (0.1, 0.1), (0.5, 0.05)])
+def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, std):
+    """Nothing, or as much as was believed: by Bayes' rule on the mass, and by conditioning on nothing."""
+    size, k, sigma = 10 + N + ERRORS, 10 + N + SHARED - 1, 0.015
+    root = rng.normal(size=(size + 10, size + 10)) * np.r_[0.1 * np.ones(size), np.full(10, 0.02)]
+    P, mean = root.T @ root / size, 0.1 * rng.normal(size=size + 10)
+    P[size, :] *= std / np.sqrt(P[size, size])
+    P[:, size] = P[size, :]
+    P[size, size] = std**2
+    mean[size] = before
+    state = GaussianState(mean[:size].copy(), P[:size, :size].copy())
+    change = Change("pick", 0.5, np.ones(10), state, True, mean[size:], P[size:, size:], P[:size, size:])
+    least = PAYLOAD_STD * (NOTHING / PAYLOAD_STD[0])
+
+    def density_at_zero(mean, std):
+        variance = std**2 + least[0] ** 2
+        return np.exp(-0.5 * mean**2 / variance) / np.sqrt(variance)
+
+    of_nothing = EMPTY_ODDS * density_at_zero(before, std)
+    empty = of_nothing / (of_nothing + density_at_zero(0.0, PAYLOAD_STD[0]))
+    expected = GaussianState(mean, P).conditioned(slice(size, size + 10), np.zeros(10), least, empty)
+    jump = expected.mean[THETA] - expected.mean[size:]
+    T = np.eye(size + 10)  # what was found is (1 + g) delta, to first order
+    T[THETA, k] -= sigma * jump
+    found = change.adopted(PAYLOAD_STD, (k, sigma))
+    np.testing.assert_allclose(found.mean, T @ expected.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.covariance, T @ expected.covariance @ T.T, rtol=1e-8, atol=1e-12)
+    assert {0.0: empty > 0.99, 0.1: 0.5 < empty < 0.999, 0.5: empty < 1e-6}[before]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_burst_of_noise_is_no_event(panda, seed):
+    """Half a second of white noise of six standard deviations of the residual: no jump explains it."""
+    rng, motion = np.random.default_rng(seed), sinusoids(4.0, 200.0)
+    burst = ((motion.stamp > 2.5) & (motion.stamp < 3.0))[:, None]
+    tau = torques(panda, motion) + coloured(panda, motion.stamp, rng)
+    # Within the step that validation takes for a fault, so that it is the evidence that decides.
+    tau += burst * np.minimum(6.0 * panda.residual.std, 0.05 * panda.limits.effort) * rng.normal(size=tau.shape)
+    estimator = PayloadEstimator(panda)
+    for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
+        assert estimator.update(*sample).event is None
