@@ -104,10 +104,10 @@ def run(
         finally:
             for process in listening:
                 process.send_signal(signal.SIGINT)
-            for process in others:
-                process.kill()
-            for process in (*others, *listening, sending):
-                process.wait(30.0)
+            for other in others:
+                other.kill()
+            for each in (*others, *listening, sending):
+                each.wait(30.0)
     heard = {**np.load(folder / "heard.npz"), "joint_states, by a bare listener": np.load(folder / "bare.npz")["bare"]}
     return np.load(folder / "sent.npz"), heard, usage
 
