@@ -189,9 +189,7 @@ def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(
     assert memory.arm is not None
     path = save_estimate(estimator.estimate, memory, tmp_path / "payload.yaml")
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    absurd = (
-        value * np.eye(len(memory.arm.mean)) if name == "covariance" else np.full_like(getattr(memory.arm, name), value)
-    )
+    shape = np.eye(len(memory.arm.mean)) if name == "covariance" else np.ones_like(getattr(memory.arm, name))
     content["memory"]["arm"][name] = base64.b64encode((value * shape).astype("<f8").tobytes()).decode()
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
     restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
