@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +177,31 @@ def test_yaml_that_is_made_to_harm_is_refused(text: str, tmp_path: Path) -> None
     (tmp_path / "payload.yaml").write_bytes(text.encode("latin-1"))
     with pytest.raises(PandaDynamicsError, match="expected a saved payload"):
         load_estimate(tmp_path / "payload.yaml")
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])
+@pytest.mark.parametrize("name", ["mean", "covariance", "noise_ratio"])
+def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(
+    name: str, value: float, panda: RobotModel, estimator: PayloadEstimator, tmp_path: Path
+) -> None:
+    """Whoever restores it goes on with finite estimates, and in two seconds with those of the payload."""
+    memory = estimator.memory
+    assert memory.arm is not None
+    path = save_estimate(estimator.estimate, memory, tmp_path / "payload.yaml")
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    shape = np.eye(len(memory.arm.mean)) if name == "covariance" else np.ones_like(getattr(memory.arm, name))
+    content["memory"]["arm"][name] = base64.b64encode((value * shape).astype("<f8").tobytes()).decode()
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
+    try:
+        loaded = load_estimate(path)
+        restored.restore(loaded.vector, loaded.covariance, loaded.tare, loaded.arm)
+    except PandaDynamicsError as error:
+        assert f"arm.{name}: expected" in str(error)
+        return
+    for sample in zip(motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), strict=True):
+        estimate = restored.update(*sample)
+        assert np.isfinite(estimate.vector).all()
+        assert np.isfinite(estimate.std).all()
+    carried = estimate.mass + memory.tare[0]
+    assert abs(carried - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05
