@@ -205,10 +205,10 @@ def test_the_clock_of_the_disturbance(panda):
     noise, tau = Noise(panda, 0.02), arm_model.CORRELATION * panda.residual.correlation_time
     np.testing.assert_allclose(noise.decay(0.1, np.zeros(7)), np.exp(-0.1 / tau))
     np.testing.assert_array_equal(noise.decay(0.0, np.zeros(7)), 1.0)
-    s = 0.2 * np.ones(7)  # within the play
+    s = 0.8 * arm_model.TURN_PLAY * np.ones(7)
     np.testing.assert_array_equal(noise.decay(0.0, s), 1.0)
-    np.testing.assert_allclose(noise.decay(0.0, -1.0 * s / 0.2), np.exp(-arm_model.TURN * (1.0 - arm_model.TURN_PLAY)))
-    np.testing.assert_array_equal(noise.decay(0.0, -1.0 * s / 0.2), 1.0)
+    np.testing.assert_allclose(noise.decay(0.0, -np.ones(7)), np.exp(-arm_model.TURN * (1.0 - arm_model.TURN_PLAY)))
+    np.testing.assert_array_equal(noise.decay(0.0, -np.ones(7)), 1.0)
 
 
 def test_noise_at_rest_is_no_motion(rng):
