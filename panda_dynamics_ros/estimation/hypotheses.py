@@ -228,6 +228,7 @@ class Change:
         least = payload_std * (NOTHING / payload_std[0])
         mass, variance = state.mean[place.start], state.covariance[place.start, place.start] + least[0] ** 2
         log_ratio = 0.5 * (math.log((payload_std[0] ** 2 + least[0] ** 2) / variance) - mass**2 / variance)
+        log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
         empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
         state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
         jump = state.mean[THETA] - state.mean[past]

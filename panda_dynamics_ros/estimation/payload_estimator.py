@@ -61,6 +61,7 @@ from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
 LOADING = 1.0  # s, within which things are put into a hand where they do not come at once
+ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 CONTACT_DECIDED = 0.15  # s after its onset
 MOVED = 0.3  # s of motion that tell a weight from a push
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
@@ -152,7 +153,7 @@ class PayloadEstimator:
         self._clock.restart()
         self._terms.restart()
         self._residual = np.full(self.robot.n, math.nan)
-        self._detector.restart(after_gap=math.isfinite(self._stamp))
+        self._detector.restart(after_gap=True)
         self._history.clear()
         self._updated = -math.inf
 
@@ -320,6 +321,8 @@ class PayloadEstimator:
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
+        elif self.validator.problem and not self._estimate.problem:
+            self._estimate = replace(self._estimate, problem=self.validator.problem)
         return end
 
     def _restart_after(self, dt: float) -> None:
@@ -369,7 +372,7 @@ class PayloadEstimator:
         corrected, filter_step = correct(
             state, Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(aliased), decay
         )
-        if not math.isfinite(float(corrected.mean.sum())):
+        if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
             self._forget_all()
             self._estimate = self._published(SETTLING)

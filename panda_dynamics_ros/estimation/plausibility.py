@@ -32,11 +32,11 @@ UNEXPLAINED = 12.0
 """The same, above which the torques are reported although no cause is found."""
 JOINT_FAULT = 7.0
 """The same of one joint, above which causes are sought."""
-OFFSET_FAULT, GAIN_FAULT, CERTAIN = 6.5, 0.04, 3.0
+OFFSET_FAULT, GAIN_FAULT, CERTAIN = 6.5, 0.03, 3.0
 """Mean residual of a joint over the arm's own, and learnt gain, that a healthy sensor does not have; offset or gain
 must be significant at so many standard deviations. Offsets of real arms reach 5.8 times their residual."""
-COMMON_FAULT = 0.09
-"""The same of a gain of all torques. Links whose masses are all 6 % off, at random, look like gains of up to 8.1 %."""
+COMMON_FAULT = 0.05
+"""The same of a gain of all torques; its prior draws what is learnt to a third of the truth."""
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
 WITH_HAND = ("panda_ledezma",)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pushes and payloads on an arm whose residual is what its residual model says."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from conftest import public_log
@@ -10,7 +8,6 @@ from motion import PAYLOAD, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.estimation import ContactDetector
-from panda_dynamics_ros.robot import ResidualModel
 
 AT, DURATION = 1.0, 0.3  # s
 STILL = np.zeros(7)
@@ -110,22 +107,6 @@ def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion, clean):
     assert contact.start - AT < 0.05
     assert contact.ended_by == "steady"
     assert contact.end == pytest.approx(contact.start + 0.8, abs=0.002)
-
-
-def test_what_is_carried_unknown_is_one_contact_and_putting_it_down_another(panda, rng):
-    """2 kg, whose torques change by several N m while the arm moves on; what it would log_bayes_factors says how.
-
-    The arm is one that is known well: half of the published residual.
-    """
-    heavy = InertialParameters(2.0, PAYLOAD.com, 2.0 * PAYLOAD.inertia)
-    arm = replace(panda, residual=ResidualModel(0.5 * panda.residual.std, panda.residual.correlation_time))
-    motion = sinusoids(16.0)
-    carried = ((motion.stamp >= AT) & (motion.stamp < 14.0))[:, None]
-    tau = np.where(carried, torques(panda, motion, heavy), torques(panda, motion))
-    picked, put_down = run(ContactDetector(arm), motion, tau + coloured(arm, motion.stamp, rng))
-    assert picked.start - AT < 0.05
-    assert put_down.start - 14.0 < 0.05
-    assert (picked.ended_by, put_down.lasts) == ("steady", True)
 
 
 def test_a_payload_that_is_told_of_explains_its_contact(panda, motion, clean):
