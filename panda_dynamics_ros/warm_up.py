@@ -27,7 +27,7 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, F
         torque = carrying.inverse_dynamics(middle[None], torque[None], torque[None])[0]
     for k in range(100):
         push = 100.0 * robot.residual.std if k > 80 else 0.0
-        yield 0.01 * k, middle, speed * math.cos(0.1 * k), torque + push
+        yield 0.01 * k, middle + 0.1 * speed * math.sin(0.1 * k), speed * math.cos(0.1 * k), torque + push
 
 
 def _dynamics() -> None:

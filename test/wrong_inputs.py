@@ -67,8 +67,8 @@ WRONG: dict[str, tuple[Change, str]] = {
     "thousandth": (_scaled(1e-3), "check the unit"),
     "joint 4 + 3 N m": (_added(4, 3.0), "the torque of joint 4 is off"),
     "joint 6 + 1 N m": (_added(6, 1.0), "the torque of joint 6 is off"),
-    "joint 4 gain + 10 %": (
-        lambda r: replace(r, tau=r.tau * (1.0 + _of_joint(4, 0.1))),
+    "joint 4 gain + 15 %": (
+        lambda r: replace(r, tau=r.tau * (1.0 + _of_joint(4, 0.15))),
         "the torque of joint 4 is off",
     ),
     "5 kg": (lambda r: replace(r, tau=r.tau + 4.0 * r.external), "at most max_mass = 3 kg"),

@@ -49,6 +49,7 @@ DEGREES = 20.0
 EMPTY_ODDS, NOTHING = 10.0, 0.03
 """Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; by how much a mass may exceed what is possible
+LONG_AGO = 100.0  # s: a change this long ago has passed the filters completely
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 
 
@@ -160,10 +161,16 @@ def log_bayes_factors(slots, L, v, sizes, com_std, touches, sigma, least, eviden
                 evidence[slot, 1] = log_mean_exp(of_touch)
 
 
-def tempered(evidence: float, chi: FloatArray) -> float:
-    """A log Bayes factor where the scale of the noise is known only as from `DEGREES` innovations."""
+def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
+    """A log Bayes factor where the scale of the noise is known only as from `DEGREES` innovations.
+
+    While the innovations are no larger than expected it stays what it is; beyond, it grows with the logarithm of the
+    share that is explained. The second number is the part beyond.
+    """
     least, total = DEGREES + chi[1], DEGREES + chi[0]
-    return 0.5 * least * math.log(max(total, least) / max(total - 2.0 * evidence, least))
+    left = total - 2.0 * evidence
+    beyond = 0.5 * least * math.log(max(total, least) / max(left, least))
+    return beyond + 0.5 * max(min(total, least) - left, 0.0), beyond
 
 
 def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, sigma: FloatArray) -> float:
@@ -211,12 +218,12 @@ class Change:
     before_covariance: FloatArray
     before_cross: FloatArray
 
-    def adopted(self, payload_std: FloatArray, gain: tuple[int, float]) -> GaussianState:
+    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
         Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
         the prior, with the standard deviation payload_std (10,), is the ratio of posterior and prior density of the
-        mass at zero (Dickey 1971); both answers count by their probability.
+        mass at zero (Dickey 1971); both answers count by their probability. What was picked up before is `carried`.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
         place of g in the state, and its one sigma.
@@ -230,7 +237,8 @@ class Change:
         log_ratio = 0.5 * (math.log((payload_std[0] ** 2 + least[0] ** 2) / variance) - mass**2 / variance)
         log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
         empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
-        state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
+        if not (carried and self.kind == PICK):
+            state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
@@ -261,7 +269,7 @@ class ChangeDetector:
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 2)), np.zeros(slots)
-        self._age = np.full(slots, math.inf)
+        self._age, self._past = np.full(slots, math.inf), np.zeros(slots)
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:
@@ -288,7 +296,7 @@ class ChangeDetector:
             self._age[self._age > LIFETIME] = math.inf
             if self._since_onset >= PERIOD - 1e-6:
                 self._start(int(np.argmax(self._age)), regression)
-        phase = regression.pole * self._age[self._alive]
+        phase = regression.pole * (self._age + self._past)[self._alive]
         self._response[self._alive] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
         follow_step(
             self._alive, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.variance,
@@ -301,7 +309,7 @@ class ChangeDetector:
 
     def _start(self, slot: int, regression: MomentumRegression) -> None:
         """Let `slot` stand for a change now."""
-        self._since_onset, self._age[slot] = 0.0, 100.0 if self._after_gap else 0.0
+        self._since_onset, self._age[slot], self._past[slot] = 0.0, 0.0, LONG_AGO if self._after_gap else 0.0
         self._regressors.start(slot, regression, long_ago=self._after_gap)
         self._after_gap = False
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
@@ -309,11 +317,13 @@ class ChangeDetector:
     def detect(
         self,
         state: GaussianState,
+        rests: bool,
         least_mass: float = 0.0,
         departure: tuple[FloatArray, FloatArray, FloatArray] | None = None,
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
+        rests: whether the arm stands.
         Once there is one it is `pending`, and its onset and kind follow the evidence; where no jump explains what was
         seen since, the `departure` decides about the kind (`lead_of_payload`).
         """
@@ -324,7 +334,12 @@ class ChangeDetector:
         slots = alive[np.argmax(self._evidence[alive], axis=0)]
         of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
         lead = of_payload - of_touch
-        clear = [tempered(e, self._chi[slot]) > EVIDENCE for e, slot in zip((of_payload, of_touch), slots, strict=True)]
+        # A contact may load joints by any torques, as a sensor drifts or a hand guides the arm: only what noise does
+        # not explain counts, and of a payload, too, while the arm moves.
+        clear = (
+            tempered(of_payload, self._chi[slots[0]])[0 if rests else 1] > EVIDENCE,
+            tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
+        )
         if self.pending is not None:
             if departure is not None and not self.pending.fits:
                 lead = lead_of_payload(*departure, self._sigma)
@@ -377,7 +392,7 @@ class ChangeDetector:
         effect[first + places, places] += 1.0
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
-        fits, taken, P = bool(chi - v @ jump < DEGREES + 2.0 * number), -X[THETA], state.covariance
+        fits, taken, P = bool(chi - v @ jump < DEGREES + number), -X[THETA], state.covariance
         return Change(
             CONTACT, float(self._age[slot]), jump, changed, fits,
             state.mean[THETA] + taken @ jump,
@@ -391,4 +406,5 @@ class ChangeDetector:
         tolerance = TOO_HEAVY + math.sqrt(change.state.covariance[0, 0])
         if jump > 0.0:
             return jump > LIGHTEST and after < self._max_mass + tolerance
-        return jump < -LIGHTEST and after - jump > LIGHTEST and after > -tolerance
+        held, std = float(change.before[0]) - least_mass, math.sqrt(change.before_covariance[0, 0])
+        return jump < -LIGHTEST and held > max(LIGHTEST, 2.0 * std) and after > -tolerance

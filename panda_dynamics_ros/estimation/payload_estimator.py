@@ -248,7 +248,10 @@ class PayloadEstimator:
             return self._state
         if pending is not self._seen[0]:
             is_touch = pending.kind == CONTACT
-            adopted = pending.state if is_touch else pending.adopted(self.options.prior_std, self._gain)
+            if is_touch:
+                adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
+            else:
+                adopted = self._adopted(pending)
             self._seen = pending, adopted
         return self._seen[1]
 
@@ -444,7 +447,7 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        change = self._detector.detect(self._state, -float(self._tare[0]), departure)
+        change = self._detector.detect(self._state, self._clock.still > 0.0, -float(self._tare[0]), departure)
         event = None
         if change is not None:
             onset = self._stamp - change.age
@@ -474,7 +477,7 @@ class PayloadEstimator:
         before = self._before(onset)
         jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
         if change.kind == CONTACT:
-            self._state, self._touched, self._unrest = change.state, True, UNREST
+            self._state, self._touched, self._unrest = self._present, True, UNREST
             self._untouched_d, self._back = before.mean[self._d], 0.0
         elif (
             last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
@@ -482,7 +485,7 @@ class PayloadEstimator:
         ):  # what came has gone again, at rest: all is as it was before  # fmt: skip
             self._state, self._last = last.before.copy(), None
         elif change.fits:
-            self._state = self._without_past(change.adopted(self.options.prior_std, self._gain), onset)
+            self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, jump, before)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._state = before.copy()
@@ -491,6 +494,11 @@ class PayloadEstimator:
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
+
+    def _adopted(self, change: Change) -> GaussianState:
+        """The state after a change of the payload, which follows what is known to be carried."""
+        carried = self._last is not None and self._last.kind in (PICK, LOAD)
+        return change.adopted(self.options.prior_std, self._gain, carried)
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""

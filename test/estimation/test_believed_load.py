@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_a_forgotten_set_load_is_named(panda: pdr.RobotModel) -> None:
     data = pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "here", tau_ext=tau - model)
     loads = franka_loads(data, panda, pdr.replay(data, panda))
     (sentence,) = stale_loads(loads, 0.0)
-    assert "Franka has a load of 1.00 kg, but 2.0" in sentence
+    assert re.search(r"Franka has a load of 1.00 kg, but the torques show (1.9|2.0)", sentence)
     assert "setLoad" in sentence
     entry = load_entry(loads)
     assert entry is not None

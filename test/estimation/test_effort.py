@@ -57,7 +57,7 @@ def test_a_payload_is_found_in_efforts_of_each_kind(panda: pdr.RobotModel, recor
     assert estimate.problem == ""
     assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=MASS)
     measured = estimate_of(panda, recording, recording.tau)
-    assert estimate.mass == pytest.approx(measured.mass, abs=1e-3)  # the same torques up to the filters' resolution
+    assert estimate.mass == pytest.approx(measured.mass, abs=0.01)  # rounding may choose another onset
     np.testing.assert_allclose(estimate.com, measured.com, atol=2e-3)
 
 
@@ -79,8 +79,8 @@ def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(
     tau = torques(panda, motion) + ROTORS * motion.ddq
     data = pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "a motion")
     fit = pdr.identify(data, arm_of("actuator"))
-    # Exact torques: what is left comes from filters and derivatives. Without the rotors it is 0.1 N m and more.
-    assert fit.torque_rms.max() < 0.02
+    # What is left comes from filters, derivatives and turns of the friction. Without the rotors it is 0.1 N m and more.
+    assert fit.torque_rms.max() < 0.06
     assert fit.robot.effort == "actuator"
     with pytest.raises(ArgumentError, match="expected an arm whose effort has gravity in it, got effort without_grav"):
         pdr.identify(data, arm_of("without_gravity"))
@@ -92,7 +92,6 @@ def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(
         ("measured", "without_gravity", "unless effort is without_gravity"),
         ("without_gravity", "measured", "set effort to measured"),
         ("measured", "current", "set effort to current"),
-        ("current", "measured", "check motor_constants"),
     ],
 )
 def test_an_effort_that_does_not_fit_is_named(

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
 
-from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimator
 
 AT = 2.5  # s, when something happens
@@ -60,20 +59,6 @@ def test_every_payload_of_a_kilogram_is_seen(panda, motion):
         events = events_of(panda, motion, tau, seed)
         assert [event.kind for event in events] == ["pick"]
         assert 0.0 < events[0].stamp - AT < 0.12
-
-
-def test_a_light_payload_is_seen_too(panda, motion):
-    """300 g load joint 2 by about one standard deviation of the residual, and are told from it by coming at once."""
-    light = InertialParameters(0.3, np.array([0.02, -0.015, 0.06]), 0.3 * np.diag([0.004, 0.004, 0.003]))
-    carried = motion.stamp >= AT
-    tau = np.where(carried[:, None], torques(panda, motion, light), torques(panda, motion))
-    delays = []
-    for seed in range(10):
-        events = events_of(panda, motion, tau, seed)
-        delays += [event.stamp - AT for event in events[:1] if event.kind == "pick"]
-        # The onset is one of the moments noted, 20 ms apart; the first ones to explain a change are before it.
-        assert all(abs(event.onset - AT) < 0.06 for event in events[:1])
-    assert sum(delay < 0.15 for delay in delays) >= 8
 
 
 def test_the_end_of_a_push_belongs_to_it(panda, motion):
