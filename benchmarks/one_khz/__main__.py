@@ -106,8 +106,11 @@ def run(
                 process.send_signal(signal.SIGINT)
             for other in others:
                 other.kill()
-            for each in (*others, *listening, sending):
-                each.wait(30.0)
+            for process in listening:
+                process.wait(30.0)
+            for other in others:
+                other.wait(30.0)
+            sending.wait(30.0)
     heard = {**np.load(folder / "heard.npz"), "joint_states, by a bare listener": np.load(folder / "bare.npz")["bare"]}
     return np.load(folder / "sent.npz"), heard, usage
 
