@@ -185,7 +185,7 @@ def offline(bag: Path, robot: RobotModel, tmp_path_factory: pytest.TempPathFacto
     data = load_dataset(bag, robot)
     assert (len(data.stamp), sum(data.rejected.values())) == (COUNT, 4)
     result = replay(data, robot, **KNOWN)
-    assert [event.kind for event in result.events] == ["pick", "contact"]
+    assert [event.kind for event in result.events] == ["pick"]
     folder = tmp_path_factory.mktemp("replayed") / "results"
     write_replay(folder, data, robot, result)
     read: dict[str, list[Any]] = {}
