@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and offline replay publish the same for one recording, to 1e-9, stamp by stamp, with all options of a user.
+"""Nodes and offline replay publish the same for one recording, to 1e-4, stamp by stamp, with all options of a user.
 
 The suite, which gives each payload to the dynamics node directly, agrees in everything. Of two processes the dynamics
 node gets no payload here (over a topic it would come some samples later), so its external torques differ.
@@ -211,4 +211,6 @@ def test_node_and_replay_agree(
     assert len(online[topic]) <= len(offline[topic]) + 2
     for stamp, each in expected.items():
         assert got[stamp].words == each.words
-        np.testing.assert_allclose(got[stamp].numbers, each.numbers, rtol=0.0, atol=1e-9, err_msg=f"at {stamp} ns")
+        # 0.1 g and 0.1 mm: the search for a body that can exist stops at a millionth of its cost (`consistency`), and
+        # begins at the body published last.
+        np.testing.assert_allclose(got[stamp].numbers, each.numbers, rtol=0.0, atol=1e-4, err_msg=f"at {stamp} ns")
