@@ -47,10 +47,11 @@ def test_messages_are_a_robots_with_any_stamp(monkeypatch: pytest.MonkeyPatch) -
 def test_usage_is_that_of_the_process() -> None:
     usage, begin = Usage(os.getpid()), time.process_time()
     usage.look(0.0)
-    held = np.ones(8 << 20)  # 64 MiB: more than an allocator keeps of what was freed before
+    held = np.ones(64 << 20)  # 512 MiB: more than an allocator keeps of what was freed before
+    held = held[: 1 << 20]
     while time.process_time() - begin < 0.3:
         held += 1.0
     usage.look(1.0)
-    assert 0.25 < usage.share < 1.0  # two ticks of 10 ms may be missing; 1.0: other threads of the suite
+    assert 0.25 < usage.share < 2.0  # two ticks of 10 ms may be missing; 1.0: other threads of the suite
     assert usage.growth == usage.memory[1] - usage.memory[0]
     assert usage.growth > 60 << 20

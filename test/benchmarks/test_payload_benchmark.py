@@ -27,7 +27,12 @@ from benchmarks.payload.zero_phase import unexplained
 
 def samples(robot: pdr.RobotModel, duration: float, payload: pdr.InertialParameters | None = None) -> Samples:
     motion = sinusoids(duration)
-    return Samples(motion.stamp, motion.q, motion.dq, torques(robot, motion, payload))
+    return Samples(
+        motion.stamp,
+        motion.q,
+        motion.dq,
+        torques(robot.without_friction(), motion, payload) + robot.friction_torques(motion.dq),
+    )
 
 
 def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:

@@ -6,11 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 from motion import PAYLOAD
-from std_srvs.srv import Trigger
 
 from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
@@ -18,7 +16,6 @@ from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
-from panda_dynamics_ros.robot.residual_map import read_residual_map
 
 LEARNT, MORE = 3000, 1000
 
@@ -111,22 +108,3 @@ def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:
     last = bench.nodes.log("payload_estimator").splitlines()[-1]
     assert last.startswith(f"error: {bench.path}: expected a saved payload")
     assert "without memory.covariance, memory.tare" in last
-
-
-def test_a_residual_map_survives_too(
-    probe: Probe, fresh: Nodes, panda: RobotModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What an unloaded arm has taught, by a motion that comes again, is saved beside the estimate and comes back."""
-    monkeypatch.setattr("motion.FREQUENCY", 0.25 * np.array([1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0]))
-    parameters = {"save_path": tmp_path / "payload.yaml", "restore": True, "learn_residual": True}
-    stream = PayloadStream(probe, fresh, **parameters)
-    script = Script(panda, 20.0, rate=200.0)
-    stream.greet(script)
-    stream.feed(script, 0, len(script))
-    points = int(stream.values("estimate")["residual_map_points"])
-    assert points > 0
-    assert probe.call(Trigger, f"{stream.node}/save").success
-    assert len(read_residual_map(tmp_path / "payload.residual.npz").points) == points
-    assert fresh.stop() == {"payload_estimator": 0}
-    fresh.start("payload_estimator", **parameters)
-    assert int(stream.values("estimate", used=0)["residual_map_points"]) == points
