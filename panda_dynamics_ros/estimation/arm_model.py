@@ -180,7 +180,8 @@ class ErrorColumns:
         self._dry = np.where(dry == 0.0, 1.0, dry)
         self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
-        self._tables = np.stack([_with_inertia(robot, change) for change in error_directions(robot).T])
+        changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
+        self._tables = np.array(changes).reshape(-1, *robot.table.shape)  # none, of links that weigh next to nothing
         self._tilted = np.stack([_leaning(robot, axis) for axis in (0, 1)])
         links = len(self._tables)
         self.shared = links + EXTRA

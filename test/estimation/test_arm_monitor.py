@@ -69,14 +69,15 @@ def test_the_parts_for_one_node_each_agree_with_the_whole(panda):
     for stamp, q, dq, tau in samples(panda):
         output = whole.update(stamp, q, dq, tau)
         of_payload = payload.update_payload(stamp, q, dq, tau)
-        if of_payload.is_due:
-            dynamics.carry(of_payload.estimate.payload)
         of_dynamics = dynamics.update_dynamics(stamp, q, dq, tau)
+        if of_payload.is_due:  # the payload counts from the next sample on
+            dynamics.carry(of_payload.estimate.payload)
         assert output.is_due == of_payload.is_due
         np.testing.assert_allclose(output.residual, of_payload.residual, rtol=0.0, atol=0.05)
         np.testing.assert_allclose(output.estimate.vector, of_payload.estimate.vector, rtol=0.0, atol=1e-4)
-        # What the smallest body that is published makes of a sample that one of them has not counted yet.
-        np.testing.assert_allclose(output.external_torques, of_dynamics.external_torques, rtol=0.0, atol=0.05)
+        np.testing.assert_allclose(
+            output.external_torques, of_dynamics.external_torques, rtol=0.0, atol=5e-3
+        )  # the whole's arm has learnt a little
         assert output.contact_changed == of_dynamics.contact_changed
 
 

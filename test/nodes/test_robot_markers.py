@@ -86,15 +86,6 @@ def test_the_end_effectors_axes_are_its_pose(markers: list[Marker], script: Scri
         np.testing.assert_allclose(direction / np.linalg.norm(direction), T[:3, axis], rtol=0.0, atol=EXACT)
 
 
-def test_the_links_join_the_frames(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
-    """Every joint frame's origin is where the wall of a link ends."""
-    walls = [marker for marker in markers if marker.ns == "arm" and marker.type == Marker.CYLINDER]
-    ends = [position(each) + sign * 0.5 * each.scale.z * rotation(each)[:, 2] for each in walls for sign in (-1, 1)]
-    for frame in (*(f"joint{i + 1}" for i in range(7)), "flange"):
-        origin = panda.pose(script.motion.q[SAMPLE], frame)[:3, 3]
-        assert min(np.linalg.norm(end - origin) for end in ends) < EXACT, frame
-
-
 def test_bent_arrows_turn_about_the_joints_axes_by_the_torques_share(
     markers: list[Marker], script: Script, panda: pdr.RobotModel
 ) -> None:

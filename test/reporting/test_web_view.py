@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from matplotlib.image import imread
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.reporting import web_view
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene.tessellation import tessellate
@@ -35,7 +37,11 @@ def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
 
 
 @pytest.fixture
-def view(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> Iterator[WebView]:
+def view(
+    panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[WebView]:
+    """Of an arm that is drawn from its model, whatever meshes are installed."""
+    monkeypatch.setattr(web_view, "ArmScene", partial(ArmScene, meshes=False))
     with WebView(panda, "a run", PORT) as view:
         yield view
     assert capsys.readouterr().out == ""  # what is printed belongs to the command
@@ -72,7 +78,7 @@ def test_what_is_put_down_is_gone(view: WebView) -> None:
 
 
 def test_a_hidden_layer_stays_hidden(view: WebView, panda: pdr.RobotModel) -> None:
-    scene, maker = WebScene(view._server), ArmScene(panda)
+    scene, maker = WebScene(view._server), ArmScene(panda, meshes=False)
     scene.show(maker.at(Q))
     scene.set_visible("com", False)
     scene.set_visible("payload", False)
@@ -85,7 +91,7 @@ def test_a_hidden_layer_stays_hidden(view: WebView, panda: pdr.RobotModel) -> No
 
 def test_small_changes_wait_until_they_can_be_seen(view: WebView, panda: pdr.RobotModel) -> None:
     """A torque that grows by little each time is drawn anew now and then, and never far from what it is."""
-    scene, maker, drawn = WebScene(view._server), ArmScene(panda), []
+    scene, maker, drawn = WebScene(view._server), ArmScene(panda, meshes=False), []
     for k in range(60):
         made = maker.at(Q + 0.003 * k)
         scene.show(made)

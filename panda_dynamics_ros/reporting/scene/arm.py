@@ -35,11 +35,10 @@ def arm_primitives(robot: RobotDescription, meshes: bool = True) -> tuple[Primit
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
     Layers: `arm`, `com` and `ee`. With `meshes`, the arm is drawn as its description does, if its meshes can be had
-    (`mesh_primitives`); else a ball at a link's centre of mass has its mass at `COM_DENSITY`.
+    (`mesh_primitives`). The ball at a link's centre of mass has the link's mass at `COM_DENSITY`.
     """
-    drawn = mesh_primitives(robot) if meshes else ()
-    body = drawn or (*_links(robot), *_joints(robot), *_centres_of_mass(robot))
-    return (*body, *_end_effector(robot))
+    body = (mesh_primitives(robot) if meshes else ()) or (*_links(robot), *_joints(robot))
+    return (*body, *_centres_of_mass(robot), *_end_effector(robot))
 
 
 def link_capsules(robot: RobotDescription) -> tuple[Capsule, ...]:
