@@ -58,8 +58,8 @@ def test_level_and_colour_are_the_real_arms(panda: pdr.RobotModel, seed: int) ->
     # variance varies by 25 %, its product with the model error by as much; 8 % in RMS per joint, of which three.
     np.testing.assert_allclose(report.rms, panda.residual.std, rtol=0.25)
     assert abs(np.mean(report.rms / panda.residual.std) - 1.0) < 0.10  # seven joints: 3 %, of which three
-    # White noise would have 0.02 s at the filter's 10 Hz, the real arm has 0.4 to 0.9 s. A joint that turns often has less,
-    # for what its dry friction is off by turns with it.
+    # White noise would have 0.02 s at the filter's 10 Hz, the real arm has 0.4 to 0.9 s. A joint that turns often has
+    # less, for what its dry friction is off by turns with it.
     assert (report.correlation_time > 0.1).all()
     assert np.median(report.correlation_time) > 0.3
     assert (report.correlation_time < 1.0).all()
