@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +36,13 @@ from panda_dynamics_ros.reporting.summary import (
     write_summary,
 )
 
-if TYPE_CHECKING:
-    from panda_dynamics_ros.nodes.demo_monitor import DemoMonitor
-
 DESCRIPTION = "Starts a simulated Panda and both nodes, watches their topics, writes plots, recording and summary.json."
 EXAMPLES = "example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 INPUTS = ("panda_dynamics: input", "payload_estimator: input")
 PERIOD = 0.125  # s, between two updates of the table
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
+DemoMonitor = Any
+"""That of nodes/demo_monitor.py, which needs ROS: it is imported only when the command runs."""
 
 
 class DemoError(PandaDynamicsError, RuntimeError):
