@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
-    from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
+    from panda_dynamics_ros.robot import InertialParameters, write_robot
     from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 __version__ = "0.1.0"
@@ -48,7 +48,6 @@ __all__ = [
     "InertialParameters",
     "JointDataset",
     "MomentumObserver",
-    "MovingBase",
     "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",
@@ -77,7 +76,7 @@ _HOMES = {
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),
-    "robot": ("InertialParameters", "MovingBase", "write_robot"),
+    "robot": ("InertialParameters", "write_robot"),
     "robot.joint_dataset": ("JointDataset",),
     "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip

@@ -24,7 +24,6 @@ from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.gravity_input import GravityInput
 from panda_dynamics_ros.nodes.interface import (
     INPUT_QOS,
     diagnostic_name,
@@ -83,8 +82,7 @@ class JointStateInput:
     ) -> None:
         self._node, self.answer, self.estimate = node, answer, estimate
         self._waiting: deque[tuple[Sample, Any]] = deque()
-        self._gravity = GravityInput(node, self._declare_robot())
-        self.robot = self._gravity.robot
+        self.robot = self._declare_robot()
         self._stale_timeout = in_range(
             node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
         )
@@ -184,7 +182,6 @@ class JointStateInput:
             mapping = self._mapping or self._resolve(names)
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
-            self._gravity.check()
             self.monitor.accept(sample.stamp)
             self._waiting.append((sample, self.answer(sample)))
             if len(self._waiting) > self._backlog:
@@ -262,8 +259,6 @@ class JointStateInput:
             summary = (
                 f"{disorder} stamps out of order ({monitor.latest_problem}): two publishers, or a clock that was set?"
             )
-        elif problem := self._gravity.problem:
-            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {problem}"
         elif self._doubt:
             level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {self._doubt}"
         else:
@@ -276,7 +271,6 @@ class JointStateInput:
             "out_of_order": monitor.out_of_order,
             "rejected": monitor.rejected.total(),
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
-            "gravity": self._gravity.problem,
             "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
         }
         name = f"{diagnostic_name(self._node)}: input"

@@ -26,7 +26,6 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
-from panda_dynamics_ros.nodes.gravity_input import SOURCES
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.robot.effort import KINDS
 
@@ -57,8 +56,6 @@ SHARED = (
     argument("friction", "Joint friction: none, of simulators without any.", choices=["published", "none"]),
     argument("mounting", 'Roll, pitch and yaw of the base, rad, for example "3.1416 0 0" for a ceiling.'),
     argument("gravity", 'Gravity in the frame of mounting, m/s^2, for example "0 0 -9.81".'),
-    argument("gravity_source", "Gravity of a moving base: vector or imu, from gravity_topic.", choices=list(SOURCES)),
-    argument("gravity_topic", "A Vector3Stamped or an Imu; empty: gravity or imu."),
     argument("effort", "What the effort of the joint states is; current needs motor_constants.", choices=list(KINDS)),
     argument("namespace", "Namespace of all nodes (one per arm)."),
     argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
@@ -142,7 +139,6 @@ def package_node(
         parameters=[str(file), *([dict(parameters)] if parameters else [])],
         remappings=[
             *((name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES),
-            *((topic, name) for topic in ("gravity", "imu") if (name := value_of(context, "gravity_topic"))),
             *options.pop("remappings", ()),
         ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
@@ -159,7 +155,7 @@ def arm_parameters(context: LaunchContext) -> dict[str, Any]:
 def estimators(context: LaunchContext) -> list[Action]:
     """The dynamics node and the payload estimator, in two processes or one."""
     shared = arm_parameters(context)
-    shared |= given(context, {"effort": str, "gravity_source": str, "base_frame": str, "use_sim_time": bool})
+    shared |= given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
     payload = given(context, {"payload_topic": str})
     options: dict[str, Any] = {}
     resume: dict[str, str] = {}

@@ -24,7 +24,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
-from panda_dynamics_ros.nodes.franka_load import LoadServices
+from panda_dynamics_ros.nodes.franka_load import LoadService
 from panda_dynamics_ros.nodes.interface import (
     LATCHED,
     diagnostic_name,
@@ -98,7 +98,7 @@ class PayloadEstimatorNode(Node):
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._on_second)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
-        self._load = LoadServices(self, lambda: self._estimator.estimate, self._is_touched)
+        self._load = LoadService(self, lambda: self._estimator.estimate, self._is_touched)
 
     def _declare_shape(self) -> str | None:
         """The shape of the payloads, if the user knows it."""

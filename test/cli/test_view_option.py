@@ -68,13 +68,8 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tm
     assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("arguments", [("demo",), ("replay", "LOG")])
-def test_without_viser_one_line_says_what_is_missing(arguments: tuple[str, ...], log: Path, tmp_path: Path) -> None:
-    if arguments == ("demo",):
-        pytest.importorskip("rclpy", reason="demo needs ROS 2")
-        pytest.importorskip("mujoco", reason="demo needs MuJoCo")
-    words = [str(log) if word == "LOG" else word for word in arguments]
-    without = command("sys.modules['viser'] = None", *words, "--view", "--output", tmp_path)
+def test_without_viser_one_line_says_what_is_missing(log: Path, tmp_path: Path) -> None:
+    without = command("sys.modules['viser'] = None", "replay", log, "--view", "--output", tmp_path)
     done = subprocess.run(without, cwd=ROOT, capture_output=True, text=True, timeout=120.0)
     assert done.returncode == 2
     assert done.stdout == ""
