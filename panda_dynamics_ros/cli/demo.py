@@ -35,6 +35,7 @@ from panda_dynamics_ros.reporting.summary import (
     summary_of,
     write_summary,
 )
+from panda_dynamics_ros.untrusted import import_elsewhere
 
 DESCRIPTION = "Starts a simulated Panda and both nodes, watches their topics, writes plots, recording and summary.json."
 EXAMPLES = "example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     environment = isolated_environment(1 + os.getpid() % 100)
     os.environ.update(environment)
     try:
-        import mujoco  # noqa: F401
+        import_elsewhere("mujoco")
 
         from panda_dynamics_ros.nodes.demo_monitor import monitoring
     except ImportError as error:

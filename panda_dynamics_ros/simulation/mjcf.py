@@ -19,6 +19,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.untrusted import import_elsewhere
 
 PAYLOAD_BODY = "payload"
 # Off-centre and turned, so that the compiler sets none of its shortcuts for aligned inertial frames.
@@ -33,10 +34,9 @@ def engine() -> Any:
     MissingDependencyError: it is not installed.
     """
     try:
-        import mujoco
+        return import_elsewhere("mujoco")
     except ImportError as error:
         raise MissingDependencyError(f"the simulated arm needs MuJoCo (pip install mujoco): {error}") from error
-    return mujoco
 
 
 def link_body(link: int) -> str:
