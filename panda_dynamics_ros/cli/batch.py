@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from rich.progress import DownloadColumn, TimeElapsedColumn
@@ -13,7 +12,7 @@ from rich.progress import DownloadColumn, TimeElapsedColumn
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.table import default_name, read_table
+from panda_dynamics_ros.annotation.table import default_name
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
@@ -23,10 +22,7 @@ DESCRIPTION = """\
 Annotates recordings of all kinds that `replay` reads: a row for each payload
 and each contact with its interval, and one for each recording with rate,
 losses, residual, joint offsets, problems and provenance. It writes
-  TABLE       Parquet or CSV; its columns are on the documentation's page
-              "Datasets"
-  TABLE.html  masses, residual by arm, problems, failures, and the recordings
-              with the largest residuals
+  TABLE  Parquet or CSV; its columns are on the documentation's page "Datasets"
 A recording that cannot be read, or whose worker dies or hangs, is a row with
 its error.
 """
@@ -60,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Annotate, write table and page, say what failed."""
+    """Annotate, write the table, say what failed."""
     if args.jobs is not None:
         checks.number(args.jobs, "--jobs", minimum=1)
     limits = {
@@ -74,19 +70,12 @@ def run(args: argparse.Namespace) -> int:
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
             overwrite=args.overwrite, started=shown.start, progress=shown.advance,
         )  # fmt: skip
-    page = _write_page(outcome)
     tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
     if outcome.failures:
         kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
         tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
-    print_results(args.json, _summary(outcome), tables, [outcome.table, page])
+    print_results(args.json, _summary(outcome), tables, [outcome.table])
     return 0
-
-
-def _write_page(outcome: Outcome) -> Path:
-    from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
-
-    return write_overview(Overview.of(read_table(outcome.table)), outcome.table.with_name(f"{outcome.table.name}.html"))
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:
