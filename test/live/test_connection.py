@@ -27,8 +27,6 @@ SAID = {
     "libfranka: Connection to FCI refused. Please install FCI feature or enable FCI mode in Desk.": "refused",
     "[Errno 111] Connection refused": "refused",
     "libfranka: Connection error: Host not found": "no such host",
-    "libfranka: Running kernel does not have realtime capabilities.": "no real-time kernel",
-    "libfranka: unable to set realtime scheduling: Operation not permitted": "no real-time kernel",
     'libfranka: Move command aborted: motion aborted by reflex! ["cartesian_reflex"]': "reflex",
     "libfranka: Set Load command rejected due to activated safety function!": "locked",
     "libfranka: UDP receive: Timeout": "no states",
