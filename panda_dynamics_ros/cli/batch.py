@@ -39,7 +39,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
     options.add_robot_option(parser)
     options.add_payload_options(parser)
-    arm = "regular expression that finds the arm in a path (default: the name of the folder)"
     options.add(
         parser,
         *options.RECORDING,
@@ -48,7 +47,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.flag("--overwrite", "replace an earlier table"),
         options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
         options.option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
-        options.option("--arm", arm, default="", metavar="PATTERN"),
         options.number("--patience", 300.0, "S", "give up a recording that makes no progress for so long"),
         options.number("--memory", 4.0, "GIB", "that a worker may take"),
         options.JSON,
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         "memory_gib": checks.number(args.memory, "--memory", minimum=0.25),
     }
     settings = options.payload_options(args) | {"shape": args.shape} | options.recording_options(args)
-    task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, args.arm, **limits)
+    task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, **limits)
     with _Progress(args.json) as shown:
         outcome = annotate_recordings(
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,

@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
-    for name in ("table.parquet", "table.csv", "by_lab.csv", "cluster.parquet"):
+    for name in ("table.parquet", "table.csv", "cluster.parquet"):
         assert (folder / name).stat().st_size > 0, name
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
@@ -71,7 +71,6 @@ def test_a_summary_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_wrong_options_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, named in (
         (["--output", "table.xlsx"], ".parquet or .csv"),
-        (["--arm", "("], "regular expression"),
         (["--output", "table.csv"], "--overwrite"),
         (["--jobs", "0", "--output", "new.csv"], "--jobs"),
     ):

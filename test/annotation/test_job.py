@@ -59,7 +59,7 @@ def test_every_recording_has_its_row(tmp_path: Path) -> None:
     assert len(as_text) == len(rows)
     for row, text in zip(rows, as_text, strict=True):
         assert float(text["end_s"] or "nan") == pytest.approx(row.get("end_s", np.nan), nan_ok=True)
-        assert [float(cell) for cell in text["com_m"].split()] == row.get("com_m", [])
+        assert json.loads(text["com_m"] or "[]") == row.get("com_m", [])
 
 
 def children() -> list[int]:
