@@ -73,17 +73,6 @@ def test_an_fr3_agrees_with_our_model(fr3_server: str) -> None:
     assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
 
 
-def test_states_follow_each_other(fr3_server: str) -> None:
-    needs("pylibfranka")
-    connection = FrankaConnection(fr3_server, "pylibfranka")
-    stamps = np.array([connection.read().sample.stamp for _ in range(300)])
-    steps = np.diff(stamps)
-    assert (steps > 0.0).all()
-    # Whole milliseconds of the robot's clock; a busy machine takes the newest, and so may leave some out.
-    np.testing.assert_allclose(steps, np.round(steps, 3), atol=1e-9)
-    assert steps.min() == pytest.approx(0.001)
-
-
 def test_estimators_take_the_state_itself(panda_server: str) -> None:
     needs("panda_py")
     connection = FrankaConnection(panda_server, "panda-python")
@@ -135,7 +124,6 @@ def test_times_of_other_bindings(time: object, seconds: float) -> None:
     ("change", "words"),
     [
         ({"q": [0.0] * 6}, r"state\.q: expected shape \(7,\), got \(6,\)"),
-        ({"tau_J": [np.nan] * 7}, r"state\.tau_J: expected finite numbers, got nan"),
         ({"time": "now"}, r"state\.time: expected an array of real numbers, got 'now'"),
     ],
 )
