@@ -10,7 +10,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, number, option, output
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.plausibility import regressor_condition
+from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar

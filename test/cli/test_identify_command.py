@@ -77,19 +77,6 @@ def test_a_person_sees_the_figures(recording, tmp_path, capsys):
         assert expected in text
 
 
-def test_gravity_from_poses(panda, tmp_path, capsys):
-    """A row each second; the truth is the prior itself."""
-    q = np.random.default_rng(0).uniform(0.6 * panda.limits.lower, 0.6 * panda.limits.upper, (25, 7))
-    table = np.column_stack([np.arange(25.0), q, np.zeros_like(q), panda.gravity_torques(q)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    path, out = tmp_path / "poses.csv", tmp_path / "mine.yaml"
-    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
-    assert main(["identify", str(path), "--gravity-only", "--output", str(out), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["samples"] == 25
-    assert np.allclose(load_robot(out).gravity_torques(q), panda.gravity_torques(q), atol=0.01)
-
-
 def test_a_wrong_output_is_one_line(recording, tmp_path, capsys):
     assert main(["identify", str(recording), "--output", str(tmp_path / "mine.txt")]) == 2
     error = capsys.readouterr().err
