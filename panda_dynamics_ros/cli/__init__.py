@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `panda-dynamics` command: finds the sub-command, runs it, and turns its errors into one line.
 
-Each sub-command is a module of this package with `DESCRIPTION`, `EXAMPLES`, `add_options(parser)` and
-`run(args) -> int`. Only the one that was asked for is imported.
+Each sub-command is a module of this package with `EXAMPLES`, `add_options(parser)` and `run(args) -> int`. Only the one
+that was asked for is imported. docs/commands.md and the pages that it names have what is more than a line of help.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROGRAM = "panda-dynamics"
 COMMANDS = {
     "demo": "simulate a Panda that picks up a payload, and let the nodes find it",
     "replay": "compute torques, poses, contacts and payload of a recording",
-    "live": "show torques, pose and payload of a robot by its IP address",
+    "live": "show torques, pose and payload of a robot by its IP address, read-only",
     "weigh": "weigh a payload to some grams, from runs of one motion with and without it",
     "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
@@ -116,7 +116,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         command = subparsers.add_parser(name, help=COMMANDS[name], formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == wanted:
             module = importlib.import_module(_module(name))
-            command.description, command.epilog = module.DESCRIPTION, module.EXAMPLES
+            command.description = f"{COMMANDS[name].capitalize()}."
+            command.epilog = "\n  ".join(["examples:", *module.EXAMPLES.splitlines()])
             command.set_defaults(run=module.run)
             module.add_options(command)
     return parser
