@@ -153,7 +153,6 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
     from panda_dynamics_ros.simulation.motion_search import READY
-    from panda_dynamics_ros.simulation.plant import Scenario, run_scenario
     from panda_dynamics_ros.simulation.realism import Realism
     from panda_dynamics_ros.simulation.weighing_motion import simulated_runs, weighing_motion
 
@@ -169,7 +168,7 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     plant = SimulatedPanda(
         robot, seed=seed, realism=Realism.repeating(), excitation=searched, arm_excitation=searched, noise_seed=seed
     )
-    run = run_scenario(plant, Scenario(60.0))
+    run = plant.record(60.0)
     fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "unloaded"), robot)
     mapped = pdr.learn_residual([unloaded], robot)
     online = {"online": robot, "online, identified arm": fit.robot, "online, residual map": mapped}

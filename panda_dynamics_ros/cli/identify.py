@@ -15,8 +15,8 @@ import numpy as np
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
-from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
+from panda_dynamics_ros.identification import Identification, Validation, identify, validate
+from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
 from panda_dynamics_ros.reporting.summary import floats
@@ -36,7 +36,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         *options.RECORDING,
         options.output("my_panda.yaml", "FILE", "the robot file"),
-        options.flag("--gravity-only", "identify masses and centres of mass only, from poses in which the arm rests"),
         options.flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
         options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
         options.option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         return (load_dataset(path, prior, **where) for path in args.data)
 
     others = [load_dataset(path, prior, **where) for path in args.validate]
-    fit = identify_gravity(list(recordings()), prior) if args.gravity_only else identify(recordings(), prior)
+    fit = identify(recordings(), prior)
     if args.residual_map:
         fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         from panda_dynamics_ros.reporting.identification import write_report
 
-        shown = validations or ([] if args.gravity_only else [validate(next(recordings()), models)])
+        shown = validations or [validate(next(recordings()), models)]
         files += write_report(fit, shown, "Validation" if validations else "Fit", args.report)
     tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
     for each in validations:

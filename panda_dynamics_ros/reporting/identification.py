@@ -10,7 +10,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.plausibility import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.regression import FRICTION_TERMS
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.console import fixed

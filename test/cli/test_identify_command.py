@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from motion import PAYLOAD, sinusoids, torques, write_csv
 
@@ -69,17 +68,6 @@ def test_a_person_sees_the_figures(recording, tmp_path, capsys):
     text = capsys.readouterr().out
     for expected in ("condition number", "held-out blocks", "tilt of the base", "written:"):
         assert expected in text
-
-
-def test_gravity_from_poses(panda, tmp_path, capsys):
-    """A row each second; the truth is the prior itself."""
-    q = np.random.default_rng(0).uniform(0.6 * panda.limits.lower, 0.6 * panda.limits.upper, (25, 7))
-    out = tmp_path / "mine.yaml"
-    path = write_csv(tmp_path / "poses.csv", np.arange(25.0), q, np.zeros_like(q), panda.gravity_torques(q))
-    assert main(["identify", str(path), "--gravity-only", "--output", str(out), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["samples"] == 25
-    assert np.allclose(load_robot(out).gravity_torques(q), panda.gravity_torques(q), atol=0.01)
 
 
 def test_a_wrong_output_is_one_line(recording, tmp_path, capsys):
