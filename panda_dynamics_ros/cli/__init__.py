@@ -15,7 +15,6 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import NoReturn
 
 from panda_dynamics_ros.errors import PandaDynamicsError
@@ -96,15 +95,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
 
 
-def available_commands() -> list[str]:
-    """The sub-commands whose modules are there."""
-    return [name for name in COMMANDS if find_spec(_module(name)) is not None]
-
-
-def _module(command: str) -> str:
-    return f"{__name__}.{command.replace('-', '_')}"
-
-
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     from panda_dynamics_ros import __version__
 
@@ -112,11 +102,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    for name in available_commands():
-        command = subparsers.add_parser(name, help=COMMANDS[name], formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, summary in COMMANDS.items():
+        command = subparsers.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == wanted:
-            module = importlib.import_module(_module(name))
-            command.description = f"{COMMANDS[name].capitalize()}."
+            module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+            command.description = f"{summary[0].upper()}{summary[1:]}."
             command.epilog = "\n  ".join(["examples:", *module.EXAMPLES.splitlines()])
             command.set_defaults(run=module.run)
             module.add_options(command)

@@ -36,15 +36,11 @@ def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
 def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     printed = capsys.readouterr().out
-    first_words = {line.split()[0] for line in printed.splitlines() if line.strip()}
     for name, summary in cli.COMMANDS.items():
-        there = (ROOT / "panda_dynamics_ros" / "cli" / f"{name.replace('-', '_')}.py").is_file()
-        assert (name in first_words) == there
-        assert (" ".join(summary.split()) in " ".join(printed.split())) == there
-    assert "pose" in cli.available_commands()
+        assert f"{name} {summary}" in " ".join(printed.split())
 
 
-@pytest.mark.parametrize("name", cli.available_commands())
+@pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--help"]) == 0
     printed = capsys.readouterr().out

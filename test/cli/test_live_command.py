@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from franka_servers import HAND, LOAD, PAYLOAD, fr3, host, needs, panda, panda_with_hand
+from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_with_hand
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -95,21 +95,6 @@ def test_ctrl_c_ends_it_with_its_table(robot: str, tmp_path: Path) -> None:
     assert "load that Franka has" in text
     assert "0.500 kg at 10.0 20.0 30.0 mm" in text
     assert "user_stopped" in text
-
-
-def test_the_urdf_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "fr3.urdf"
-    with fr3(host(1)):
-        assert main(["live", host(1), "--save-urdf", str(file)]) == 0
-    assert pdr.load_robot(file).n == 7
-    assert main(["live", host(1), "--save-urdf", str(file)]) == 2
-    assert "expected a file that does not exist yet" in capsys.readouterr().err
-
-
-def test_a_panda_has_no_urdf(robot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["live", robot, "--save-urdf", str(tmp_path / "x.urdf")]) == 2
-    assert "GetRobotModel does not speak this robot's version" in capsys.readouterr().err
-    assert not (tmp_path / "x.urdf").exists()
 
 
 @pytest.mark.parametrize(
