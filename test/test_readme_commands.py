@@ -63,7 +63,7 @@ WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
-    "panda-dynamics batch PATH...": "batch.csv.html",
+    "panda-dynamics batch PATH...": "batch.csv",
     "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics weigh --simulate": "weighed/weigh.html",

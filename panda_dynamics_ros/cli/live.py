@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         option("--binding", binding, choices=(AUTO, *BINDINGS), default=AUTO),
         option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
-        option("--record", "record to a CSV file (.csv, .csv.gz), which replay reads", metavar="FILE"),
+        option("--record", "record to a CSV file, which replay reads", metavar="FILE"),
         flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
         *VIEW,
         flag("--json", "print a summary as JSON at the end, nothing else"),

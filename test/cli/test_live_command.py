@@ -100,10 +100,10 @@ def test_ctrl_c_ends_it_with_its_table(robot: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([host(1)], "the robot refuses connections: unlock the brakes and activate FCI"),
+        ([host(1)], "the robot refuses connections: unlock the brakes, activate FCI"),
         (["no-such-robot.invalid"], "there is no such host: check the address"),
         ([HOST, "--seconds", "0"], "--seconds: expected a number in"),
-        ([HOST, "--record", "run.mcap"], "--record: expected a name that ends in .csv"),
+        ([HOST, "--record", "run.mcap"], "--record: expected the name of a new file that ends in .csv"),
         ([HOST, "--binding", "libfranka"], "invalid choice"),
     ],
     ids=["no server", "no host", "no time", "no CSV", "no binding"],  # addresses differ from process to process

@@ -115,9 +115,6 @@ def test_the_page_has_figures_intervals_and_calls_and_needs_no_network(runs, tmp
     xx, xy, xz, yy, yz, zz = summary["inertia"]
     expected = [summary["mass"], *summary["com"], xx, xy, xz, xy, yy, yz, xz, yz, zz]
     np.testing.assert_allclose(numbers, expected, rtol=1e-5, atol=1e-9)
-    request = yaml.safe_load(re.findall(r'franka_msgs/srv/SetLoad "(.*)"', page.text)[0])
-    np.testing.assert_allclose(request["load_inertia"], expected[4:], rtol=1e-5, atol=1e-9)
-    assert f'<mass value="{summary["mass"]:.6g}"/>' in page.text
     assert [name for name in ("A1", "B1", "B2") if name not in page.text] == []
 
 
@@ -136,8 +133,8 @@ def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, cap
     assert main(["weigh", "--unloaded", runs["A1"], "--loaded", runs["A2"], "--output", str(tmp_path)]) == 0
     assert "setLoad" not in capsys.readouterr().out
     page = (tmp_path / "weigh.html").read_text()
-    assert "No payload was found" in page
-    assert "set_load" not in page
+    assert "none found" in page
+    assert "setLoad" not in page
 
 
 def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys) -> None:

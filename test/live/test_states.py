@@ -17,7 +17,7 @@ import pytest
 from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, panda_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.live.connection import MODULES, FrankaConnection
+from panda_dynamics_ros.live.connection import BINDINGS, FrankaConnection
 from panda_dynamics_ros.live.stream import with_own_end_effector
 from panda_dynamics_ros.robot.libfranka_state import FrankaState, sample_of
 
@@ -41,7 +41,7 @@ def read(binding: str, address: str) -> FrankaState:
     if binding == "franka-rs":  # programs of users have its states
         needs("franka")
         return FrankaState(importlib.import_module("franka").Robot(address, realtime="ignore").read_once())
-    needs(MODULES[binding])
+    needs(BINDINGS[binding].partition(".")[0])
     return FrankaConnection(address, binding).read()
 
 
@@ -71,17 +71,6 @@ def test_an_fr3_agrees_with_our_model(fr3_server: str) -> None:
     np.testing.assert_allclose(robot.pose(desired, "ee"), state.T_base_ee, atol=1e-6)
     assert state.end_effector.mass == pytest.approx(0.73, abs=1e-6)
     assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
-
-
-def test_states_follow_each_other(fr3_server: str) -> None:
-    needs("pylibfranka")
-    connection = FrankaConnection(fr3_server, "pylibfranka")
-    stamps = np.array([connection.read().sample.stamp for _ in range(300)])
-    steps = np.diff(stamps)
-    assert (steps > 0.0).all()
-    # Whole milliseconds of the robot's clock; a busy machine takes the newest, and so may leave some out.
-    np.testing.assert_allclose(steps, np.round(steps, 3), atol=1e-9)
-    assert steps.min() == pytest.approx(0.001)
 
 
 def test_estimators_take_the_state_itself(panda_server: str) -> None:
@@ -135,7 +124,6 @@ def test_times_of_other_bindings(time: object, seconds: float) -> None:
     ("change", "words"),
     [
         ({"q": [0.0] * 6}, r"state\.q: expected shape \(7,\), got \(6,\)"),
-        ({"tau_J": [np.nan] * 7}, r"state\.tau_J: expected finite numbers, got nan"),
         ({"time": "now"}, r"state\.time: expected an array of real numbers, got 'now'"),
     ],
 )
