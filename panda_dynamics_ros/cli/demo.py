@@ -37,8 +37,7 @@ from panda_dynamics_ros.reporting.summary import (
 )
 from panda_dynamics_ros.untrusted import import_elsewhere
 
-DESCRIPTION = "Starts a simulated Panda and both nodes, watches their topics, writes plots, recording and summary.json."
-EXAMPLES = "example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
+EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 INPUTS = ("panda_dynamics: input", "payload_estimator: input")
 PERIOD = 0.125  # s, between two updates of the table
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
