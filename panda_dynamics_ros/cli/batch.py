@@ -18,19 +18,9 @@ from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
 
 FAILURES_SHOWN = 10
-DESCRIPTION = """\
-Annotates recordings of all kinds that `replay` reads: a row for each payload
-and each contact with its interval, and one for each recording with rate,
-losses, residual, joint offsets, problems and provenance. It writes
-  TABLE  Parquet or CSV; its columns are on the documentation's page "Datasets"
-A recording that cannot be read, or whose worker dies or hangs, is a row with
-its error.
-"""
 EXAMPLES = """\
-examples:
-  panda-dynamics batch recordings/ --output table.parquet
-  panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
-  panda-dynamics batch s3://bucket/droid --scheduler tcp://10.0.0.1:8786
+panda-dynamics batch recordings/ --output table.parquet
+panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
 """
 
 

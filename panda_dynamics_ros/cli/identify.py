@@ -24,16 +24,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
-DESCRIPTION = """\
-Fits inertial parameters, friction and the tilt of the base to recordings of
-the unloaded arm (rosbag2, or a table with t, q1.., dq1.., tau1..), and writes
-a robot file that every --robot option takes.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics identify excitation.csv cycle.csv --residual-map
-  panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
-"""
+EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -29,20 +29,7 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 from panda_dynamics_ros.warm_up import warm_up
 
-DESCRIPTION = """\
-Shows torques, pose and payload of a robot while it moves. It only reads, and
-needs no real-time kernel, no ROS and no driver, but one of libfranka's Python
-bindings:
-  pip install 'panda_dynamics_ros[fr3]'     FR3 with system 5.9 or newer
-  pip install 'panda_dynamics_ros[panda]'   Panda (FER)
-A robot takes one connection: end other programs first. Ctrl-C ends it.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics live 172.16.0.2
-  panda-dynamics live 172.16.0.2 --record run.csv --seconds 60
-  panda-dynamics live 172.16.0.2 --ros
-"""
+EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
 PERIOD = 0.25  # s, between two tables
 Publish = Callable[[FrankaState | None, str], None]
 """Takes a state, or None and why there is none."""

@@ -26,22 +26,9 @@ from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
-DESCRIPTION = """\
-Weighs a payload with the arm: mass, centre of mass and inertia, each with its
-interval, from runs of one motion with and without the payload. What the arm's
-model gets wrong repeats from run to run and cancels.
-  --plan         writes the motion for your arm (trajectory.yaml)
-  --unloaded, --loaded
-                 weighs from recordings of it
-  --simulate     does all of it on the simulated arm
-It writes weigh.html, the result as a page, weigh.png and summary.json into DIR.
-"""
 EXAMPLES = """\
-The best order of runs is unloaded, loaded, loaded, unloaded: it cancels a drift of the friction. See docs/weigh.md.
-
-examples:
-  panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
-  panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
+panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
+panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 STEP = 0.02  # s, of the trajectory's points
 SIZE = 0.1  # m, side of the cube that a simulated payload is
