@@ -74,8 +74,9 @@ ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 CONTACT_DECIDED = 0.15  # s after its onset
 MOVED = 0.3  # s of motion that tell a weight from a push
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
-UNREST, QUIET, CALM = 10.0, 2.0, 0.5
-"""Mean square of the change within `CALM` s, over its variance: at first, and below which nothing goes on any more."""
+UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
+"""Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
+the mean."""
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
@@ -96,7 +97,7 @@ class _Happening:
 class _Ongoing:
     """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
 
-    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `CALM`. untouched: the
+    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. untouched: the
     state as it would be without the touch; None of a load. back: s, for which the torque has been what this expects.
     """
 
@@ -556,7 +557,7 @@ class PayloadEstimator:
             return
         x = self._state.mean[going.place]
         std = np.sqrt(self._state.covariance.diagonal()[going.place])
-        going.slow = going.slow + (1.0 - math.exp(-dt / CALM)) * (x - going.slow)
+        going.slow = going.slow + (1.0 - math.exp(-dt / WITHIN)) * (x - going.slow)
         z = (x - going.slow) / (std if going.untouched is None else self._noise.std)
         going.unrest += (1.0 - math.exp(-dt / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
         if going.untouched is not None:
