@@ -52,12 +52,12 @@ def other_arm(data: pdr.JointDataset, models: dict[str, pdr.RobotModel]) -> None
 
 def coverage(robot: pdr.RobotModel, arms: int) -> None:
     """Print how many true base parameters of simulated arms are in their intervals."""
-    from panda_dynamics_ros.simulation import Scenario, SimulatedPanda, run_scenario
+    from panda_dynamics_ros.simulation import SimulatedPanda
 
     inside = []
     for seed in range(arms):
         plant = SimulatedPanda(robot, seed=seed)
-        run = run_scenario(plant, Scenario(DURATION))
+        run = plant.record(DURATION)
         fit = pdr.identify(
             pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, f"arm {seed}"), robot=robot
         )

@@ -18,16 +18,16 @@ from dataclasses import replace
 import numpy as np
 
 import panda_dynamics_ros as pdr
-from benchmarks.payload.real_log import LOGS, payload_torques
+from benchmarks.payload.real_log import LOG_1KHZ as FIRST
+from benchmarks.payload.real_log import SECOND_PASS as SECOND
+from benchmarks.payload.real_log import payload_torques
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, smooth_payloads
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.simulation import Realism, Scenario, SimulatedPanda, run_scenario
+from panda_dynamics_ros.simulation import Realism, SimulatedPanda
 from panda_dynamics_ros.simulation.motion_search import READY, exciting_motion
 from panda_dynamics_ros.simulation.weighing_motion import duration, weighing_motion
 
-FIRST = LOGS / "panda_gaz" / "excitation_1khz_first_7600ms.csv"
-SECOND = LOGS / "panda_gaz" / "excitation_1khz_second_pass_13333ms_to_17000ms.csv"
 MASSES = (0.05, 0.1, 0.3, 0.5, 1.0, 3.0)
 PAYLOADS = 6  # on the log
 BETWEEN_S, HALF_HOUR, FADING = 180.0, 1800.0, 0.2
@@ -111,7 +111,7 @@ def on_simulated_arms(scores: Scores, arms: int) -> None:
                     excitation=motion, arm_excitation=excitation, noise_seed=1000 * seed + number + 1,
                 )  # fmt: skip
                 _fade(plant, 1.0 - fading * number * BETWEEN_S / HALF_HOUR)
-                run = run_scenario(plant, Scenario(duration(motion)))
+                run = plant.record(duration(motion))
                 stamp = run.stamp + number * BETWEEN_S
                 runs.append(pdr.JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, f"{letter}{number}"))
             scores.add(f"arms{name}, A B", pdr.weigh_paired_runs(robot, runs[1:2], runs[:1]).estimate, truth)

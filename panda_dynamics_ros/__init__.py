@@ -32,11 +32,11 @@ if TYPE_CHECKING:
         learn_residual,
     )
     from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
-    from panda_dynamics_ros.identification import Identification, identify, identify_gravity
+    from panda_dynamics_ros.identification import Identification, identify
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
-    from panda_dynamics_ros.robot import InertialParameters, MovingBase, write_robot
+    from panda_dynamics_ros.robot import InertialParameters, write_robot
     from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 __version__ = "0.1.0"
@@ -48,7 +48,6 @@ __all__ = [
     "InertialParameters",
     "JointDataset",
     "MomentumObserver",
-    "MovingBase",
     "PairedRuns",
     "PandaDynamicsError",
     "PayloadEstimate",
@@ -56,7 +55,6 @@ __all__ = [
     "RobotModel",
     "Shape",
     "identify",
-    "identify_gravity",
     "learn_residual",
     "load_dataset",
     "load_robot",
@@ -73,12 +71,12 @@ _HOMES = {
         "ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape",
         "learn_residual",
     ),
-    "identification": ("Identification", "identify", "identify_gravity"),
+    "identification": ("Identification", "identify"),
     "dynamics.kernels.batch": ("threads",),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),
-    "robot": ("InertialParameters", "MovingBase", "write_robot"),
+    "robot": ("InertialParameters", "write_robot"),
     "robot.joint_dataset": ("JointDataset",),
     "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
 }  # fmt: skip

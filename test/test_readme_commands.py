@@ -9,11 +9,9 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import importlib.util
-import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,8 +45,6 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "panda-dynamics compare DIR DIR": "panda-dynamics compare result result --output compared.png",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
-    "panda-dynamics replay LOADED --unloaded-run UNLOADED": "panda-dynamics replay my_recording.mcap "
-    "--unloaded-run empty.mcap --output paired --bag-format none",
     "panda-dynamics weigh --simulate": "panda-dynamics weigh --simulate --order AB --trials 60 --output weighed",
     "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
@@ -67,7 +63,7 @@ WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
-    "panda-dynamics batch PATH...": "batch.csv.html",
+    "panda-dynamics batch PATH...": "batch.csv",
     "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics weigh --simulate": "weighed/weigh.html",
@@ -81,6 +77,8 @@ WRITES = {
 WORKSPACE = "test_colcon_build.py builds, installs and runs in a workspace of its own"
 OTHER_LOGS = "test_other_logs.py, or test_other_arms.py, reads such a log"
 SKIPPED = {
+    r"panda-dynamics demo": "nodes/test_demo.py runs it",
+    r"panda-dynamics replay \S+ --view": "test_view_option.py opens the page",
     r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
     r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
     r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_LOGS,
@@ -146,34 +144,6 @@ def check_command(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -
     patch.chdir(workshop.folder)
     assert workshop.run(command) == 0
     assert command not in WRITES or (workshop.folder / WRITES[command]).exists()
-
-
-def check_demo(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
-    """As short as it may be; one with `--view` is left by Ctrl-C, as its last line says."""
-    for library in ("rclpy", "mujoco", *(["viser"] if "--view" in command else [])):
-        pytest.importorskip(library, reason=f"the demo needs {library}")
-    if "--view" not in command:
-        pytest.skip("the same command without `--view`, which runs here, and in nodes/test_demo.py")
-    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    program += "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = [*command.split()[1:], "--duration", "10", "--output", str(workshop.folder / "demo"), "--port", "18430"]
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *words],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as process:
-        assert process.stderr is not None
-        said = []
-        for line in process.stderr:
-            said.append(line)
-            if "stays open" in line:
-                process.send_signal(signal.SIGINT)
-        assert process.wait(120.0) == 0, "".join(said)
-    assert "stays open" in said[-1], said
-    assert (workshop.folder / "demo" / "summary.json").exists()
 
 
 def check_pip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
@@ -245,7 +215,6 @@ RULES: dict[str, Check] = {
     r"pip install .*": check_pip,
     r"ros2 launch .*": check_launch,
     r"ros2 (topic echo|service call) .*": check_interface,
-    r"panda-dynamics demo.*": check_demo,
     r"panda-dynamics .*": check_command,
 }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from panda_dynamics_ros.untrusted import python_command
@@ -21,10 +22,7 @@ def isolated_environment(domain: int) -> dict[str, str]:
 
 
 class NodeProcesses:
-    """Starts nodes of this package and stops them as Ctrl-C would. Use with `with`.
-
-    What a node prints goes to `<log_folder>/<node>.log`.
-    """
+    """Starts nodes of this package and stops them as Ctrl-C would; their output is in `<log_folder>/<node>.log`."""
 
     def __init__(self, log_folder: Path, environment: dict[str, str]) -> None:
         self._log_folder, self._environment = log_folder, environment
@@ -36,7 +34,7 @@ class NodeProcesses:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self, module: str, parameters: dict[str, object] | None = None) -> int:
+    def start(self, module: str, parameters: Mapping[str, object] | None = None) -> int:
         """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
         arguments = python_command(f"panda_dynamics_ros.nodes.{module}", "--ros-args")
         for name, value in (parameters or {}).items():
@@ -67,7 +65,6 @@ class NodeProcesses:
 
 
 def _ended(process: subprocess.Popen[bytes], patience: float) -> int:
-    """Exit code of a process that was interrupted; killed after `patience` seconds."""
     try:
         return process.wait(patience)
     except subprocess.TimeoutExpired:

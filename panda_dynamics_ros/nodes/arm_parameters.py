@@ -26,7 +26,7 @@ TEXTS = {
 # A default with a value: `ros2 param dump` shows nothing of a node that has a parameter without one.
 UNSET = [0.0]
 NUMBERS = {
-    "mounting": "Roll, pitch and yaw of the base, rad, under gravity or on an IMU; [0.0]: upright.",
+    "mounting": "Roll, pitch and yaw of the base, rad; [0.0]: upright.",
     "gravity": "Gravity in the frame of mounting, m/s^2; [0.0]: the description's.",
 }
 OF_EFFORT = {

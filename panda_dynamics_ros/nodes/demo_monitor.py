@@ -1,84 +1,114 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subscribes to what the demo's nodes publish, as any other ROS program would, and hands it to `cli.demo.Topics`."""
+"""Node `demo_monitor`: keeps what the demo's nodes publish, as any other ROS program could."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image, JointState
 
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
 from panda_dynamics_ros.nodes.runner import make_executor, spin
 from panda_dynamics_ros.recordings.bags import JointStateSample
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.stamps import BILLION
 
+ESTIMATE = "payload_estimator: estimate"
 LATCHED = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=100)
-LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class DemoMonitor(Node):
+    """Subscribes to the demo's topics. Its lists only grow, so that another thread may read them.
+
+    Attributes
+    ----------
+    joint_states: all samples.
+    truth: (stamp, body) at the start and at each pick and release, of zero mass for none.
+    estimates: payload and covariance of one stamp, in the order in which they came.
+    changes: (stamp, kind) of what was detected.
+    diagnostics: words and values of each status, by its name.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("demo_monitor")
+        self.joint_states: list[JointStateSample] = []
+        self.truth: list[tuple[float, InertialParameters]] = []
+        self.estimates: list[PayloadEstimate] = []
+        self.changes: list[tuple[float, str]] = []
+        self.diagnostics: dict[str, tuple[str, dict[str, str]]] = {}
+        self._bodies: dict[int, InertialParameters] = {}  # by stamp, ns: what waits for its other half
+        self._covariances: dict[int, FloatArray] = {}
+        estimator = "payload_estimator"
+        self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
+        self.create_subscription(InertiaStamped, "simulated_panda/payload_truth", self._on_truth, LATCHED)
+        self.create_subscription(InertiaStamped, f"{estimator}/payload", self._on_payload, RELIABLE)
+        self.create_subscription(Image, f"{estimator}/payload_covariance_stamped", self._on_covariance, RELIABLE)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
+        stamp = message.header.stamp
+        sample = JointStateSample(
+            conversions.seconds(stamp), tuple(message.name), *rows, conversions.nanoseconds(stamp)
+        )
+        self.joint_states.append(sample)
+
+    def _on_truth(self, message: InertiaStamped) -> None:
+        self.truth.append((conversions.seconds(message.header.stamp), conversions.body_from_message(message)))
+
+    def _on_payload(self, message: InertiaStamped) -> None:
+        stamp = conversions.nanoseconds(message.header.stamp)
+        self._bodies[stamp] = conversions.body_from_message(message)
+        self._pair(stamp)
+
+    def _on_covariance(self, message: Image) -> None:
+        stamp = conversions.nanoseconds(message.header.stamp)
+        self._covariances[stamp] = conversions.matrix_from_image(message)
+        self._pair(stamp)
+
+    def _pair(self, stamp: int) -> None:
+        if stamp not in self._bodies or stamp not in self._covariances:
+            return
+        status, values = self.diagnostics.get(ESTIMATE, ("", {}))
+        known = np.array([flag == "1" for flag in values.get("identifiable", "0" * 10)])
+        vector, covariance = self._bodies.pop(stamp).vector, self._covariances.pop(stamp)
+        self.estimates.append(PayloadEstimate(stamp / BILLION, vector, covariance, known, status))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {pair.key: pair.value for pair in status.values}
+            self.diagnostics[status.name] = status.message, values
+            if values.get("last_change"):
+                change = float(values["last_change_stamp"]), values["last_change"]
+                if change not in self.changes:
+                    self.changes.append(change)
 
 
 @contextmanager
-def monitoring(topics: Any, with_wrench: bool) -> Iterator[None]:
-    """Within, a node in a thread of its own fills the topics."""
+def monitoring() -> Iterator[DemoMonitor]:
+    """Within, the node runs in a thread of its own."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    executor = make_executor()
-    executor.add_node(DemoMonitor(topics, with_wrench))
+    executor, monitor = make_executor(), DemoMonitor()
+    executor.add_node(monitor)
     finished = threading.Event()
     thread = threading.Thread(target=spin, args=(executor, finished.is_set), daemon=True)
     thread.start()
     try:
-        yield
+        yield monitor
     finally:
         finished.set()
         thread.join(timeout=5.0)
         rclpy.try_shutdown()
-
-
-class DemoMonitor(Node):
-    """Subscribes to the demo's topics; to a thousand wrenches a second only if asked to."""
-
-    def __init__(self, topics: Any, with_wrench: bool = False) -> None:
-        super().__init__("demo_monitor")
-        self._topics = topics
-        self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
-        self.create_subscription(InertiaStamped, "simulated_panda/payload_truth", self._on_truth, LATCHED)
-        self.create_subscription(InertiaStamped, "payload_estimator/payload", self._on_payload, RELIABLE)
-        covariance = "payload_estimator/payload_covariance_stamped"
-        self.create_subscription(Image, covariance, self._on_covariance, RELIABLE)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
-        if with_wrench:
-            self.create_subscription(WrenchStamped, "panda_dynamics/contact_wrench", self._on_wrench, LATEST)
-
-    def _on_joint_state(self, message: JointState) -> None:
-        rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
-        nanoseconds = conversions.nanoseconds(message.header.stamp)
-        stamp = conversions.seconds(message.header.stamp)
-        self._topics.joint_states.append(JointStateSample(stamp, tuple(message.name), *rows, nanoseconds))
-
-    def _on_truth(self, message: InertiaStamped) -> None:
-        self._topics.truth.append((conversions.seconds(message.header.stamp), conversions.body_from_message(message)))
-
-    def _on_payload(self, message: InertiaStamped) -> None:
-        body = conversions.body_from_message(message)
-        self._topics.add_payload(conversions.nanoseconds(message.header.stamp), body)
-
-    def _on_covariance(self, message: Image) -> None:
-        matrix = conversions.matrix_from_image(message)
-        self._topics.add_payload(conversions.nanoseconds(message.header.stamp), matrix)
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        self._topics.wrench = conversions.wrench_from_message(message)
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self._topics.set_status(status.name, status.message, {pair.key: pair.value for pair in status.values})

@@ -7,12 +7,13 @@ It is the one call by which this package changes a real robot: the controller co
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
@@ -53,16 +54,8 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
     return ""
 
 
-def helper_node(node: Node, suffix: str) -> Node:
-    """A node beside `node`, without parameters; names are to be resolved by `node`, which has the remappings."""
-    return Node(
-        f"{node.get_name()}_{suffix}", namespace=node.get_namespace(), context=node.context,
-        use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
-    )  # fmt: skip
-
-
-class LoadServices:
-    """`~/apply_load` and `~/force_apply_load`, served in a thread: while the robot is waited for, samples are used.
+class LoadService:
+    """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used.
 
     Parameters
     ----------
@@ -71,11 +64,20 @@ class LoadServices:
     """
 
     def __init__(self, node: Node, estimate: Callable[[], PayloadEstimate], is_touched: Callable[[], bool]) -> None:
-        self._logger, self._estimate, self._is_touched = node.get_logger(), estimate, is_touched
-        self._client = FrankaLoadClient(node)
-        self._helper, self._executor = helper_node(node, "load"), SingleThreadedExecutor(context=node.context)
-        for name, handle in (("apply_load", self._on_apply), ("force_apply_load", self._on_force)):
-            self._helper.create_service(Trigger, node.resolve_service_name(f"~/{name}"), handle)
+        self._node, self._estimate, self._is_touched = node, estimate, is_touched
+        what = "Franka's service that ~/apply_load calls."
+        self._service = fixed(node, "set_load_service", "service_server/set_load", what)
+        what = "Franka's state, from which ~/apply_load reads back the load."
+        topic = "franka_robot_state_broadcaster/robot_state"
+        self._state_topic = fixed(node, "robot_state_topic", topic, what)
+        # Without parameters; its names are resolved by `node`, which has the remappings.
+        self._helper = Node(
+            f"{node.get_name()}_load", namespace=node.get_namespace(), context=node.context,
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+        )  # fmt: skip
+        self._group = ReentrantCallbackGroup()  # of the answers, which come while the service's own callback waits
+        self._helper.create_service(Trigger, node.resolve_service_name("~/apply_load"), self._on_apply)
+        self._executor = MultiThreadedExecutor(2, context=node.context)
         self._executor.add_node(self._helper)
         self._thread = threading.Thread(target=self._serve, name="load")
         self._thread.start()
@@ -85,51 +87,20 @@ class LoadServices:
             self._executor.spin()
 
     def close(self) -> None:
-        """End the thread, once a call that it serves is answered."""
+        """End the threads, once a call that they serve is answered."""
         self._executor.shutdown()
         self._thread.join()
         self._helper.destroy_node()
 
     def _on_apply(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         estimate = self._estimate()
-        if missing := unfit_for_load(estimate, self._is_touched()):
-            words = f"not sent: {missing} (call ~/force_apply_load to send it all the same)"
-            return self._answer("apply_load", response, False, words)
-        return self._answer("apply_load", response, *self._client.apply(estimate))
-
-    def _on_force(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        estimate = self._estimate()
-        done, words = self._client.apply(estimate)
-        if missing := unfit_for_load(estimate, self._is_touched()):
-            words += f", although {missing}"
-        return self._answer("force_apply_load", response, done, words)
-
-    def _answer(self, service: str, response: Trigger.Response, success: bool, words: str) -> Trigger.Response:
-        log_answer(self._logger, service, success, words)
-        response.success, response.message = success, words
+        missing = unfit_for_load(estimate, self._is_touched())
+        response.success, response.message = (False, f"not sent: {missing}") if missing else self.apply(estimate)
+        log_answer(self._node.get_logger(), "apply_load", response.success, response.message)
         return response
 
-
-class FrankaLoadClient:
-    """Calls set_load, waits for the answer, and reads back what the robot then reports.
-
-    It waits in a node and an executor of its own.
-    """
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._service = fixed(
-            node, "set_load_service", "service_server/set_load", "Franka's service that ~/apply_load calls."
-        )
-        self._state_topic = fixed(
-            node,
-            "robot_state_topic",
-            "franka_robot_state_broadcaster/robot_state",
-            "Franka's state, from which ~/apply_load reads back the load.",
-        )
-
     def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
-        """Send the estimate; whether the robot took it, and in words."""
+        """Send the estimate; whether the robot took it, and in words what it then reports."""
         load = franka_load(estimate)
         try:
             from franka_msgs.srv import SetLoad
@@ -137,18 +108,21 @@ class FrankaLoadClient:
             by_hand = {name: np.round(value, 6).tolist() for name, value in load.items()}
             missing = "franka_msgs is not installed here: install franka_ros2, or set the load by hand with"
             return False, f"{missing} {by_hand}"
-        with self._helper() as (helper, wait):
-            client = helper.create_client(SetLoad, self._node.resolve_service_name(self._service))
+        name = self._node.resolve_service_name(self._service)
+        client = self._helper.create_client(SetLoad, name, callback_group=self._group)
+        try:
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
-            answer = wait(client.call_async(SetLoad.Request(**load)))
-            if answer is None:
-                return False, f"{client.srv_name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
-            if not answer.success:
-                return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
-            return True, f"the robot took the load {load}; {self._read_back(estimate, helper, wait)}"
+            answer = _result(client.call_async(SetLoad.Request(**load)))
+        finally:
+            self._helper.destroy_client(client)
+        if answer is None:
+            return False, f"{name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
+        if not answer.success:
+            return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
+        return True, f"the robot took the load {load}; {self._read_back(estimate)}"
 
-    def _read_back(self, estimate: PayloadEstimate, helper: Node, wait: Callable[[Future], Any]) -> str:
+    def _read_back(self, estimate: PayloadEstimate) -> str:
         """What the robot's own state says of its load, in words."""
         try:
             from franka_msgs.msg import FrankaRobotState
@@ -161,28 +135,18 @@ class FrankaLoadClient:
                 received.set_result(message.inertia_load.inertia)
 
         topic = self._node.resolve_topic_name(self._state_topic)
-        helper.create_subscription(FrankaRobotState, topic, take, 1)
-        inertia = wait(received)
+        states = self._helper.create_subscription(FrankaRobotState, topic, take, 1, callback_group=self._group)
+        inertia = _result(received)
+        self._helper.destroy_subscription(states)
         if inertia is None:
             return f"not read back: nothing came on {topic}"
         mass, com = inertia.m, [inertia.com.x, inertia.com.y, inertia.com.z]
-        words = f"{mass:.3f} kg at {np.round(com, 4).tolist()} m"
         same = np.allclose([mass, *com], [estimate.mass, *estimate.com], rtol=0.0, atol=SAME)
-        return f"it reports {words}" if same else f"but it reports {words}"
+        return f"{'' if same else 'but '}it reports {mass:.3f} kg at {np.round(com, 4).tolist()} m"
 
-    @contextmanager
-    def _helper(self) -> Iterator[tuple[Node, Callable[[Future], Any]]]:
-        """A node in the same namespace, and what waits for a future of it: its result, or None if it comes too late."""
-        helper = helper_node(self._node, "set_load")
-        executor = SingleThreadedExecutor(context=self._node.context)
-        executor.add_node(helper)
 
-        def wait(future: Future) -> Any:
-            executor.spin_until_future_complete(future, ANSWER_PATIENCE)
-            return future.result() if future.done() else None
-
-        try:
-            yield helper, wait
-        finally:
-            executor.shutdown()
-            helper.destroy_node()
+def _result(future: Future) -> Any:
+    """The result of a future that another thread completes; None if it comes too late."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    return future.result() if done.wait(ANSWER_PATIENCE) else None

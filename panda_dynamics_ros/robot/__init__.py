@@ -6,7 +6,6 @@ from panda_dynamics_ros.robot.end_effector import EndEffector, attach, end_effec
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.moving_base import MovingBase
 from panda_dynamics_ros.robot.yaml_file import library_names, read_robot, write_robot
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "Friction",
     "InertialParameters",
     "JointLimits",
-    "MovingBase",
     "ResidualModel",
     "RobotDescription",
     "attach",

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -39,16 +38,10 @@ def engine() -> Any:
     return mujoco
 
 
-def link_body(link: int) -> str:
-    """Name of the MuJoCo body of link 1..n."""
-    return f"link{link}"
+def _xml(robot: RobotDescription, timestep: float) -> str:
+    """MJCF of the arm with placeholders as inertias; there are no shapes, so that nothing collides.
 
-
-def arm_xml(robot: RobotDescription, timestep: float = 1e-3) -> str:
-    """MJCF of the arm: bodies `link1`.., joints with the robot's names, `flange`, `payload`; world is base.
-
-    Inertias are placeholders (see `mujoco_model`). There are no shapes: nothing collides. Joint limits are not
-    constraints: the controller keeps to them.
+    Joint limits are not constraints: the controller keeps to them.
     """
     gravity = " ".join(repr(float(x)) for x in robot.gravity)
     lines = [
@@ -58,11 +51,11 @@ def arm_xml(robot: RobotDescription, timestep: float = 1e-3) -> str:
         '<flag eulerdamp="disable"/></option>',
         "<worldbody>",
     ]
-    for i, T in enumerate(robot.placements):
+    for i, (name, T) in enumerate(zip(robot.joint_names, robot.placements, strict=True)):
         joint = "slide" if robot.prismatic[i] else "hinge"
         lines += [
-            f'<body name="{link_body(i + 1)}" {_placement(T)}>{_PLACEHOLDER}',
-            f'<joint name="{robot.joint_names[i]}" type="{joint}" axis="0 0 1" limited="false"/>',
+            f'<body name="link{i + 1}" {_placement(T)}>{_PLACEHOLDER}',
+            f'<joint name="{name}" type="{joint}" axis="0 0 1" limited="false"/>',
         ]
     lines += [
         f'<site name="flange" {_placement(robot.T_joint_flange)}/>',
@@ -83,6 +76,8 @@ def mujoco_model(
 ) -> Any:
     """The robot as a `mujoco.MjModel`, its inertias exact to rounding.
 
+    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload`; world is base.
+
     Parameters
     ----------
     payload: what the flange carries, in flange axes; nothing by default.
@@ -92,15 +87,13 @@ def mujoco_model(
 
     Raises
     ------
-    ArgumentError: an inertia is not positive definite, `armature` or `damping` is not a number or (n,).
+    ArgumentError: an inertia is not positive definite.
     MissingDependencyError: MuJoCo is not installed.
     """
-    checks.number(timestep, "timestep", minimum=1e-6, maximum=0.1)
-    model = engine().MjModel.from_xml_string(arm_xml(robot, timestep))
-    model.dof_armature[:] = np.broadcast_to(_per_joint(armature, robot.n, "armature"), robot.n)
-    model.dof_damping[:] = np.broadcast_to(_per_joint(damping, robot.n, "damping"), robot.n)
-    for i, link in enumerate(robot.links):
-        write_body(model, link_body(i + 1), link)
+    model = engine().MjModel.from_xml_string(_xml(robot, timestep))
+    model.dof_armature[:], model.dof_damping[:] = armature, damping
+    for i, link in enumerate(robot.links, start=1):
+        write_body(model, f"link{i}", link)
     write_body(model, PAYLOAD_BODY, payload or InertialParameters.zero())
     refresh_constants(model)
     return model
@@ -135,13 +128,6 @@ def refresh_constants(model: Any, scratch: Any = None) -> None:
     """Recompute what MuJoCo derives from masses. `scratch` is an MjData that this overwrites; made if absent."""
     mujoco = engine()
     mujoco.mj_setConst(model, mujoco.MjData(model) if scratch is None else scratch)
-
-
-def _per_joint(value: ArrayLike, n: int, name: str) -> FloatArray:
-    array = checks.real_array(value, name)
-    if array.shape not in ((), (n,)) or (array < 0.0).any():
-        raise ArgumentError(f"{name}: expected a number or shape ({n},), not negative, got {array.tolist()}")
-    return array
 
 
 def _placement(T: FloatArray) -> str:

@@ -11,10 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from browser import chromium, open_page
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 
@@ -26,11 +25,8 @@ COMMAND = "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))
 def log(tmp_path_factory: pytest.TempPathFactory, panda: pdr.RobotModel) -> Path:
     """A CSV of four seconds at 200 Hz with a payload."""
     motion = sinusoids(4.0, 200.0)
-    names = ["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))]
-    table = np.column_stack((motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)))
-    path = tmp_path_factory.mktemp("log") / "carried.csv"
-    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
-    return path
+    tau = torques(panda, motion, PAYLOAD)
+    return write_csv(tmp_path_factory.mktemp("log") / "carried.csv", motion.stamp, motion.q, motion.dq, tau)
 
 
 def command(prologue: str, *arguments: object) -> list[str]:
@@ -68,13 +64,8 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tm
     assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("arguments", [("demo",), ("replay", "LOG")])
-def test_without_viser_one_line_says_what_is_missing(arguments: tuple[str, ...], log: Path, tmp_path: Path) -> None:
-    if arguments == ("demo",):
-        pytest.importorskip("rclpy", reason="demo needs ROS 2")
-        pytest.importorskip("mujoco", reason="demo needs MuJoCo")
-    words = [str(log) if word == "LOG" else word for word in arguments]
-    without = command("sys.modules['viser'] = None", *words, "--view", "--output", tmp_path)
+def test_without_viser_one_line_says_what_is_missing(log: Path, tmp_path: Path) -> None:
+    without = command("sys.modules['viser'] = None", "replay", log, "--view", "--output", tmp_path)
     done = subprocess.run(without, cwd=ROOT, capture_output=True, text=True, timeout=120.0)
     assert done.returncode == 2
     assert done.stdout == ""

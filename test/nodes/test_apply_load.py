@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
@@ -30,7 +29,7 @@ from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import UNDECIDED
 from panda_dynamics_ros.nodes.conversions import inertia_message
-from panda_dynamics_ros.nodes.franka_load import FrankaLoadClient, LoadServices, unfit_for_load
+from panda_dynamics_ros.nodes.franka_load import LoadService, unfit_for_load
 
 BODY = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
 COVARIANCE = np.diag([0.02**2, *[0.003**2] * 3, *[0.005**2] * 6])
@@ -98,7 +97,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 def robot(
     probe: Probe, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., None]]:
-    """Starts a robot that takes loads or refuses them, after `delay` s; it reports `load`, if there is one."""
+    """Starts a robot that takes loads or refuses them; it reports `load`, if there is one."""
     is_real = request.param == "franka_msgs"
     if not is_real:
         stand_ins(monkeypatch)
@@ -115,9 +114,8 @@ def robot(
 
     thread = threading.Thread(target=spin)
 
-    def start(takes: bool, delay: float = 0.0, load: InertialParameters | None = None) -> None:
+    def start(takes: bool, load: InertialParameters | None = None) -> None:
         def answer(request: Any, response: Any) -> Any:
-            time.sleep(delay)
             response.success = takes
             if is_real:
                 SENT.append({name: getattr(request, name) for name in request.get_fields_and_field_types()})
@@ -140,18 +138,21 @@ def robot(
 
 
 @pytest.fixture
-def client(probe: Probe) -> Iterator[FrankaLoadClient]:
+def service(probe: Probe) -> Iterator[LoadService]:
+    """Beside a node that is not spun: the robot is waited for by the service's own threads."""
     node = rclpy.create_node("estimator")
-    yield FrankaLoadClient(node)
+    service = LoadService(node, lambda: FIT, lambda: False)
+    yield service
+    service.close()
     node.destroy_node()
 
 
-def test_a_load_that_the_robot_takes(robot: Callable[..., None], client: FrankaLoadClient) -> None:
+def test_a_load_that_the_robot_takes(robot: Callable[..., None], service: LoadService, probe: Probe) -> None:
     robot(True)
-    done, words = client.apply(FIT)
-    assert done, words
-    assert words.startswith("the robot took the load {'mass': 1.0")
-    assert "not read back: nothing came on /franka_robot_state_broadcaster/robot_state" in words
+    answer = probe.call(Trigger, "estimator/apply_load")
+    assert answer.success, answer.message
+    assert answer.message.startswith("the robot took the load {'mass': 1.0")
+    assert "not read back: nothing came on /franka_robot_state_broadcaster/robot_state" in answer.message
     (load,) = SENT
     assert load["center_of_mass"] == pytest.approx(BODY.com)
     assert load["load_inertia"] == pytest.approx(BODY.inertia.T.ravel())
@@ -165,57 +166,31 @@ def test_a_load_that_the_robot_takes(robot: Callable[..., None], client: FrankaL
     ],
 )
 def test_what_the_robot_reports_afterwards_is_read_back(
-    load: InertialParameters, words: str, robot: Callable[..., None], client: FrankaLoadClient
+    load: InertialParameters, words: str, robot: Callable[..., None], service: LoadService
 ) -> None:
     robot(True, load=load)
-    done, answer = client.apply(FIT)
+    done, answer = service.apply(FIT)
     assert done
     assert words in answer
 
 
-def test_samples_are_used_while_the_robot_is_waited_for(robot: Callable[..., None], probe: Probe) -> None:
-    """The services do not need the executor of their node, which is free for samples (here: is not spun at all)."""
-    robot(True, delay=0.6)
-    ticks: list[float] = []
-    node, before = rclpy.create_node("estimator"), probe.node.create_timer(0.01, lambda: ticks.append(time.monotonic()))
-    services = LoadServices(node, lambda: FIT, lambda: False)
-    try:
-        answer = probe.call(Trigger, "estimator/apply_load")
-    finally:
-        services.close()
-        node.destroy_node()
-        before.cancel()
-    assert answer.success, answer.message
-    assert SENT
-    assert len(ticks) > 10
-
-
-def test_an_estimate_that_is_unfit_is_sent_only_by_force(robot: Callable[..., None], probe: Probe) -> None:
+def test_an_estimate_that_is_unfit_is_not_sent(robot: Callable[..., None], service: LoadService, probe: Probe) -> None:
     robot(True)
-    node = rclpy.create_node("estimator")
-    services = LoadServices(node, lambda: replace(FIT, **less_certain(0, 0.15)), lambda: False)
-    try:
-        refused = probe.call(Trigger, "estimator/apply_load")
-        assert not refused.success
-        assert refused.message.startswith("not sent: the mass has not converged")
-        assert not SENT
-        forced = probe.call(Trigger, "estimator/force_apply_load")
-        assert forced.success, forced.message
-        assert "although the mass has not converged" in forced.message
-        assert len(SENT) == 1
-    finally:
-        services.close()
-        node.destroy_node()
+    service._estimate = lambda: replace(FIT, **less_certain(0, 0.15))
+    answer = probe.call(Trigger, "estimator/apply_load")
+    assert not answer.success
+    assert answer.message.startswith("not sent: the mass has not converged")
+    assert not SENT
 
 
-def test_a_load_that_the_robot_refuses(robot: Callable[..., None], client: FrankaLoadClient) -> None:
+def test_a_load_that_the_robot_refuses(robot: Callable[..., None], service: LoadService) -> None:
     robot(False)
-    done, words = client.apply(FIT)
+    done, words = service.apply(FIT)
     assert not done
     assert words.startswith("the robot refused the load: motion is running")
 
 
-def test_no_robot(robot: Callable[..., None], client: FrankaLoadClient) -> None:
-    done, words = client.apply(FIT)
+def test_no_robot(robot: Callable[..., None], service: LoadService) -> None:
+    done, words = service.apply(FIT)
     assert not done
     assert words.startswith("nobody offers the service service_server/set_load")

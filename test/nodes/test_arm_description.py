@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import urdf_texts
 import yaml
-from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3, Vector3Stamped
-from sensor_msgs.msg import Imu, JointState
+from geometry_msgs.msg import InertiaStamped, PoseStamped
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import panda_dynamics_ros as pdr
@@ -84,44 +84,11 @@ def test_the_parameter_goes_before_the_topic(
     assert payloads[-1].header.frame_id == arm.flange_link == "arm_link8"
 
 
-@pytest.mark.parametrize("source", ["imu", "vector"])
-def test_gravity_follows_its_topic(source: str, probe: Probe, fresh: Nodes, script: Script, panda: pdr.RobotModel):
-    """Joint states wait for the first message; then each is under the gravity of the last."""
-    fresh.start("dynamics", gravity_source=source, mounting=list(CEILING))
-    torques = probe.listen(JointState, f"{fresh.namespace}/panda_dynamics/gravity_torques")
-    joints = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
-    name = f"{fresh.namespace[1:]}/panda_dynamics: input"
-    words = f"gravity: expected a message on {fresh.namespace}/{'imu' if source == 'imu' else 'gravity'} first"
-    for k in range(10):
-        joints.publish(script.message(k))
-        probe.spin(0.05)
-    probe.diagnostic(name, lambda got: words in got["latest_problem"])
-    assert not torques
-    topic = f"{fresh.namespace}/{'imu' if source == 'imu' else 'gravity'}"
-    gravity = probe.publisher(Imu if source == "imu" else Vector3Stamped, topic)
-    for vector in ((0.5, 0.0, -9.8), (-2.0, 1.0, -9.5)):
-        x, y, z = vector
-        support = Imu(linear_acceleration=Vector3(x=-x, y=-y, z=-z))  # what an accelerometer at rest shows
-        message = support if source == "imu" else Vector3Stamped(vector=Vector3(x=x, y=y, z=z))
-        wanted = panda.mounted(CEILING, vector).gravity_torques(script.motion.q[0])
-
-        def followed(message: Imu | Vector3Stamped = message, wanted: np.ndarray = wanted) -> bool:
-            gravity.publish(message)
-            return bool(torques) and np.allclose(torques[-1].effort, wanted, atol=EXACT)
-
-        greet(probe, joints, script.message(0), followed)
-    # What is no gravity, in g say, is reported while samples come.
-    gravity.publish(Imu() if source == "imu" else Vector3Stamped(vector=Vector3(z=-1.0)))
-    probe.diagnostic(name, lambda got: "m/s^2: expected about 9.8" in got["gravity"])
-    probe.diagnostic(name, lambda got: f"no gravity on {topic} for" in got["gravity"])
-
-
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
         ({"effort": "torque"}, "effort: expected one of measured, without_gravity, actuator, current, got 'torque'"),
         ({"effort": "current"}, "motor_constants: expected 7 numbers other than zero for effort current"),
-        ({"gravity_source": "gyro"}, "gravity_source: expected constant, vector, imu, got 'gyro'"),
         ({"mounting": [0.0, 1.0]}, "mounting: expected shape (3,), got (2,)"),
         ({"friction": "some"}, "friction: expected published or none, got 'some'"),
         ({"base": "link1"}, "base: expected none, since only a .urdf or .xml file has a chain to choose"),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -72,20 +71,6 @@ def test_save_says_why_not(bench: Bench) -> None:
     answer = bench.trigger("save")
     assert not answer.success
     assert answer.message.startswith("not saved to ")
-
-
-def test_apply_load_says_why_not(bench: Bench) -> None:
-    """Without franka_msgs the arguments are given to set by hand; with it, nobody offers the service here."""
-    answer = bench.trigger("force_apply_load")
-    assert not answer.success
-    try:
-        import franka_msgs.srv  # noqa: F401
-    except ImportError:
-        assert "franka_msgs is not installed" in answer.message
-        assert "'center_of_mass'" in answer.message
-        assert not re.search(r"\.\d{7}", answer.message)  # a micrometre is enough to type
-    else:
-        assert "nobody offers the service service_server/set_load" in answer.message
 
 
 def test_disabled_means_that_nothing_is_taken_in(bench: Bench) -> None:

@@ -62,7 +62,7 @@ def test_dynamics(dynamics: DynamicsNode) -> None:
 
 
 def test_payload_estimator(estimator: PayloadEstimatorNode) -> None:
-    """Two of its services are those of a node beside it, which waits for the robot in a thread."""
+    """`apply_load` is a node's beside it, which waits for the robot in threads of its own."""
     assert rows("`payload_estimator`") == interface(estimator) | interface(estimator._load._helper)
 
 

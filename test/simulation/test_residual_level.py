@@ -11,13 +11,10 @@ import pytest
 from residual_level import measure_residual, residual_torques
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import (
     Realism,
-    Scenario,
     SimulatedPanda,
     SimulatedRun,
-    run_scenario,
 )
 
 PAYLOAD = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
@@ -26,8 +23,8 @@ PAYLOAD = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0
 def settled_run(plant: SimulatedPanda, periods: int = 3) -> SimulatedRun:
     """Whole periods of the exciting motion, after its start."""
     pytest.importorskip("mujoco")
-    run_scenario(plant, Scenario(plant.excitation.settled))
-    return run_scenario(plant, Scenario(periods * plant.excitation.period))
+    plant.record(plant.excitation.settled)
+    return plant.record(periods * plant.excitation.period)
 
 
 def test_the_real_log_has_the_level_that_the_robot_states(panda: pdr.RobotModel, panda_1khz_log: Path) -> None:
@@ -90,8 +87,8 @@ def test_half_the_level_is_half_the_residual(panda: pdr.RobotModel) -> None:
 
 def test_a_scenario_is_recorded(panda: pdr.RobotModel) -> None:
     plant = SimulatedPanda(panda)
-    run_scenario(plant, Scenario(0.05))
-    run = run_scenario(plant, Scenario(0.3, pick_at=0.1, release_at=0.2, payload=PAYLOAD))
+    plant.record(0.05)
+    run = plant.record(0.3, pick_at=0.1, release_at=0.2, payload=PAYLOAD)
     np.testing.assert_allclose(
         run.stamp, 0.05 + 1e-3 * np.arange(300), rtol=0.0, atol=1e-12
     )  # times from the run's start
@@ -99,17 +96,3 @@ def test_a_scenario_is_recorded(panda: pdr.RobotModel) -> None:
     np.testing.assert_array_equal(run.truth_mass, np.repeat([0.0, 1.0, 0.0], 100))
     np.testing.assert_array_equal(run.truth[150], PAYLOAD.vector)
     assert plant.truth.mass == 0.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"duration": -1.0}, "duration: expected a number in"),
-        ({"duration": 5.0, "pick_at": 1.0}, "payload: expected InertialParameters with pick_at, got None"),
-        ({"duration": 5.0, "pick_at": 6.0, "payload": PAYLOAD}, r"pick_at: expected a number in \[0, 5\], got 6"),
-        ({"duration": 5.0, "pick_at": 3.0, "release_at": 2.0, "payload": PAYLOAD}, r"release_at: .* \[3, 5\], got 2"),
-    ],
-)
-def test_bad_scenarios(arguments: dict[str, float], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        Scenario(**arguments)  # type: ignore[arg-type]
