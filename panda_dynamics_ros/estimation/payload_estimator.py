@@ -97,8 +97,8 @@ class _Happening:
 class _Ongoing:
     """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
 
-    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. untouched: the
-    state as it would be without the touch; None of a load. back: s, for which the torque has been what this expects.
+    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. untouched:
+    the state as it would be without the touch; None of a load. back: s, for which the torque has been what it expects.
     """
 
     place: slice
