@@ -32,6 +32,7 @@ NOT_NUMERIC = "not numeric"
 EPISODES = ("episode_index", "episode")
 """Columns that number the episodes of a data set, whose times begin anew in each."""
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
+ROWS = 10_000  # of a Parquet file, at a time
 SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
 _NPZ_ERRORS = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error, SyntaxError)
@@ -165,7 +166,7 @@ def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
     missing = [name for name in wanted if name not in widths]
     suggestion = suggested_map(widths)
-    remedy = f'; try --columns "{suggestion}"' if suggestion else ""
+    remedy = f'; try --columns "{suggestion}"' if suggestion.isprintable() and suggestion else ""
     return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}{remedy}"
 
 
@@ -280,14 +281,13 @@ def _parquet_table(path: Path) -> Table:
     try:
         with parquet.ParquetFile(path) as file:
             names = [field.name for field in file.schema_arrow if is_numeric(field.type)]
-            groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
-            parts = (group.column(k) for group in groups for k in range(group.num_columns))
-            read = tuple(f"{name}." for name in names)
-            if sum(part.total_uncompressed_size for part in parts if f"{part.path_in_schema}.".startswith(read)) > (
-                LARGEST_COLUMN
-            ):
-                raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
-            table = file.read(columns=names)
+            batches, size = [], 0
+            for batch in file.iter_batches(ROWS, columns=names):  # not by the sizes that the file states
+                size += batch.nbytes
+                if size > LARGEST_COLUMN:
+                    raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
+                batches.append(batch)
+            table = arrow.Table.from_batches(batches, arrow.schema([file.schema_arrow.field(name) for name in names]))
         return _in_memory({name: _array(table[name].combine_chunks()) for name in names})
     except DataError:
         raise
