@@ -8,13 +8,27 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.body_regressor import (
-    carry_twists,
+    carried_twist,
     joint_twist,
     project_wrench,
     store_row,
+    store_twist,
+    twist_at,
     unit_twists,
 )
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, joint_rows, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_motion, joint_rows, over_rows
+from panda_dynamics_ros.dynamics.kernels.blocks import (
+    BLOCK,
+    FREE,
+    ORIGIN,
+    PLACED,
+    get,
+    get_rotation,
+    load,
+    place_block,
+    put,
+    workspace,
+)
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     ZERO,
     add,
@@ -22,48 +36,121 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     cross,
     fixed_rotation,
     joint_count,
+    part,
+    place_joints,
     placed,
     rotate_back,
+    slides,
+    translation,
     upward,
-    vector_at,
 )
 from panda_dynamics_ros.dynamics.newton_euler import step_outward
-from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription
 
 
 @compiled
-def regressor_sample(table, frames, dq, ddq, S, Y):
-    """Upper triangle of Y (n, 10 n) of one motion, its joints placed; S (n, 6) is workspace."""
-    a, w, dw = upward(table), ZERO, ZERO
-    for i in range(joint_count(table)):
-        R, p = placed(frames, i)
-        a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
-        carry_twists(S, i, R, p)
-        joint_twist(table, i, S)
-        for j in range(i + 1):
-            store_row(Y, j, 10 * i, project_wrench(S, j, a, w, dw))
+def regressor_of_one(table, q, dq, ddq, Y):
+    """Upper block triangles of Y (rows n, 10 n) of stacked motions; False if one is not finite."""
+    n = joint_count(table)
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        a, w, dw = upward(table), ZERO, ZERO
+        for i in range(n):
+            R, p = placed(frames, i)
+            a, w, dw = step_outward(slides(table, i), R, p, dq[k + i], ddq[k + i], a, w, dw)
+            store_twist(S, i, joint_twist(slides(table, i)))
+            for j in range(i + 1):
+                if j < i:
+                    s, z = twist_at(S, j)
+                    store_twist(S, j, carried_twist(R, p, s, z))
+                s, z = twist_at(S, j)
+                store_row(Y, k + j, 10 * i, project_wrench(s, z, a, w, dw))
+    return finite(q) and finite(dq) and finite(ddq)
 
 
-@compiled
+DQ, DDQ, TWIST = FREE, FREE + 1, FREE + 2  # of each link
+A, W_, DW, ROW = 0, 3, 6, 9  # of the links so far, and a row of the regressor, in the last row
+
+
+@compiled(nogil=True)
+def regressor_blocks(table, q, dq, ddq, Y):
+    """Upper block triangles of Y (rows, n, 10 n) of q, dq, ddq (rows, n), as `regressor_of_one` has them."""
+    rows, n = q.shape
+    W, up = workspace(n), upward(table)
+    S = W[n]
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        count = last - first
+        place_block(table, W, q[first:last], n)
+        load(W, DQ, dq[first:last])
+        load(W, DDQ, ddq[first:last])
+        for b in range(count):
+            put(S, A, b, up)
+            put(S, W_, b, ZERO)
+            put(S, DW, b, ZERO)
+        for i in range(n):
+            V, sliding = W[i], slides(table, i)
+            twist = joint_twist(sliding)
+            for b in range(count):
+                R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                a, w, dw = get(S, A, b), get(S, W_, b), get(S, DW, b)
+                a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
+                put(S, A, b, a)
+                put(S, W_, b, w)
+                put(S, DW, b, dw)
+                put(V, TWIST, b, twist[0])
+                put(V, TWIST + 3, b, twist[1])
+            for j in range(i + 1):
+                U = W[j]
+                if j < i:
+                    for b in range(count):
+                        R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                        s, z = carried_twist(R, p, get(U, TWIST, b), get(U, TWIST + 3, b))
+                        put(U, TWIST, b, s)
+                        put(U, TWIST + 3, b, z)
+                for b in range(count):
+                    s, z = get(U, TWIST, b), get(U, TWIST + 3, b)
+                    row = project_wrench(s, z, get(S, A, b), get(S, W_, b), get(S, DW, b))
+                    for c in range(10):
+                        S[ROW + c, b] = row[c]
+                for b in range(count):
+                    for c in range(10):
+                        Y[first + b, j, 10 * i + c] = S[ROW + c, b]
+
+
+@part
 def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
     """Y (n, 10) of one motion, its joints placed, for a payload in row `frame` of the table; R, p of T_base_frame."""
     n = joint_count(table)
     a, w, dw = upward(table), ZERO, ZERO
     for i in range(n):
         R, p = placed(frames, i)
-        a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
+        a, w, dw = step_outward(slides(table, i), R, p, dq[i], ddq[i], a, w, dw)
     for row in range(n, frame + 1):
-        R, p = fixed_rotation(table, row), vector_at(table, row, TRANSLATION)
+        R, p = fixed_rotation(table, row), translation(table, row)
         a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
         w, dw = rotate_back(R, w), rotate_back(R, dw)
     R, p = unit_twists(table, frame, frames, S)
     for j in range(n):
-        store_row(Y, j, 0, project_wrench(S, j, a, w, dw))
+        s, z = twist_at(S, j)
+        store_row(Y, j, 0, project_wrench(s, z, a, w, dw))
     return R, p
 
 
-regressor_of_one, regressor_kernel = batched(regressor_sample, columns=6)
-payload_regressor_of_one, payload_regressor_kernel = batched(payload_regressor_sample, columns=6)
+@compiled
+def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
+    """Y (rows n, 10) of stacked motions; False if one is not finite."""
+    n = joint_count(table)
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        payload_regressor_sample(table, frame, frames, dq[k : k + n], ddq[k : k + n], S, Y[k : k + n])
+    return finite(q) and finite(dq) and finite(ddq)
+
+
+regressor_kernel = RowsKernel(regressor_of_one, regressor_blocks)
+payload_regressor_kernel = RowsKernel(payload_regressor_of_one, shared=2)
 
 
 def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
@@ -84,7 +171,7 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
 
     Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
-    if is_one_state(robot, q, dq, ddq):
+    if is_one_motion(robot, q, dq, ddq):
         Y = np.zeros((robot.n, 10 * robot.n))
         if regressor_of_one(robot.table, q, dq, ddq, Y):
             return Y
@@ -116,7 +203,7 @@ def payload_regressor(
     """
     robot.last_joint_frame(frame)
     index = robot.frame_index(frame)
-    if is_one_state(robot, q, dq, ddq):
+    if is_one_motion(robot, q, dq, ddq):
         Y = np.empty((robot.n, 10))
         if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
             return Y
