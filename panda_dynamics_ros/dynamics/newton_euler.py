@@ -205,7 +205,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
-    return _bias_torques(robot, 1.0, q=q)
+    return _without_acceleration(robot, 1.0, q=q)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -222,20 +222,18 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
-    return _bias_torques(robot, 0.0, q=q, dq=dq)
+    return _without_acceleration(robot, 0.0, q=q, dq=dq)
 
 
-def _bias_torques(
-    robot: RobotDescription, with_gravity: float, q: ArrayLike, dq: ArrayLike | None = None
-) -> FloatArray:
-    """Torques (..., n) of an arm without acceleration, by default at rest."""
+def _without_acceleration(robot: RobotDescription, with_gravity: float, **named: ArrayLike) -> FloatArray:
+    """Torques (..., n) of the joint arrays q and dq; without dq, of an arm at rest."""
     rest = np.zeros(robot.n)
-    if is_one_motion(robot, q, rest if dq is None else dq, rest):
+    motion = (*named.values(), rest, rest)[:3]
+    if is_one_motion(robot, *motion):
         tau = np.empty(robot.n)
-        if newton_euler_of_one(robot.table, with_gravity, q, rest if dq is None else dq, rest, tau):
+        if newton_euler_of_one(robot.table, with_gravity, *motion, tau):
             return tau
-    named = {"q": q} if dq is None else {"q": q, "dq": dq}
     shape, rows = joint_rows(robot, **named)
     tau, rest = np.empty_like(rows[0]), np.zeros_like(rows[0])
-    newton_euler_kernel(robot.table, with_gravity, rows[0], rest if dq is None else rows[1], rest, tau)
+    newton_euler_kernel(robot.table, with_gravity, *(*rows, rest, rest)[:3], tau)
     return tau.reshape(*shape, robot.n)

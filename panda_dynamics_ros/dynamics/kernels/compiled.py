@@ -31,6 +31,7 @@ from typing import Any
 
 def _numba() -> ModuleType:
     """numba, which for its import finds no PyYAML; if another thread needs it just then, that finds none either."""
+    warnings.filterwarnings("ignore", "A Numba config file is found")  # which it would say where it cannot read it
     if "numba" not in sys.modules:
         yaml = sys.modules.get("yaml")
         sys.modules["yaml"] = None  # type: ignore[assignment]
@@ -42,7 +43,6 @@ def _numba() -> ModuleType:
                 sys.modules["yaml"] = yaml
     import numba
 
-    warnings.filterwarnings("ignore", "A Numba config file is found")
     return numba
 
 
