@@ -10,7 +10,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
 from panda_dynamics_ros.dynamics.kernels.blocks import (
     BLOCK,
-    FREE,
     ORIGIN,
     PLACED,
     get,
@@ -111,7 +110,6 @@ def mass_matrix_of_one(table, q, M):
 
 
 MASS, MC, INERTIA, F, MOMENT = 0, 1, 4, 10, 13  # of the composite body, in the last row
-ENTRY = FREE  # of the mass matrix
 
 
 @part
@@ -130,42 +128,49 @@ def put_body(S, b, body):
     put(S, INERTIA + 3, b, (inertia[3], inertia[4], inertia[5]))
 
 
+@part
+def put_wrench(S, b, wrench):
+    """Write the composite body's wrench of state b."""
+    put(S, F, b, wrench[0])
+    put(S, MOMENT, b, wrench[1])
+
+
 @compiled(nogil=True)
 def mass_matrix_blocks(table, q, M):
     """M (rows, n, n) of q (rows, n), as `mass_matrix_of_one` has it."""
     rows, n = q.shape
     W = workspace(n)
-    S = W[n]
+    S, E = W[n], np.empty((n, n, BLOCK))
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
-        count = last - first
+        count, result = last - first, M[first:last]
         place_block(table, W, q[first:last], n)
         body = link_body(table, n - 1)
         for b in range(count):
             put_body(S, b, body)
         for i in range(n - 1, -1, -1):
-            sliding = slides(table, i)
-            for b in range(count):
-                f, moment = composite_wrench(get_body(S, b), sliding)
-                put(S, F, b, f)
-                put(S, MOMENT, b, moment)
+            if slides(table, i):
+                for b in range(count):
+                    put_wrench(S, b, composite_wrench(get_body(S, b), True))
+            else:
+                for b in range(count):
+                    put_wrench(S, b, composite_wrench(get_body(S, b), False))
             for j in range(i, -1, -1):
-                V, sliding = W[j], slides(table, j)
+                V, row = W[j], (F if slides(table, j) else MOMENT) + 2
                 for b in range(count):
-                    f, moment = get(S, F, b), get(S, MOMENT, b)
-                    V[ENTRY, b] = f[2] if sliding else moment[2]
-                    f, moment = to_parent(get_rotation(V, PLACED, b), get(V, ORIGIN, b), f, moment)
-                    put(S, F, b, f)
-                    put(S, MOMENT, b, moment)
-            for j in range(i + 1):
-                V = W[j]
+                    E[i, j, b] = E[j, i, b] = S[row, b]
                 for b in range(count):
-                    M[first + b, i, j] = M[first + b, j, i] = V[ENTRY, b]
+                    R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                    put_wrench(S, b, to_parent(R, p, get(S, F, b), get(S, MOMENT, b)))
             if i > 0:
                 V, body = W[i], link_body(table, i - 1)
                 for b in range(count):
                     moved = body_to_parent(get_rotation(V, PLACED, b), get(V, ORIGIN, b), get_body(S, b))
                     put_body(S, b, joined(body, moved))
+        for b in range(count):
+            for i in range(n):
+                for j in range(n):
+                    result[b, i, j] = E[i, j, b]
 
 
 mass_matrix_kernel = RowsKernel(mass_matrix_of_one, mass_matrix_blocks)

@@ -33,7 +33,6 @@ from panda_dynamics_ros.dynamics.kernels.blocks import (
     workspace,
 )
 from panda_dynamics_ros.dynamics.kernels.vectors import (
-    AXIS,
     ZERO,
     add,
     compiled,
@@ -52,7 +51,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     upward,
     vector_at,
 )
-from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
 @part
@@ -66,12 +65,16 @@ def link_wrench(body, a, w, dw):
 
 @part
 def step_outward(sliding, R, p, dq, ddq, a, w, dw):
-    """Acceleration of the origin, angular velocity and acceleration of frame i from those of i - 1."""
+    """Acceleration of the origin, angular velocity and acceleration of frame i from those of i - 1.
+
+    `sliding` is 1.0 for a prismatic joint and 0.0 for a revolute one: a branch would keep the vectoriser away.
+    """
     a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
     w, dw = rotate_back(R, w), rotate_back(R, dw)
-    if sliding:
-        return add(a, add(scale(2.0 * dq, cross(w, AXIS)), scale(ddq, AXIS))), w, dw
-    return a, (w[0], w[1], w[2] + dq), (dw[0] + w[1] * dq, dw[1] - w[0] * dq, dw[2] + ddq)
+    slid, turned = sliding * dq, (1.0 - sliding) * dq
+    a = (a[0] + 2.0 * slid * w[1], a[1] - 2.0 * slid * w[0], a[2] + sliding * ddq)
+    dw = (dw[0] + w[1] * turned, dw[1] - w[0] * turned, dw[2] + (1.0 - sliding) * ddq)
+    return a, (w[0], w[1], w[2] + turned), dw
 
 
 @part
@@ -87,7 +90,7 @@ def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
     a, w, dw = scale(with_gravity, upward(table)), ZERO, ZERO
     for i in range(joint_count(table)):
         R, p = placed(frames, i)
-        a, w, dw = step_outward(slides(table, i), R, p, dq[i], ddq[i], a, w, dw)
+        a, w, dw = step_outward(table[i, PRISMATIC], R, p, dq[i], ddq[i], a, w, dw)
         f, moment = link_wrench(link_body(table, i), a, w, dw)
         store(wrenches, i, 0, f)
         store(wrenches, i, 3, moment)
@@ -117,8 +120,8 @@ def newton_euler_of_one(table, with_gravity, q, dq, ddq, tau):
     return finite(q) and finite(dq) and finite(ddq)
 
 
-DQ, DDQ, FORCE, MOMENT, TAU = FREE, FREE + 1, FREE + 2, FREE + 5, FREE + 8  # of each link
-A, W_, DW, TOTAL_FORCE, TOTAL_MOMENT = 0, 3, 6, 9, 12  # of the links so far, in the last row
+DQ, DDQ, FORCE, MOMENT = FREE, FREE + 1, FREE + 2, FREE + 5  # of each link
+A, VELOCITY, DW = FREE + 8, FREE + 11, FREE + 14  # motion of the link before
 
 
 @compiled(nogil=True)
@@ -126,42 +129,40 @@ def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
     """tau (rows, n) of q, dq, ddq (rows, n), as `newton_euler_of_one` has it."""
     rows, n = q.shape
     W, up = workspace(n), scale(with_gravity, upward(table))
-    S = W[n]
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
-        count = last - first
+        count, result = last - first, tau[first:last]
         place_block(table, W, q[first:last], n)
         load(W, DQ, dq[first:last])
         load(W, DDQ, ddq[first:last])
+        U = W[0]
         for b in range(count):
-            put(S, A, b, up)
-            put(S, W_, b, ZERO)
-            put(S, DW, b, ZERO)
-            put(S, TOTAL_FORCE, b, ZERO)
-            put(S, TOTAL_MOMENT, b, ZERO)
+            put(U, A, b, up)
+            put(U, VELOCITY, b, ZERO)
+            put(U, DW, b, ZERO)
         for i in range(n):
-            V, sliding, body = W[i], slides(table, i), link_body(table, i)
+            V, U, sliding, body = W[i], W[i + 1], table[i, PRISMATIC], link_body(table, i)
             for b in range(count):
                 R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                a, w, dw = get(S, A, b), get(S, W_, b), get(S, DW, b)
+                a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
                 a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
                 f, moment = link_wrench(body, a, w, dw)
-                put(S, A, b, a)
-                put(S, W_, b, w)
-                put(S, DW, b, dw)
+                put(U, A, b, a)
+                put(U, VELOCITY, b, w)
+                put(U, DW, b, dw)
                 put(V, FORCE, b, f)
                 put(V, MOMENT, b, moment)
         for i in range(n - 1, -1, -1):
-            V, sliding = W[i], slides(table, i)
+            V, row = W[i], (FORCE if slides(table, i) else MOMENT) + 2
             for b in range(count):
-                f = add(get(S, TOTAL_FORCE, b), get(V, FORCE, b))
-                moment = add(get(S, TOTAL_MOMENT, b), get(V, MOMENT, b))
-                V[TAU, b] = f[2] if sliding else moment[2]
-                f, moment = to_parent(get_rotation(V, PLACED, b), get(V, ORIGIN, b), f, moment)
-                put(S, TOTAL_FORCE, b, f)
-                put(S, TOTAL_MOMENT, b, moment)
-            for b in range(count):
-                tau[first + b, i] = V[TAU, b]
+                result[b, i] = V[row, b]
+            if i > 0:
+                U = W[i - 1]
+                for b in range(count):
+                    R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                    f, moment = to_parent(R, p, get(V, FORCE, b), get(V, MOMENT, b))
+                    put(U, FORCE, b, add(get(U, FORCE, b), f))
+                    put(U, MOMENT, b, add(get(U, MOMENT, b), moment))
 
 
 newton_euler_kernel = RowsKernel(newton_euler_of_one, newton_euler_blocks, shared=2)

@@ -45,7 +45,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     upward,
 )
 from panda_dynamics_ros.dynamics.newton_euler import step_outward
-from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
 @compiled
@@ -58,7 +58,7 @@ def regressor_of_one(table, q, dq, ddq, Y):
         a, w, dw = upward(table), ZERO, ZERO
         for i in range(n):
             R, p = placed(frames, i)
-            a, w, dw = step_outward(slides(table, i), R, p, dq[k + i], ddq[k + i], a, w, dw)
+            a, w, dw = step_outward(table[i, PRISMATIC], R, p, dq[k + i], ddq[k + i], a, w, dw)
             store_twist(S, i, joint_twist(slides(table, i)))
             for j in range(i + 1):
                 if j < i:
@@ -70,53 +70,62 @@ def regressor_of_one(table, q, dq, ddq, Y):
 
 
 DQ, DDQ, TWIST = FREE, FREE + 1, FREE + 2  # of each link
-A, W_, DW, ROW = 0, 3, 6, 9  # of the links so far, and a row of the regressor, in the last row
+A, VELOCITY, DW = FREE + 8, FREE + 11, FREE + 14  # motion of the link before
+ROW = 0  # of the regressor, in the last row
 
 
 @compiled(nogil=True)
 def regressor_blocks(table, q, dq, ddq, Y):
     """Upper block triangles of Y (rows, n, 10 n) of q, dq, ddq (rows, n), as `regressor_of_one` has them."""
     rows, n = q.shape
-    W, up = workspace(n), upward(table)
-    S = W[n]
+    W, S, up = workspace(n), workspace(0)[0], upward(table)
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
-        count = last - first
+        count, result = last - first, Y[first:last]
         place_block(table, W, q[first:last], n)
         load(W, DQ, dq[first:last])
         load(W, DDQ, ddq[first:last])
+        V = W[0]
         for b in range(count):
-            put(S, A, b, up)
-            put(S, W_, b, ZERO)
-            put(S, DW, b, ZERO)
+            put(V, A, b, up)
+            put(V, VELOCITY, b, ZERO)
+            put(V, DW, b, ZERO)
         for i in range(n):
-            V, sliding = W[i], slides(table, i)
-            twist = joint_twist(sliding)
+            V, U, sliding, twist = W[i], W[i + 1], table[i, PRISMATIC], joint_twist(slides(table, i))
             for b in range(count):
                 R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                a, w, dw = get(S, A, b), get(S, W_, b), get(S, DW, b)
+                a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
                 a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
-                put(S, A, b, a)
-                put(S, W_, b, w)
-                put(S, DW, b, dw)
+                put(U, A, b, a)
+                put(U, VELOCITY, b, w)
+                put(U, DW, b, dw)
+            for b in range(count):
                 put(V, TWIST, b, twist[0])
                 put(V, TWIST + 3, b, twist[1])
+            for j in range(i):
+                T = W[j]
+                for b in range(count):
+                    R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                    s, z = carried_twist(R, p, get(T, TWIST, b), get(T, TWIST + 3, b))
+                    put(T, TWIST, b, s)
+                    put(T, TWIST + 3, b, z)
             for j in range(i + 1):
-                U = W[j]
-                if j < i:
-                    for b in range(count):
-                        R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                        s, z = carried_twist(R, p, get(U, TWIST, b), get(U, TWIST + 3, b))
-                        put(U, TWIST, b, s)
-                        put(U, TWIST + 3, b, z)
+                T = W[j]
                 for b in range(count):
-                    s, z = get(U, TWIST, b), get(U, TWIST + 3, b)
-                    row = project_wrench(s, z, get(S, A, b), get(S, W_, b), get(S, DW, b))
-                    for c in range(10):
-                        S[ROW + c, b] = row[c]
+                    s, z = get(T, TWIST, b), get(T, TWIST + 3, b)
+                    put_ten(S, b, project_wrench(s, z, get(U, A, b), get(U, VELOCITY, b), get(U, DW, b)))
                 for b in range(count):
                     for c in range(10):
-                        Y[first + b, j, 10 * i + c] = S[ROW + c, b]
+                        result[b, j, 10 * i + c] = S[ROW + c, b]
+
+
+@part
+def put_ten(S, b, row):
+    """Write ten numbers of state b."""
+    put(S, ROW, b, (row[0], row[1], row[2]))
+    put(S, ROW + 3, b, (row[3], row[4], row[5]))
+    put(S, ROW + 6, b, (row[6], row[7], row[8]))
+    S[ROW + 9, b] = row[9]
 
 
 @part
@@ -126,7 +135,7 @@ def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
     a, w, dw = upward(table), ZERO, ZERO
     for i in range(n):
         R, p = placed(frames, i)
-        a, w, dw = step_outward(slides(table, i), R, p, dq[i], ddq[i], a, w, dw)
+        a, w, dw = step_outward(table[i, PRISMATIC], R, p, dq[i], ddq[i], a, w, dw)
     for row in range(n, frame + 1):
         R, p = fixed_rotation(table, row), translation(table, row)
         a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
