@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.blocks import (
+    BLOCK,
+    ORIGIN,
+    PLACED,
+    get,
+    get_rotation,
+    place_block,
+    put,
+    put_rotation,
+    workspace,
+)
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     IDENTITY,
     ZERO,
@@ -18,57 +29,92 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     compose,
     fixed_rotation,
     joint_count,
+    part,
     placement,
     rotate,
-    vector_at,
+    translation,
 )
-from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription
 
 
-@compiled
+@part
+def step_along(R, p, R_i, p_i):
+    """The pose of a frame that is placed at R_i, p_i in the frame at R, p."""
+    return compose(R, R_i), add(p, rotate(R, p_i))
+
+
+@part
 def beyond_joints(table, frame, R, p):
     """The pose of `frame` from that of the last joint's frame, by the fixed placements between them."""
     for row in range(joint_count(table), frame + 1):
-        R, p = step_beyond(table, row, R, p)
+        R, p = step_along(R, p, fixed_rotation(table, row), translation(table, row))
     return R, p
 
 
-@compiled
-def step_beyond(table, row, R, p):
-    """The pose of the frame in row `row` of the table, whose parent is at R, p."""
-    return compose(R, fixed_rotation(table, row)), add(p, rotate(R, vector_at(table, row, TRANSLATION)))
-
-
-@compiled
+@part
 def frame_sample(table, frame, q):
     """Rotation and position in base of the frame in row `frame` of the table (-1 is base itself)."""
-    n = joint_count(table)
     R, p = IDENTITY, ZERO
-    for i in range(min(frame + 1, n)):
+    for i in range(min(frame + 1, joint_count(table))):
         R_i, p_i = placement(table, i, q[i])
-        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+        R, p = step_along(R, p, R_i, p_i)
     return beyond_joints(table, frame, R, p)
 
 
-@compiled
+@part
 def store_transform(R, p, T):
     """Write a rotation and a position into T (4, 4)."""
     for i in range(3):
-        for j in range(3):
-            T[i, j] = R[3 * i + j]
         T[i, 3] = p[i]
         T[3, i] = 0.0
+        for j in range(3):
+            T[i, j] = R[3 * i + j]
     T[3, 3] = 1.0
 
 
 @compiled
-def pose_sample(table, frame, q, T):
-    """T (4, 4) of the frame in row `frame` of the table."""
-    R, p = frame_sample(table, frame, q)
-    store_transform(R, p, T)
+def pose_of_one(table, frame, q, T):
+    """T (4 rows, 4) of stacked states, of the frame in row `frame` of the table; False if one is not finite."""
+    n = joint_count(table)
+    for k in range(q.shape[0] // n):
+        R, p = frame_sample(table, frame, q[k * n : (k + 1) * n])
+        store_transform(R, p, T[4 * k : 4 * k + 4])
+    return finite(q)
 
 
-pose_of_one, pose_kernel = batched(pose_sample)
+@part
+def advance(S, b, R_i, p_i):
+    """`step_along` of state b, whose frame is in S."""
+    R, p = step_along(get_rotation(S, PLACED, b), get(S, ORIGIN, b), R_i, p_i)
+    put_rotation(S, PLACED, b, R)
+    put(S, ORIGIN, b, p)
+
+
+@compiled(nogil=True)
+def pose_blocks(table, frame, q, T):
+    """T (rows, 4, 4) of q (rows, n), as `pose_of_one` has it."""
+    rows, n = q.shape
+    W, joints = workspace(n), min(frame + 1, n)
+    S = W[n]
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        place_block(table, W, q[first:last], joints)
+        for b in range(last - first):
+            put_rotation(S, PLACED, b, IDENTITY)
+            put(S, ORIGIN, b, ZERO)
+        for i in range(joints):
+            V = W[i]
+            for b in range(last - first):
+                advance(S, b, get_rotation(V, PLACED, b), get(V, ORIGIN, b))
+        for row in range(n, frame + 1):
+            R, p = fixed_rotation(table, row), translation(table, row)
+            for b in range(last - first):
+                advance(S, b, R, p)
+        for b in range(last - first):
+            store_transform(get_rotation(S, PLACED, b), get(S, ORIGIN, b), T[first + b])
+
+
+pose_kernel = RowsKernel(pose_of_one, pose_blocks, shared=2)
 
 
 def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:

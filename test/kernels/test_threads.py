@@ -41,8 +41,7 @@ def test_threads_give_the_same_bits(panda: pdr.RobotModel, rng: np.random.Genera
 
 def test_a_batch_does_not_hold_the_interpreter() -> None:
     """Otherwise threads would wait for each other; whether they do is a matter of time, which no test measures."""
-    assert mass_matrix_kernel.of_eights.targetoptions["nogil"]
-    assert mass_matrix_kernel.of_rows.targetoptions["nogil"]
+    assert mass_matrix_kernel.blocks.targetoptions["nogil"]
 
 
 def test_the_number_of_threads_is_checked_and_given_back(panda: pdr.RobotModel) -> None:
