@@ -49,7 +49,6 @@ ARROWS["__init__"] = {
         "errors",
         "estimation",
         "identification",
-        "dynamics",
         "model",
         "pose",
         "recordings",

@@ -20,13 +20,13 @@ from panda_dynamics_ros.robot.description import RobotDescription
 def forward_dynamics_of_one(table, q, dq, tau, ddq):
     """ddq of stacked states; False if one is not finite, or a joint moves nothing that has mass."""
     n = joint_count(table)
-    frames, wrenches, M = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, n))
+    frames, wrenches, bodies, M = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 16)), np.empty((n, n))
     rest = np.zeros(n)
     for k in range(0, q.shape[0], n):
         result = ddq[k : k + n]
         place_joints(table, q[k : k + n], frames)
         newton_euler_sample(table, 1.0, frames, dq[k : k + n], rest, wrenches, result)
-        mass_matrix_sample(table, frames, M)
+        mass_matrix_sample(table, frames, bodies, M)
         for i in range(n):
             result[i] = tau[k + i] - result[i]
         factorise(M)

@@ -83,11 +83,15 @@ def pose_of_one(table, frame, q, T):
 
 
 @part
-def advance(S, b, R_i, p_i):
-    """`step_along` of state b, whose frame is in S."""
-    R, p = step_along(get_rotation(S, PLACED, b), get(S, ORIGIN, b), R_i, p_i)
-    put_rotation(S, PLACED, b, R)
-    put(S, ORIGIN, b, p)
+def chain_block(W, count, joints):
+    """Replace the placements of a block in the link before by those in base, in place."""
+    for i in range(1, joints):
+        U, V = W[i - 1], W[i]
+        for b in range(count):
+            R, p = get_rotation(U, PLACED, b), get(U, ORIGIN, b)
+            R, p = step_along(R, p, get_rotation(V, PLACED, b), get(V, ORIGIN, b))
+            put_rotation(V, PLACED, b, R)
+            put(V, ORIGIN, b, p)
 
 
 @compiled(nogil=True)
@@ -95,23 +99,24 @@ def pose_blocks(table, frame, q, T):
     """T (rows, 4, 4) of q (rows, n), as `pose_of_one` has it."""
     rows, n = q.shape
     W, joints = workspace(n), min(frame + 1, n)
-    S = W[n]
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
+        count = last - first
         place_block(table, W, q[first:last], joints)
-        for b in range(last - first):
-            put_rotation(S, PLACED, b, IDENTITY)
-            put(S, ORIGIN, b, ZERO)
-        for i in range(joints):
-            V = W[i]
-            for b in range(last - first):
-                advance(S, b, get_rotation(V, PLACED, b), get(V, ORIGIN, b))
+        chain_block(W, count, joints)
+        V = W[max(joints - 1, 0)]
+        if joints == 0:
+            for b in range(count):
+                put_rotation(V, PLACED, b, IDENTITY)
+                put(V, ORIGIN, b, ZERO)
         for row in range(n, frame + 1):
-            R, p = fixed_rotation(table, row), translation(table, row)
-            for b in range(last - first):
-                advance(S, b, R, p)
-        for b in range(last - first):
-            store_transform(get_rotation(S, PLACED, b), get(S, ORIGIN, b), T[first + b])
+            R_row, p_row = fixed_rotation(table, row), translation(table, row)
+            for b in range(count):
+                R, p = step_along(get_rotation(V, PLACED, b), get(V, ORIGIN, b), R_row, p_row)
+                put_rotation(V, PLACED, b, R)
+                put(V, ORIGIN, b, p)
+        for b in range(count):
+            store_transform(get_rotation(V, PLACED, b), get(V, ORIGIN, b), T[first + b])
 
 
 pose_kernel = RowsKernel(pose_of_one, pose_blocks, shared=2)

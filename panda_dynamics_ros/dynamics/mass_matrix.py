@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint-space mass matrix by the composite rigid body algorithm (Walker and Orin 1982, method 3)."""
+"""Joint-space mass matrix by the composite rigid body algorithm (Walker and Orin 1982, method 3).
+
+With every quantity in base axes about the base origin, where nothing has to be carried from link to link: M_ij is
+S_i . (I_j S_j) for the unit twists S and the inertia I_j of link j and all beyond.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
 from panda_dynamics_ros.dynamics.kernels.blocks import (
     BLOCK,
+    FREE,
     ORIGIN,
     PLACED,
     get,
@@ -19,8 +24,12 @@ from panda_dynamics_ros.dynamics.kernels.blocks import (
     workspace,
 )
 from panda_dynamics_ros.dynamics.kernels.vectors import (
+    IDENTITY,
+    ZERO,
     add,
+    column,
     compiled,
+    cross,
     dot,
     joint_count,
     link_body,
@@ -30,9 +39,12 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     rotate,
     scale,
     slides,
+    store,
+    symmetric_times,
+    vector_at,
 )
-from panda_dynamics_ros.dynamics.newton_euler import to_parent
-from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.dynamics.kinematics import chain_block, step_along
+from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
 @part
@@ -65,6 +77,34 @@ def body_to_parent(R, p, body):
     return mass, add(rc, scale(mass, p)), moved
 
 
+TWIST, COLUMNS = 10, 16  # in a row of a workspace, after the inertial vector of the body; its length
+LINEAR, ANGULAR = PLACED, PLACED + 3  # momentum, where the placement was
+
+
+@part
+def joint_twist_in_base(sliding, R, p):
+    """Unit twist about the base origin, linear part first, of a joint whose frame is at R, p."""
+    z = column(R, 2)
+    return (z, scale(0.0, z)) if sliding else (cross(p, z), z)
+
+
+@part
+def store_body(work, i, body):
+    """Write mass, first moment and inertia into row i, from column 0 on."""
+    mass, mc, inertia = body
+    work[i, 0] = mass
+    store(work, i, 1, mc)
+    store(work, i, 4, (inertia[0], inertia[1], inertia[2]))
+    store(work, i, 7, (inertia[3], inertia[4], inertia[5]))
+
+
+@part
+def body_at(work, i):
+    """The body in row i."""
+    w = work[i]
+    return w[0], (w[1], w[2], w[3]), (w[4], w[5], w[6], w[7], w[8], w[9])
+
+
 @part
 def joined(one, other):
     """Mass, first moment and inertia of two bodies together."""
@@ -74,103 +114,102 @@ def joined(one, other):
 
 
 @part
-def composite_wrench(body, sliding):
-    """Wrench about the frame's origin that gives the composite body unit joint acceleration."""
-    mass, mc, inertia = body
-    if sliding:
-        return (0.0, 0.0, mass), (mc[1], -mc[0], 0.0)
-    return (-mc[1], mc[0], 0.0), (inertia[2], inertia[4], inertia[5])
+def get_body(V, b):
+    """The body of state b, as `put_body` wrote it."""
+    first, second = get(V, FREE + 4, b), get(V, FREE + 7, b)
+    return V[FREE, b], get(V, FREE + 1, b), (first[0], first[1], first[2], second[0], second[1], second[2])
 
 
 @part
-def mass_matrix_sample(table, frames, M):
-    """M (n, n) of one state, its joints placed."""
+def put_body(V, b, body):
+    """Write mass, first moment and inertia of state b, from row FREE on."""
+    mass, mc, inertia = body
+    V[FREE, b] = mass
+    put(V, FREE + 1, b, mc)
+    put(V, FREE + 4, b, (inertia[0], inertia[1], inertia[2]))
+    put(V, FREE + 7, b, (inertia[3], inertia[4], inertia[5]))
+
+
+@part
+def momentum_of(mass, mc, inertia, v, w):
+    """(linear, angular) about the origin: the spatial inertia times a twist."""
+    return add(scale(mass, v), cross(w, mc)), add(symmetric_times(inertia, w), cross(mc, v))
+
+
+@part
+def mass_matrix_sample(table, frames, work, M):
+    """M (n, n) of one state, its joints placed; `work` (n, 16)."""
     n = joint_count(table)
-    body = link_body(table, n - 1)
-    for i in range(n - 1, -1, -1):
-        f, moment = composite_wrench(body, slides(table, i))
-        for j in range(i, -1, -1):
-            M[i, j] = M[j, i] = f[2] if slides(table, j) else moment[2]
-            R, p = placed(frames, j)
-            f, moment = to_parent(R, p, f, moment)
-        if i > 0:
-            R, p = placed(frames, i)
-            body = joined(link_body(table, i - 1), body_to_parent(R, p, body))
+    R, p = IDENTITY, ZERO
+    for i in range(n):
+        R_i, p_i = placed(frames, i)
+        R, p = step_along(R, p, R_i, p_i)
+        s, z = joint_twist_in_base(slides(table, i), R, p)
+        store(work, i, TWIST, s)
+        store(work, i, TWIST + 3, z)
+        store_body(work, i, body_to_parent(R, p, link_body(table, i)))
+    for j in range(n - 1, -1, -1):
+        mass, mc, inertia = body_at(work, j)
+        linear, angular = momentum_of(mass, mc, inertia, vector_at(work, j, TWIST), vector_at(work, j, TWIST + 3))
+        for i in range(j + 1):
+            entry = dot(vector_at(work, i, TWIST), linear) + dot(vector_at(work, i, TWIST + 3), angular)
+            M[i, j] = M[j, i] = entry
+        if j > 0:
+            for k in range(TWIST):
+                work[j - 1, k] += work[j, k]
 
 
 @compiled
 def mass_matrix_of_one(table, q, M):
     """M (rows n, n) of stacked states; False if one is not finite."""
     n = joint_count(table)
-    frames = np.empty((n, 12))
+    frames, work = np.empty((n, 12)), np.empty((n, COLUMNS))
     for k in range(0, q.shape[0], n):
         place_joints(table, q[k : k + n], frames)
-        mass_matrix_sample(table, frames, M[k : k + n])
+        mass_matrix_sample(table, frames, work, M[k : k + n])
     return finite(q)
-
-
-MASS, MC, INERTIA, F, MOMENT = 0, 1, 4, 10, 13  # of the composite body, in the last row
-
-
-@part
-def get_body(S, b):
-    """The composite body of state b."""
-    return S[MASS, b], get(S, MC, b), (*get(S, INERTIA, b), *get(S, INERTIA + 3, b))
-
-
-@part
-def put_body(S, b, body):
-    """Write the composite body of state b."""
-    mass, mc, inertia = body
-    S[MASS, b] = mass
-    put(S, MC, b, mc)
-    put(S, INERTIA, b, (inertia[0], inertia[1], inertia[2]))
-    put(S, INERTIA + 3, b, (inertia[3], inertia[4], inertia[5]))
-
-
-@part
-def put_wrench(S, b, wrench):
-    """Write the composite body's wrench of state b."""
-    put(S, F, b, wrench[0])
-    put(S, MOMENT, b, wrench[1])
 
 
 @compiled(nogil=True)
 def mass_matrix_blocks(table, q, M):
     """M (rows, n, n) of q (rows, n), as `mass_matrix_of_one` has it."""
     rows, n = q.shape
-    W = workspace(n)
-    S, E = W[n], np.empty((n, n, BLOCK))
+    W, E = workspace(n), np.empty((n, n, BLOCK))
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
         count, result = last - first, M[first:last]
         place_block(table, W, q[first:last], n)
-        body = link_body(table, n - 1)
-        for b in range(count):
-            put_body(S, b, body)
-        for i in range(n - 1, -1, -1):
-            if slides(table, i):
+        chain_block(W, count, n)
+        for i in range(n):
+            V, body, sliding = W[i], link_body(table, i), table[i, PRISMATIC]
+            for b in range(count):
+                R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                z = column(R, 2)
+                turn = scale(1.0 - sliding, z)
+                put(V, FREE + TWIST, b, add(scale(sliding, z), cross(p, turn)))
+                put(V, FREE + TWIST + 3, b, turn)
+                put_body(V, b, body_to_parent(R, p, body))
+        for j in range(n - 1, -1, -1):
+            V = W[j]
+            for b in range(count):
+                mass, mc, inertia = get_body(V, b)
+                v, w = get(V, FREE + TWIST, b), get(V, FREE + TWIST + 3, b)
+                linear, angular = momentum_of(mass, mc, inertia, v, w)
+                put(V, LINEAR, b, linear)
+                put(V, ANGULAR, b, angular)
+            for i in range(j + 1):
+                U = W[i]
                 for b in range(count):
-                    put_wrench(S, b, composite_wrench(get_body(S, b), True))
-            else:
+                    along = dot(get(U, FREE + TWIST, b), get(V, LINEAR, b))
+                    E[i, j, b] = along + dot(get(U, FREE + TWIST + 3, b), get(V, ANGULAR, b))
+            if j > 0:
+                U = W[j - 1]
                 for b in range(count):
-                    put_wrench(S, b, composite_wrench(get_body(S, b), False))
-            for j in range(i, -1, -1):
-                V, row = W[j], (F if slides(table, j) else MOMENT) + 2
-                for b in range(count):
-                    E[i, j, b] = E[j, i, b] = S[row, b]
-                for b in range(count):
-                    R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                    put_wrench(S, b, to_parent(R, p, get(S, F, b), get(S, MOMENT, b)))
-            if i > 0:
-                V, body = W[i], link_body(table, i - 1)
-                for b in range(count):
-                    moved = body_to_parent(get_rotation(V, PLACED, b), get(V, ORIGIN, b), get_body(S, b))
-                    put_body(S, b, joined(body, moved))
+                    put_body(U, b, joined(get_body(U, b), get_body(V, b)))
         for b in range(count):
             for i in range(n):
-                for j in range(n):
-                    result[b, i, j] = E[i, j, b]
+                for j in range(i, n):
+                    result[b, i, j] = result[b, j, i] = E[i, j, b]
 
 
 mass_matrix_kernel = RowsKernel(mass_matrix_of_one, mass_matrix_blocks)

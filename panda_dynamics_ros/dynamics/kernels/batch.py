@@ -13,11 +13,7 @@ which raises the error if something is wrong with them.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -84,47 +80,7 @@ class RowsKernel:
         if self.blocks is None or rows < BLOCK or RowsKernel.one_at_a_time:
             self.stacked(*shared, *(array.reshape(-1, *array.shape[2:]) for array in arrays))
             return
-        count = min(_THREADS.get(), rows // LEAST_ROWS)
-        if count < 2:
-            self.blocks(*shared, *arrays)
-            return
-        # Whole blocks to each, so that every row is computed as it would be by one thread.
-        length = BLOCK * -(-rows // (BLOCK * count))
-        parts = [slice(first, first + length) for first in range(0, rows, length)]
-        jobs = [_pool(count).submit(self.blocks, *shared, *(array[part] for array in arrays)) for part in parts]
-        for job in jobs:
-            job.result()
-
-
-LEAST_ROWS = 256
-"""Rows that are worth a thread: some 25 us of inverse dynamics."""
-_THREADS = ContextVar("threads", default=1)
-_pool = cache(ThreadPoolExecutor)
-
-
-@contextlib.contextmanager
-def threads(count: int | None = None) -> Iterator[None]:
-    """A context in which pose, torques, mass matrix and regressor of many states use `count` threads.
-
-    The results are the same to the last bit.
-
-    Parameters
-    ----------
-    count: of threads; left out, as many as there are cores that this process may use.
-
-    Raises
-    ------
-    ArgumentError: the count is not a positive integer.
-    """
-    if count is None:
-        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(count, int) or count < 1:
-        raise ArgumentError(f"count: expected a positive integer, got {count!r}")
-    before = _THREADS.set(count)
-    try:
-        yield
-    finally:
-        _THREADS.reset(before)
+        self.blocks(*shared, *arrays)
 
 
 @contextlib.contextmanager

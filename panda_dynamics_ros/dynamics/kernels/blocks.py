@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from panda_dynamics_ros.dynamics.kernels.compiled import indexed_part
 from panda_dynamics_ros.dynamics.kernels.cos_sin import LARGEST, cos_sin, reduced_cos_sin
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     add,
@@ -38,13 +37,13 @@ def workspace(n):
     return np.empty((n + 1, NUMBERS, BLOCK))
 
 
-@indexed_part
+@part
 def get(V, k, b):
     """The vector of state b whose first number is in row k of V (NUMBERS, BLOCK)."""
     return (V[k, b], V[k + 1, b], V[k + 2, b])
 
 
-@indexed_part
+@part
 def put(V, k, b, a):
     """Write the vector of state b that begins in row k of V."""
     V[k, b] = a[0]
@@ -52,7 +51,7 @@ def put(V, k, b, a):
     V[k + 2, b] = a[2]
 
 
-@indexed_part
+@part
 def get_rotation(V, k, b):
     """The rotation of state b that begins in row k of V."""
     return (
@@ -62,7 +61,7 @@ def get_rotation(V, k, b):
     )  # fmt: skip
 
 
-@indexed_part
+@part
 def put_rotation(V, k, b, R):
     """Write the rotation of state b that begins in row k of V."""
     put(V, k, b, (R[0], R[1], R[2]))
@@ -70,7 +69,7 @@ def put_rotation(V, k, b, R):
     put(V, k + 6, b, (R[6], R[7], R[8]))
 
 
-@indexed_part
+@part
 def load(W, k, states):
     """Copy joint values (count, n) into row k of each link."""
     for i in range(states.shape[1]):

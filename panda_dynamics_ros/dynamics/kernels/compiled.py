@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler of the kernels: numba, with its settings from the environment only and a cache that nobody else writes.
+"""The compiler of the kernels: numba, with a cache that nobody else writes.
 
 Machine code in a cache is run as it is found, so whoever may write to the cache may run programs as its reader.
 
-- numba reads `.numba_config.yaml` in whatever folder a process works in, at its import and before each compilation,
-  where PyYAML can be imported. Here it cannot while numba is imported: a folder of recordings configures nothing.
 - The cache is in the user's cache folder, or below `NUMBA_CACHE_DIR`. One to which others may write is not used.
 - numba notices an edit of the file in which a kernel stands, but not of those that it calls. The cache's folder is
   named after the texts of all files with kernels, so that each version of them has a cache of its own.
@@ -17,37 +15,16 @@ import hashlib
 import os
 import shutil
 import stat
-import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-
-def _numba() -> ModuleType:
-    """numba, which for its import finds no PyYAML; if another thread needs it just then, that finds none either."""
-    warnings.filterwarnings("ignore", "A Numba config file is found")  # which it would say where it cannot read it
-    if "numba" not in sys.modules:
-        yaml = sys.modules.get("yaml")
-        sys.modules["yaml"] = None  # type: ignore[assignment]
-        try:
-            import numba
-        finally:
-            del sys.modules["yaml"]
-            if yaml is not None:
-                sys.modules["yaml"] = yaml
-    import numba
-
-    return numba
-
-
-numba = _numba()
-register_jitable: Any = import_module("numba.extending").register_jitable
+import numba
+from numba.extending import register_jitable
 
 PACKAGE = Path(__file__).resolve().parents[2]
 NEEDED = 64 << 20  # bytes on the disk; all kernels together take 10 MB
@@ -59,17 +36,20 @@ def _texts() -> str:
     texts = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
         text = file.read_bytes()
-        if b"\n@compiled" in text or b"\n@part" in text:
+        if b"\n@compiled" in text or b"\n@part" in text or file == Path(__file__):
             texts.update(hashlib.sha256(text).digest())
     return texts.hexdigest()[:16]
 
 
 def is_private(folder: Path) -> bool:
-    """Whether nobody but this user, and root, can write to a folder or replace it."""
+    """Whether nobody but this user, and root, can write to a folder or replace it.
+
+    A user's own group counts as the user: Ubuntu makes folders writable for it.
+    """
     for each in (folder, *folder.parents):
         found = each.lstat()
-        writers = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        shared = writers and (each == folder or not found.st_mode & stat.S_ISVTX)
+        others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid not in (0, os.getegid()) else 0)
+        shared = found.st_mode & others and (each == folder or not found.st_mode & stat.S_ISVTX)
         if shared or found.st_uid not in (0, os.geteuid()) or not stat.S_ISDIR(found.st_mode):
             return False
     return True
@@ -127,13 +107,8 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """A function that kernels call: compiled as a part of them, without what a call from Python needs.
+    """A function that kernels call, compiled as a part of them; Python calls it as it is written.
 
-    Call it from kernels only, and `part(...).py_func` in Python: the compiled one would end the process.
+    Loops over the states of a block become vector instructions only if nothing in them is a call.
     """
-    return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)
-
-
-def indexed_part(function: Callable[..., Any]) -> Any:
-    """The same for a function with an integer argument: numba would compile a `part` anew for each constant there."""
-    return register_jitable(error_model="numpy")(function)
+    return register_jitable(error_model="numpy", forceinline=True)(function)

@@ -8,7 +8,6 @@ written with these functions allocates nothing.
 from __future__ import annotations
 
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled as compiled  # imported with the vectors
-from panda_dynamics_ros.dynamics.kernels.compiled import indexed_part
 from panda_dynamics_ros.dynamics.kernels.compiled import part as part
 from panda_dynamics_ros.dynamics.kernels.cos_sin import cos_sin
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, ROTATION, TRANSLATION
@@ -68,7 +67,7 @@ def rotate_back(R, a):
     )
 
 
-@indexed_part
+@part
 def column(R, j):
     """Column j of R: axis j of the inner frame, in the outer one."""
     return (R[j], R[3 + j], R[6 + j])
@@ -93,13 +92,13 @@ def symmetric_times(S, a):
     )
 
 
-@indexed_part
+@part
 def vector_at(array, row, start):
     """Three consecutive entries of a row of a 2-D array."""
     return (array[row, start], array[row, start + 1], array[row, start + 2])
 
 
-@indexed_part
+@part
 def store(array, row, start, a):
     """Write a vector into three consecutive entries of a row."""
     array[row, start] = a[0]
