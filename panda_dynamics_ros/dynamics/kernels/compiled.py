@@ -91,19 +91,20 @@ def _cache_folder() -> Path | None:
 
 CACHE = _cache_folder()
 
-# Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary.
-OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+def compiled(function: Callable[..., Any] | None = None, *, nogil: bool = False) -> Any:
+    """Compile `function` at its first call; later processes load it from the cache.
 
-
-def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile `function` at its first call; later processes load it from the cache. `options` are numba's."""
+    Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `nogil`: without
+    Python's lock.
+    """
     if function is None:
-        return partial(compiled, **options)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE or "")
+        return partial(compiled, nogil=nogil)
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE or "")
     try:
-        return numba.njit(cache=CACHE is not None, **OPTIONS, **options)(function)
+        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=nogil)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def part(function: Callable[..., Any]) -> Any:
