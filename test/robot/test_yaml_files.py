@@ -54,15 +54,6 @@ def test_what_may_be_left_out(panda: pdr.RobotModel, panda_content: Content, tmp
     assert robot.prismatic == (False,) * 7
 
 
-@pytest.mark.parametrize(("suffix", "kind"), [("yaml", str), ("yml", Path)])
-def test_a_file_is_found_by_its_path(
-    suffix: str, kind: type, panda_content: Content, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / f"mine.{suffix}").write_text(yaml.safe_dump(panda_content), encoding="utf-8")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert pdr.load_robot(kind(f"~/mine.{suffix}")).n == 7
-
-
 # ---- what is refused -------------------------------------------------------------------------------------------
 
 Spoil = Callable[[Content], Any]
@@ -157,12 +148,6 @@ def test_a_file_that_is_no_description(text: str, message: str, tmp_path: Path) 
         load(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'arm.yaml'}: {message}")
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_text(tmp_path: Path) -> None:
-    (tmp_path / "arm.yaml").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(RobotDescriptionError, match=r"arm\.yaml: expected YAML, got 'utf-8' codec can't decode"):
-        pdr.load_robot(tmp_path / "arm.yaml")
 
 
 @pytest.mark.parametrize("name", ["pandas", "Panda", "", "panda.sdf", "arms/panda", None, 7])
