@@ -36,8 +36,8 @@ class StateSample(NamedTuple):
 
 def sample_of(state: Any) -> StateSample:
     """Time, q, dq and tau_J (link-side, gravity included) of a libfranka RobotState; an ArgumentError if it is none."""
-    q, dq, tau = (_joints(state, name) for name in ("q", "dq", "tau_J"))
-    return StateSample(_seconds(_attribute(state, "time")), q, dq, tau)
+    time = _seconds(_attribute(state, "time"))
+    return StateSample(time, *(_joints(state, name) for name in ("q", "dq", "tau_J")))
 
 
 @dataclass(frozen=True, eq=False)
