@@ -21,6 +21,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -115,6 +116,9 @@ def demo_pictures() -> None:
 def page_picture(recording: Path) -> None:
     """The web page of a replay, by Chromium, where that is installed."""
     words = ["replay", str(recording), "--view", "--rate", "4", "--output", "viewed", "--bag-format", "none"]
+    sys.path.append(str(ROOT / "test"))
+    from browser import open_page
+
     process = subprocess.Popen(
         [sys.executable, "-m", "panda_dynamics_ros.cli", *words],
         stderr=subprocess.PIPE,
@@ -124,8 +128,10 @@ def page_picture(recording: Path) -> None:
     try:
         assert process.stderr is not None
         address = next(line.split()[-1] for line in process.stderr if line.startswith("live view: "))
-        script = [sys.executable, str(ROOT / "test" / "browser.py"), address, str(IMAGES / "view.png")]
-        subprocess.run([*script, "--after", "detected pick", "--settle", "4"], check=True)
+        with open_page(address) as page:
+            page.wait_for_text("detected pick")
+            time.sleep(4.0)  # until the picture has settled
+            page.screenshot(IMAGES / "view.png")
     finally:
         process.kill()
         process.wait()

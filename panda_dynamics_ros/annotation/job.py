@@ -198,7 +198,7 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, str]:
                 raise ArgumentError(
                     f"--resume: expected the options of the earlier run ({table}: {', '.join(differing)}), got others"
                 )
-        found.setdefault(row["path"], []).append(row | {"arm": task.arm_of(row["path"])})
+        found.setdefault(row["path"], []).append(row)
     return {path: json.dumps(rows) for path, rows in found.items() if not rows[0].get("error")}
 
 

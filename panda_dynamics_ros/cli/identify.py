@@ -24,16 +24,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
-DESCRIPTION = """\
-Fits inertial parameters, friction and the tilt of the base to recordings of
-the unloaded arm (rosbag2, or a table with t, q1.., dq1.., tau1..), and writes
-a robot file that every --robot option takes.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics identify excitation.csv cycle.csv --residual-map
-  panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
-"""
+EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -79,15 +70,15 @@ def run(args: argparse.Namespace) -> int:
         args.urdf.parent.mkdir(parents=True, exist_ok=True)
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
-    if args.report is not None:
-        from panda_dynamics_ros.reporting.identification import write_report
-
-        shown = validations or [validate(next(recordings()), models)]
-        files += write_report(fit, shown, "Validation" if validations else "Fit", args.report)
     tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
     for each in validations:
         rows = [(name, joint_values(each.torque_rms(name), total=True)) for name in each.predicted]
         tables.append((f"torque RMS in N m on {each.source}, which was not fitted", rows))
+    if args.report is not None:
+        from panda_dynamics_ros.reporting.identification import write_report
+
+        shown = validations or [validate(next(recordings()), models)]
+        files += write_report(fit, shown, tables, args.report)
     print_results(args.json, summarise(fit, validations, files), tables, files)
     return 0
 

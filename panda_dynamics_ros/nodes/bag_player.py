@@ -33,26 +33,18 @@ class BagPlayerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("bag_player")
+        patience = f"{SUBSCRIBER_PATIENCE:g} s at most"
+        awaited = f"Subscribers to joint_states that the player waits for, {patience}."
+        delay = "From the last of these subscribers to the first message, s."
+        longest = "A longer jump of the recorded stamps, either way, is not waited for, s."
         self._path = fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
         self._topic = fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
         self._rate = fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = fixed(self, "loop", False, "Start again at the end.")
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
-        self._wanted = fixed(
-            self,
-            "wait_for_subscribers",
-            1,
-            f"Subscribers to joint_states that the player waits for, {SUBSCRIBER_PATIENCE:g} s at most.",
-            0,
-            100,
-        )
-        self._delay = fixed(
-            self, "start_delay_s", 1.0, "From the last of these subscribers to the first message, s.", 0.0, 60.0
-        )
-        self._longest = fixed(
-            self, "longest_pause_s", 10.0, "A longer jump of the recorded stamps, either way, is not waited for, s.",
-            0.01, 1e6,
-        )  # fmt: skip
+        self._wanted = fixed(self, "wait_for_subscribers", 1, awaited, 0, 100)
+        self._delay = fixed(self, "start_delay_s", 1.0, delay, 0.0, 60.0)
+        self._longest = fixed(self, "longest_pause_s", 10.0, longest, 0.01, 1e6)
         if not self._path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
         self._stream = self._open()

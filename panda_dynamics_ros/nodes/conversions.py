@@ -105,12 +105,6 @@ def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped
     return message
 
 
-def wrench_from_message(message: WrenchStamped) -> FloatArray:
-    """The wrench (6,), force first, of a WrenchStamped, N and N m."""
-    force, torque = message.wrench.force, message.wrench.torque
-    return np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
-
-
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
     """Franka's O_T_EE: 16 floats, column-major."""
     return _array_message(("column", 4), ("row", 4), columns)
@@ -162,22 +156,16 @@ def matrix_from_image(message: Image) -> FloatArray:
     return doubles.reshape(message.height, message.width).astype(np.float64)
 
 
-def com_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseWithCovarianceStamped:
-    """The `com_numbers` (43,) of a centre of mass as a pose in `frame`."""
+def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray) -> PoseWithCovarianceStamped:
+    """A pose without turn at a centre of mass (3,), with its covariance (3, 3)."""
     message = PoseWithCovarianceStamped()
     message.header.stamp, message.header.frame_id = stamp, frame
-    position, turn = message.pose.pose.position, message.pose.pose.orientation
-    position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = numbers[:7].tolist()
-    message.pose.covariance = numbers[7:]
+    position, message.pose.pose.orientation.w = message.pose.pose.position, 1.0
+    position.x, position.y, position.z = com.tolist()
+    spread = np.zeros((6, 6))
+    spread[:3, :3] = covariance
+    message.pose.covariance = spread.ravel()
     return message
-
-
-def com_numbers(com: FloatArray, covariance: FloatArray) -> FloatArray:
-    """A pose (7,) at a centre of mass (3,), without turn, and its covariance (36,), from that of the CoM (3, 3)."""
-    numbers = np.zeros(43)
-    numbers[:3], numbers[6] = com, 1.0
-    numbers[7:].reshape(6, 6)[:3, :3] = covariance
-    return numbers
 
 
 def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.live.connection import AUTO, FrankaConnection
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
 from panda_dynamics_ros.live.problems import MODES
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
@@ -106,13 +106,10 @@ def declared(node: Node) -> tuple[str, str, str, str]:
     """Declare the node's parameters; returns robot_ip, binding, robot, arm_prefix."""
     return (
         fixed(node, "robot_ip", "", "Address or host name of the robot."),
-        fixed(
-            node, "binding", AUTO,
-            "Python binding of libfranka: pylibfranka or panda-python; auto: those installed.",
-        ),
+        fixed(node, "binding", AUTO, f"Python binding of libfranka: {', '.join(BINDINGS)}; auto: those installed."),
         fixed(node, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected."),
         fixed(node, "arm_prefix", "", "Prefix of the joint names.").rstrip("_"),
-    )  # fmt: skip
+    )
 
 
 class FrankaStateNode(Node):

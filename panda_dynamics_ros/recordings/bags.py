@@ -20,23 +20,21 @@ from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-import yaml
-
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.recordings import mcap_file, rosbag2, sqlite_file
 from panda_dynamics_ros.recordings.limits import (
     FREE_EXPANSION,
     LARGEST_EXPANSION,
     LARGEST_JOINT_STATE,
-    LARGEST_METADATA,
     MEBIBYTE,
 )
 from panda_dynamics_ros.recordings.mcap_file import McapFile
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.recordings.sqlite_file import SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, is_file
 
 UNDECODED = "cannot be decoded"
@@ -230,6 +228,8 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         raise DataFileNotFoundError(f"{path!s:.300}: {EXPECTED}, got no such file")
     folder = path.parent if path.name == "metadata.yaml" else path
     if not folder.is_dir():
+        if not is_file(path):
+            raise DataError(f"{path}: {EXPECTED}, got no regular file")
         return [_open_file(path)], []
     listed = _listed_files(folder / "metadata.yaml")
     if not listed:
@@ -248,11 +248,9 @@ def _listed_files(metadata: Path) -> list[str]:
 
     None where metadata.yaml is absent, unfinished, or something else.
     """
-    with suppress(OSError, yaml.YAMLError, TypeError, KeyError, ValueError, RecursionError):
-        if metadata.stat().st_size <= LARGEST_METADATA:
-            content = yaml.safe_load(metadata.read_text(encoding="utf-8"))
-            names = content["rosbag2_bagfile_information"]["relative_file_paths"]
-            return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
+    with suppress(RobotDescriptionError, TypeError, KeyError):
+        names = read_yaml(metadata)["rosbag2_bagfile_information"]["relative_file_paths"]
+        return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
     return []
 
 

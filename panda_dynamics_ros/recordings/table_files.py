@@ -39,6 +39,7 @@ NOT_NUMERIC = "not numeric"
 EPISODES = ("episode_index", "episode")
 """Columns that number the episodes of a data set, whose times begin anew in each."""
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
+ROWS = 10_000  # of a Parquet file, at a time
 SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
 
@@ -261,13 +262,13 @@ def _parquet_table(path: Path) -> Table:
 
     with _refused(path, kind), parquet.ParquetFile(path) as file:
         names = [field.name for field in file.schema_arrow if is_numeric(field.type)]
-        groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
-        parts = (group.column(k) for group in groups for k in range(group.num_columns))
-        read = tuple(f"{name}." for name in names)
-        sizes = (each.total_uncompressed_size for each in parts if f"{each.path_in_schema}.".startswith(read))
-        if sum(sizes) > LARGEST_COLUMN:
-            raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
-        table = file.read(columns=names)
+        batches, size = [], 0
+        for batch in file.iter_batches(ROWS, columns=names):  # not by the sizes that the file states
+            size += batch.nbytes
+            if size > LARGEST_COLUMN:
+                raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
+            batches.append(batch)
+        table = arrow.Table.from_batches(batches, arrow.schema([file.schema_arrow.field(name) for name in names]))
         return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in names})
 
 

@@ -22,6 +22,8 @@ from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
 
+LARGEST = 1e6
+"""Of each number of an arm, in SI units; products of much larger ones would not be finite."""
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
 
@@ -79,6 +81,9 @@ class RobotDescription:
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        for text in (self.name, *self.joint_names, self.base_link, self.flange_link):
+            if not text.isprintable():  # a terminal would obey it
+                raise RobotDescriptionError(f"names: expected printable characters, got {text!a:.60}")
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
@@ -101,6 +106,10 @@ class RobotDescription:
         object.__setattr__(self, "rotor_inertia", checked_rotors(rotors, n))
         object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
+        if (largest := np.abs(self.table).max()) > LARGEST:
+            raise RobotDescriptionError(
+                f"expected masses, lengths, inertias and gravity of at most {LARGEST:g} in SI units, got {largest:g}"
+            )
 
     def __repr__(self) -> str:
         kinds = f"{self.n} joints" + (f", {sum(self.prismatic)} of them slide" if any(self.prismatic) else "")

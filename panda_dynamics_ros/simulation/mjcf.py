@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.untrusted import import_elsewhere
 
 PAYLOAD_BODY = "payload"
 # Off-centre and turned, so that the compiler sets none of its shortcuts for aligned inertial frames.
@@ -32,10 +33,9 @@ def engine() -> Any:
     MissingDependencyError: it is not installed.
     """
     try:
-        import mujoco
+        return import_elsewhere("mujoco")
     except ImportError as error:
         raise MissingDependencyError(f"the simulated arm needs MuJoCo (pip install mujoco): {error}") from error
-    return mujoco
 
 
 def _xml(robot: RobotDescription, timestep: float) -> str:

@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.cli import main
@@ -18,11 +17,7 @@ from panda_dynamics_ros.cli import main
 @pytest.fixture
 def recording(panda: RobotModel, tmp_path: Path) -> Path:
     motion = sinusoids(10.0, 100.0)
-    columns = np.column_stack([motion.stamp, motion.q, motion.dq, torques(panda, motion)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    path = tmp_path / "motion.csv"
-    np.savetxt(path, columns, delimiter=",", header=",".join(names), comments="")
-    return path
+    return write_csv(tmp_path / "motion.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion))
 
 
 def test_file_to_robot_and_report(recording, tmp_path, capsys):
@@ -56,10 +51,8 @@ def test_urdf_elements_hold_the_links(recording, tmp_path):
 
 def test_an_implausible_result_is_written_by_force_only(panda, tmp_path, capsys):
     motion = sinusoids(10.0, 100.0)
-    columns = np.column_stack([motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    path, out = tmp_path / "loaded.csv", tmp_path / "mine.yaml"
-    np.savetxt(path, columns, delimiter=",", header=",".join(names), comments="")
+    tau, out = torques(panda, motion, PAYLOAD), tmp_path / "mine.yaml"
+    path = write_csv(tmp_path / "loaded.csv", motion.stamp, motion.q, motion.dq, tau)
     assert main(["identify", str(path), "--output", str(out)]) != 0
     error = capsys.readouterr().err
     assert "the arm carries about" in error

@@ -72,20 +72,6 @@ def test_the_estimate_survives_a_loop_in_simulated_time(
     assert sorted(fresh.running()) == ["bag_player", "payload_estimator"]
 
 
-def test_nothing_is_played_before_all_that_are_awaited_listen(
-    bag: Path, recorded: list[JointStateSample], probe: Probe, fresh: Nodes
-) -> None:
-    topic = f"{fresh.namespace}/awaited"  # to which no other test listens
-    fresh.start("bag_player", "-r", f"joint_states:={topic}", bag=bag, start_delay_s=0.5, wait_for_subscribers=2)
-    first = probe.listen(JointState, topic)
-    probe.spin(1.5)
-    assert first == []
-    second = probe.listen(JointState, topic)
-    probe.until(lambda: len(first) == len(recorded), "the whole recording")
-    assert second
-    assert fresh.wait("bag_player") == 0
-
-
 def test_stamps_hours_away_are_not_waited_for(probe: Probe, fresh: Nodes, tmp_path: Path) -> None:
     """One stamp two hours ahead, and a clock that was set back by two."""
     recorded = samples(300, start=START)

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from bag_files import samples
 from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.qos import ReliabilityPolicy
@@ -20,7 +18,6 @@ from nodes.processes import Nodes
 from nodes.robot_stream import Script, nanoseconds_of
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
-from panda_dynamics_ros.recordings import write_joint_states
 
 READ_ONLY = {"robot", "arm_prefix", "joint_names", "F_T_EE", "base_frame", "flange_frame"}
 CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}
@@ -93,24 +90,6 @@ def test_ranges_and_types_are_kept(value: dict[str, Any], reason: str, stream: P
     assert result.reason.startswith(reason)
 
 
-def test_the_player_s_parameters_describe_themselves(probe: Probe, nodes: Nodes, tmp_path: Path) -> None:
-    """It waits for a subscriber meanwhile."""
-    write_joint_states(tmp_path / "bag", samples(10))
-    nodes.start("bag_player", "-r", "joint_states:=nobody/listens", bag=tmp_path / "bag")
-    descriptors = probe.described(f"{nodes.namespace}/bag_player")
-    assert set(descriptors) == {
-        "bag",
-        "topic",
-        "rate",
-        "loop",
-        "clock",
-        "start_delay_s",
-        "wait_for_subscribers",
-        "longest_pause_s",
-    }
-    assert_explained(descriptors)
-
-
 def test_the_period_changes_at_run_time(stream: PayloadStream, probe: Probe, panda: RobotModel) -> None:
     script = Script(panda, 0.8)
     stream.greet(script)
@@ -123,15 +102,6 @@ def test_the_period_changes_at_run_time(stream: PayloadStream, probe: Probe, pan
     assert len(steps) >= 10
     # The next update after 30 ms; they are 10 ms apart, or 11 where the doubles of two stamps are a little closer.
     assert all(30_000_000 <= step <= 41_000_000 for step in steps), steps
-
-
-def test_stale_is_what_the_user_calls_stale(stream: PayloadStream, probe: Probe, panda: RobotModel) -> None:
-    stream.greet(Script(panda, 0.1))
-    assert set_parameter(probe, stream.node, "stale_timeout_s", double_value=60.0).successful
-    name = f"{stream.node[1:]}: input"
-    assert "no joint states for" not in probe.diagnostic(name, lambda got: got["received"] != "0").message
-    assert set_parameter(probe, stream.node, "stale_timeout_s", double_value=0.01).successful
-    assert "no joint states for" in probe.diagnostic(name).message
 
 
 # ---- quality of service ------------------------------------------------------------------------------------------

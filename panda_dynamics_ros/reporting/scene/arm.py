@@ -41,11 +41,6 @@ def arm_primitives(robot: RobotDescription, meshes: bool = True) -> tuple[Primit
     return (*body, *_centres_of_mass(robot), *_end_effector(robot))
 
 
-def link_capsules(robot: RobotDescription) -> tuple[Capsule, ...]:
-    """The links as capsules, each in the frame that it begins in, whatever the arm is drawn with."""
-    return tuple(each for each in _links(robot) if isinstance(each, Capsule))
-
-
 def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:
     """Where each joint is drawn: (4, 4) in the joint's frame, z along its axis.
 
