@@ -31,10 +31,9 @@ def recorded(robot, path):
     tau = robot.with_payload(PAYLOAD).inverse_dynamics(motion.q, motion.dq, motion.ddq)
     tau += robot.friction_torques(motion.dq)
     names = ("panda_finger_joint1", *robot.joint_names)
-    rows = zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
-    write_joint_states(
-        path, [JointStateSample(100.0 + t, names, *(np.append(0.0, each) for each in row)) for t, *row in rows]
-    )
+    columns = (np.column_stack((np.zeros(len(tau)), each)) for each in (motion.q, motion.dq, tau))
+    rows = zip(motion.stamp, *columns, strict=True)
+    write_joint_states(path, [JointStateSample(100.0 + t, names, q, dq, effort) for t, q, dq, effort in rows])
     return path
 
 
