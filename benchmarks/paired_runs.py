@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 import panda_dynamics_ros as pdr
+from benchmarks.common import Z95, console, table
 from benchmarks.payload.real_log import LOG_1KHZ as FIRST
 from benchmarks.payload.real_log import SECOND_PASS as SECOND
 from benchmarks.payload.real_log import payload_torques
@@ -61,17 +62,18 @@ class Scores:
         """The table."""
         for note in self.notes:
             print(note)
-        print(f"{'':<34}{'runs':>5}{'mass g':>9}{'95th':>7}{'CoM mm':>8}{'inertia g m2':>14}{'95 % hold m, c, I':>22}")
-        for name, rows in self._rows.items():
-            table = np.array(rows)
-            mass = 1e3 * np.abs(table[:, 0])
-            com = 1e3 * np.linalg.norm(table[:, 1:4], axis=1)
-            inertia = 1e3 * np.abs(table[:, 4:10]).max(axis=1)
-            held = [100.0 * np.mean(np.abs(table[:, k:end]) < 1.96) for k, end in ((10, 11), (11, 14), (14, 20))]
-            print(
-                f"{name:<34}{len(rows):>5}{np.median(mass):>9.1f}{np.percentile(mass, 95):>7.1f}{np.median(com):>8.2f}"
-                f"{np.median(inertia):>14.2f}   " + "".join(f"{each:>6.0f} %" for each in held)
+        rows = []
+        for name, found in self._rows.items():
+            values = np.array(found)
+            mass, com = 1e3 * np.abs(values[:, 0]), 1e3 * np.linalg.norm(values[:, 1:4], axis=1)
+            inertia = 1e3 * np.abs(values[:, 4:10]).max(axis=1)
+            held = [100.0 * np.mean(np.abs(values[:, k:end]) < Z95) for k, end in ((10, 11), (11, 14), (14, 20))]
+            figures = [np.median(mass), np.percentile(mass, 95), np.median(com), np.median(inertia)]
+            rows.append(
+                [name, f"{len(found)}", *(f"{x:.2f}" for x in figures), " ".join(f"{each:.0f}" for each in held)]
             )
+        columns = ("", "runs", "mass g", "95th", "CoM mm", "inertia g m2", "95 % hold m, c, I")
+        console().print(table("payloads from paired runs", columns, rows))
 
 
 def on_the_log(scores: Scores) -> None:

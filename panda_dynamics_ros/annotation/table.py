@@ -44,7 +44,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write all rows, in place of what is there."""
     partial = path.with_name(f".{path.name}.partial")
     try:
-        (_write_csv if path.suffix == ".csv" else _write_parquet)(partial, rows)
+        (_write_csv if path.suffix == ".csv" else _write_parquet)(partial, map(_as_text, rows))
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -75,6 +75,14 @@ def read_table(path: Path) -> Iterator[Row]:
                     yield {name: value for name, value in row.items() if value is not None}
     except (OSError, ValueError, KeyError, csv.Error) as error:  # ArrowInvalid is a ValueError
         raise DataError(f"{path}: expected the table of an earlier run, got: {error!s:.200}") from error
+
+
+def _as_text(row: Row) -> Row:
+    """The row without what is no text: names of files may be any bytes."""
+    return {
+        name: value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> None:

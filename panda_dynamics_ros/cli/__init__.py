@@ -64,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     `replay --strict`, 130 after Ctrl-C, 141 where the reader of standard output went away.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as nodes/__init__.py does, for the same reason
+    os.environ["MPLBACKEND"] = "agg"  # pictures go to files; a notebook's backend need not be installed here
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -114,7 +115,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+    print(f"{PROGRAM}: error: {printable(' '.join(message.split())):.2000}", file=sys.stderr)
     return OTHER_ERROR
 
 

@@ -35,6 +35,7 @@ from panda_dynamics_ros.reporting.summary import (
     summary_of,
     write_summary,
 )
+from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 INPUTS = ("panda_dynamics: input", "payload_estimator: input")
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     environment = isolated_environment(1 + os.getpid() % 100)
     os.environ.update(environment)
     try:
-        import mujoco  # noqa: F401
+        import_elsewhere("mujoco")
 
         from panda_dynamics_ros.nodes.demo_monitor import monitoring
     except ImportError as error:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from panda_dynamics_ros.untrusted import safe_matplotlib
+from panda_dynamics_ros.untrusted import import_elsewhere
 
-matplotlib = safe_matplotlib()  # before anything of it is imported
+matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402

@@ -159,7 +159,8 @@ class SimulatedPanda:
     def step(self) -> Measurement:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
-        link_friction = self._link_friction()
+        friction_memory_kernel(self.true_arm.robot.friction.table, data.qvel[None], self._direction[:1], self._friction)
+        link_friction = self._friction[0]  # between torque sensor and link, so that it is a part of the torque
         self._apply_motors()
         self._update_push()
         data.qfrc_applied[:] = self._motor - link_friction + self._push
@@ -266,12 +267,6 @@ class SimulatedPanda:
             for column, value in zip(run, (*self.step(), self._payload.vector), strict=True):
                 column[k] = value
         return run
-
-    def _link_friction(self) -> FloatArray:
-        """What opposes the motion between torque sensor and link, (n,): part of the measured torque."""
-        friction = self.true_arm.robot.friction.table
-        friction_memory_kernel(friction, self._data.qvel[None], self._direction[:1], self._friction)
-        return self._friction[0]
 
     def _apply_motors(self) -> None:
         """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.
