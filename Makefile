@@ -19,7 +19,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
-	@echo "make check             ruff, mypy and tests of what differs from main, for a minute"
+	@echo "make check             ruff, mypy and tests of what differs from main"
 	@echo "make lint              ruff, mypy and bandit"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
@@ -73,8 +73,13 @@ endif
 kernels: $(VENV)/.test
 	@$(BIN)/python -c "from panda_dynamics_ros.warm_up import warm_up; warm_up('suite', 'simulated_panda', report=print)"
 
+# What differs from main, and the shape of the house.
+CHANGED = $(shell git diff --name-only --diff-filter=d main -- '*.py')
 check: $(VENV)/.test
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python test/check.py
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(or $(CHANGED),test/test_public_api.py)
+	$(PYTEST) test/test_architecture.py test/test_public_api.py $(foreach file,$(CHANGED),$(if $(filter test_%,$(notdir $(file))),$(file)))
 
 fuzz: $(VENV)/.test
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),210) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.one_khz.__main__ import table
+from benchmarks.common import table
 from benchmarks.one_khz.resources import Usage
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 

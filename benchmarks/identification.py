@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How well an identification predicts motion that it was not fitted to: blocked cross-validation inside one file.
 
-    python benchmarks/identification.py RECORDING [--robot panda] [--other RECORDING] [--simulated N]
+    python benchmarks/identification.py RECORDING [--robot panda]
 
 Blocks of a third of the recording are held out in turn; what is nearer to them than 0.9 s is used neither for the
 fit nor for the test, since neighbouring residuals are correlated. Root sum square over the joints' torque RMS.
-`--other` also predicts the recording of another arm; `--simulated` counts the true base parameters of N simulated arms
-that are in their 95 % intervals.
 """
 
 from __future__ import annotations
@@ -16,15 +14,12 @@ import argparse
 import numpy as np
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.identification import validate
 from panda_dynamics_ros.identification.procedure import PLAIN
 from panda_dynamics_ros.identification.regression import PriorScale
 
-DURATION = 30.0  # s, of a simulated arm's recording
 
-
-def held_out(data: pdr.JointDataset, robot: pdr.RobotModel) -> pdr.RobotModel:
-    """Print one row for each way to fit, and return the last."""
+def held_out(data: pdr.JointDataset, robot: pdr.RobotModel) -> None:
+    """Print one row for each way to fit."""
     fits: dict[str, PriorScale | None] = {
         "plain least squares (base parameters + friction)": PLAIN,
         "regularised toward the prior, upright base": PriorScale(1.0, 1.0, 0.0, 0.0),
@@ -39,31 +34,6 @@ def held_out(data: pdr.JointDataset, robot: pdr.RobotModel) -> pdr.RobotModel:
     times = fit.cross_validated_time
     print(f"  what the last leaves stays the same for {np.median(times):.2f} s (median), per joint {times.round(2)}")
     print(f"{'prior with its friction':50s} {'':8s} {np.linalg.norm(fit.prior_torque_rms):7.3f}")
-    return fit.robot
-
-
-def other_arm(data: pdr.JointDataset, models: dict[str, pdr.RobotModel]) -> None:
-    """Print what each model leaves of another arm's torques."""
-    validation = validate(data, models)
-    for name in models:
-        rms = validation.torque_rms(name)
-        print(f"{name + ', another arm':50s} {'':8s} {np.linalg.norm(rms):7.3f}  per joint {rms.round(3)}")
-
-
-def coverage(robot: pdr.RobotModel, arms: int) -> None:
-    """Print how many true base parameters of simulated arms are in their intervals."""
-    from panda_dynamics_ros.simulation import Scenario, SimulatedPanda, run_scenario
-
-    inside = []
-    for seed in range(arms):
-        plant = SimulatedPanda(robot, seed=seed)
-        run = run_scenario(plant, Scenario(DURATION))
-        fit = pdr.identify(
-            pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, f"arm {seed}"), robot=robot
-        )
-        truth = robot.base_parameters().mapping @ plant.true_arm.robot.inertial_vector
-        inside.append(np.abs(fit.base_values - truth) < 1.96 * fit.base_std)
-    print(f"true base parameters of {arms} simulated arms in their 95 % intervals: {100 * np.mean(inside):.1f} %")
 
 
 def main() -> None:
@@ -71,15 +41,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recording")
     parser.add_argument("--robot", default="panda")
-    parser.add_argument("--other", metavar="RECORDING")
-    parser.add_argument("--simulated", type=int, default=0, metavar="N")
     args = parser.parse_args()
     robot = pdr.load_robot(args.robot)
-    fitted = held_out(pdr.load_dataset(args.recording), robot)
-    if args.other is not None:
-        other_arm(pdr.load_dataset(args.other), {"prior": robot, "fit": fitted})
-    if args.simulated:
-        coverage(robot, args.simulated)
+    held_out(pdr.load_dataset(args.recording), robot)
 
 
 if __name__ == "__main__":

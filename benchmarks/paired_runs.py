@@ -18,16 +18,17 @@ from dataclasses import replace
 import numpy as np
 
 import panda_dynamics_ros as pdr
-from benchmarks.payload.real_log import LOGS, payload_torques
+from benchmarks.common import Z95, console, table
+from benchmarks.payload.real_log import LOG_1KHZ as FIRST
+from benchmarks.payload.real_log import SECOND_PASS as SECOND
+from benchmarks.payload.real_log import payload_torques
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, smooth_payloads
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.simulation import Realism, Scenario, SimulatedPanda, run_scenario
+from panda_dynamics_ros.simulation import Realism, SimulatedPanda
 from panda_dynamics_ros.simulation.motion_search import READY, exciting_motion
 from panda_dynamics_ros.simulation.weighing_motion import duration, weighing_motion
 
-FIRST = LOGS / "panda_gaz" / "excitation_1khz_first_7600ms.csv"
-SECOND = LOGS / "panda_gaz" / "excitation_1khz_second_pass_13333ms_to_17000ms.csv"
 MASSES = (0.05, 0.1, 0.3, 0.5, 1.0, 3.0)
 PAYLOADS = 6  # on the log
 BETWEEN_S, HALF_HOUR, FADING = 180.0, 1800.0, 0.2
@@ -61,17 +62,18 @@ class Scores:
         """The table."""
         for note in self.notes:
             print(note)
-        print(f"{'':<34}{'runs':>5}{'mass g':>9}{'95th':>7}{'CoM mm':>8}{'inertia g m2':>14}{'95 % hold m, c, I':>22}")
-        for name, rows in self._rows.items():
-            table = np.array(rows)
-            mass = 1e3 * np.abs(table[:, 0])
-            com = 1e3 * np.linalg.norm(table[:, 1:4], axis=1)
-            inertia = 1e3 * np.abs(table[:, 4:10]).max(axis=1)
-            held = [100.0 * np.mean(np.abs(table[:, k:end]) < 1.96) for k, end in ((10, 11), (11, 14), (14, 20))]
-            print(
-                f"{name:<34}{len(rows):>5}{np.median(mass):>9.1f}{np.percentile(mass, 95):>7.1f}{np.median(com):>8.2f}"
-                f"{np.median(inertia):>14.2f}   " + "".join(f"{each:>6.0f} %" for each in held)
+        rows = []
+        for name, found in self._rows.items():
+            values = np.array(found)
+            mass, com = 1e3 * np.abs(values[:, 0]), 1e3 * np.linalg.norm(values[:, 1:4], axis=1)
+            inertia = 1e3 * np.abs(values[:, 4:10]).max(axis=1)
+            held = [100.0 * np.mean(np.abs(values[:, k:end]) < Z95) for k, end in ((10, 11), (11, 14), (14, 20))]
+            figures = [np.median(mass), np.percentile(mass, 95), np.median(com), np.median(inertia)]
+            rows.append(
+                [name, f"{len(found)}", *(f"{x:.2f}" for x in figures), " ".join(f"{each:.0f}" for each in held)]
             )
+        columns = ("", "runs", "mass g", "95th", "CoM mm", "inertia g m2", "95 % hold m, c, I")
+        console().print(table("payloads from paired runs", columns, rows))
 
 
 def on_the_log(scores: Scores) -> None:
@@ -111,7 +113,7 @@ def on_simulated_arms(scores: Scores, arms: int) -> None:
                     excitation=motion, arm_excitation=excitation, noise_seed=1000 * seed + number + 1,
                 )  # fmt: skip
                 _fade(plant, 1.0 - fading * number * BETWEEN_S / HALF_HOUR)
-                run = run_scenario(plant, Scenario(duration(motion)))
+                run = plant.record(duration(motion))
                 stamp = run.stamp + number * BETWEEN_S
                 runs.append(pdr.JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, f"{letter}{number}"))
             scores.add(f"arms{name}, A B", pdr.weigh_paired_runs(robot, runs[1:2], runs[:1]).estimate, truth)

@@ -21,6 +21,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -115,6 +116,9 @@ def demo_pictures() -> None:
 def page_picture(recording: Path) -> None:
     """The web page of a replay, by Chromium, where that is installed."""
     words = ["replay", str(recording), "--view", "--rate", "4", "--output", "viewed", "--bag-format", "none"]
+    sys.path.append(str(ROOT / "test"))
+    from browser import open_page
+
     process = subprocess.Popen(
         [sys.executable, "-m", "panda_dynamics_ros.cli", *words],
         stderr=subprocess.PIPE,
@@ -124,8 +128,10 @@ def page_picture(recording: Path) -> None:
     try:
         assert process.stderr is not None
         address = next(line.split()[-1] for line in process.stderr if line.startswith("live view: "))
-        script = [sys.executable, str(ROOT / "test" / "browser.py"), address, str(IMAGES / "view.png")]
-        subprocess.run([*script, "--after", "detected pick", "--settle", "4"], check=True)
+        with open_page(address) as page:
+            page.wait_for_text("detected pick")
+            time.sleep(4.0)  # until the picture has settled
+            page.screenshot(IMAGES / "view.png")
     finally:
         process.kill()
         process.wait()
@@ -153,7 +159,6 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
     from panda_dynamics_ros.simulation.motion_search import READY
-    from panda_dynamics_ros.simulation.plant import Scenario, run_scenario
     from panda_dynamics_ros.simulation.realism import Realism
     from panda_dynamics_ros.simulation.weighing_motion import simulated_runs, weighing_motion
 
@@ -169,7 +174,7 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     plant = SimulatedPanda(
         robot, seed=seed, realism=Realism.repeating(), excitation=searched, arm_excitation=searched, noise_seed=seed
     )
-    run = run_scenario(plant, Scenario(60.0))
+    run = plant.record(60.0)
     fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "unloaded"), robot)
     mapped = pdr.learn_residual([unloaded], robot)
     online = {"online": robot, "online, identified arm": fit.robot, "online, residual map": mapped}

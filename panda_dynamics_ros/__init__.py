@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         learn_residual,
     )
     from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
-    from panda_dynamics_ros.identification import Identification, identify, identify_gravity
+    from panda_dynamics_ros.identification import Identification, identify
     from panda_dynamics_ros.model import RobotModel, load_robot
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.recordings.replay import replay
@@ -54,7 +54,6 @@ __all__ = [
     "RobotModel",
     "Shape",
     "identify",
-    "identify_gravity",
     "learn_residual",
     "load_dataset",
     "load_robot",
@@ -70,7 +69,7 @@ _HOMES = {
         "ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape",
         "learn_residual",
     ),
-    "identification": ("Identification", "identify", "identify_gravity"),
+    "identification": ("Identification", "identify"),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),

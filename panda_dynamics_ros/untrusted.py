@@ -7,8 +7,9 @@ import gzip
 import os
 import sys
 import zlib
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from panda_dynamics_ros.errors import DataError
 
@@ -54,9 +55,9 @@ def read_text(path: Path, most: int) -> str:
         if len(content) > most:
             raise DataError(f"{path!s:.300}: expected at most {most} bytes, got more")
         return content.decode("utf-8")
+    except DataError:
+        raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        if isinstance(error, DataError):
-            raise
         reason = getattr(error, "strerror", None) or f"{error}"
         raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
 
@@ -75,18 +76,25 @@ def python_command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-I", "-c", start, *arguments]
 
 
-def safe_matplotlib() -> ModuleType:
-    """matplotlib, imported without the `matplotlibrc` of the working folder, which it would read at that moment."""
-    here = Path.cwd()
-    if "matplotlib" not in sys.modules and exists(here / "matplotlibrc"):
+def import_elsewhere(name: str) -> Any:
+    """A library, imported while the process works in the package's folder instead of the user's.
+
+    At that moment matplotlib reads a `matplotlibrc` of the working folder, and MuJoCo's glfw starts a Python that looks
+    for modules there.
+
+    Raises
+    ------
+    ImportError: it is not installed.
+    """
+    if name not in sys.modules:
+        here = os.open(".", os.O_PATH)  # not by its name: the folder may have been removed
         os.chdir(Path(__file__).parent)
         try:
-            import matplotlib
+            import_module(name)
         finally:
-            os.chdir(here)
-    import matplotlib
-
-    return matplotlib
+            os.fchdir(here)
+            os.close(here)
+    return import_module(name)
 
 
 def one_core() -> dict[str, str]:

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for tests of web pages, and a command that takes a screenshot of one.
-
-python test/browser.py http://localhost:8080 view.png --after "1.00 kg"
-"""
+"""A headless Chromium for tests of web pages and for the documentation's picture of one."""
 
 from __future__ import annotations
 
-import argparse
 import base64
 import contextlib
 import json
@@ -111,23 +107,3 @@ def _debugger(profile: Path) -> str:
             return str(pages[0]["webSocketDebuggerUrl"])
         time.sleep(0.1)
     raise TimeoutError(f"Chromium did not open its debugger within {PATIENCE:.0f} s")
-
-
-def main() -> None:
-    """Take a screenshot of a page."""
-    parser = argparse.ArgumentParser(description="Screenshot of a page by a headless Chromium.")
-    parser.add_argument("url")
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--after", default="", metavar="TEXT", help="wait until the page shows this text")
-    parser.add_argument("--settle", type=float, default=2.0, metavar="S", help="then so many seconds (default: 2)")
-    args = parser.parse_args()
-    with open_page(args.url) as page:
-        page.wait_for_text(args.after, patience=600.0)
-        time.sleep(args.settle)
-        page.evaluate("document.querySelectorAll('[class*=Notification-close]').forEach(button => button.click())")
-        time.sleep(1.0)
-        page.screenshot(args.file)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole suite shares: seeded random numbers, robots, where the public robot logs lie, the list of skips."""
+"""What the whole suite shares: seeded random numbers, robots, where the public robot logs lie."""
 
 from __future__ import annotations
 
-import os
 import signal
-import time
 import zlib
-from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -25,8 +22,6 @@ hypothesis.settings.load_profile("seeded")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-CHECK_UNTIL = float(os.environ.get("PANDA_CHECK_UNTIL", "inf"))  # s, system clock; from test/check.py
-NOT_BEGUN = "the minute of `make check` is over; `make test` runs all"
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -70,23 +65,3 @@ def panda_30hz_bag() -> Path:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """First tests that wait for processes: while they do, another worker of pytest-xdist computes."""
     items.sort(key=lambda item: "/nodes/" not in item.nodeid)
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    if time.time() > CHECK_UNTIL:
-        pytest.skip(NOT_BEGUN)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was skipped, by its reason: names of tests say what they would have tested."""
-    tests: dict[str, list[str]] = defaultdict(list)
-    for report in terminalreporter.getreports("skipped"):
-        where, _, reason = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, str(report.longrepr))
-        tests[reason.removeprefix("Skipped: ")].append(report.nodeid or where)
-    if tests:
-        terminalreporter.section(f"{sum(map(len, tests.values()))} skipped, and what they would have tested")
-    for reason, names in tests.items():
-        terminalreporter.write_line(f"{len(names)}: {reason}")
-        for name in sorted({name.partition("[")[0] for name in names}) if reason != NOT_BEGUN else ():
-            cases = sum(name == each.partition("[")[0] for each in names)
-            terminalreporter.write_line(f"    {name}{f' ({cases} cases)' if cases > 1 else ''}")

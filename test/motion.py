@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -57,3 +58,12 @@ def coloured(robot: RobotModel, stamp: FloatArray, rng: np.random.Generator) -> 
         a = np.exp(-(stamp[k] - stamp[k - 1]) / correlation_time)
         out[k] = a * out[k - 1] + sigma * np.sqrt(1.0 - a * a) * noise[k]
     return out
+
+
+def write_csv(path: Path, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Path:
+    """Samples (N,), (N, 7) as a table, with every digit."""
+    names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(q.shape[1]))]
+    table = np.column_stack((stamp, q, dq, tau))
+    with path.open("w", encoding="utf-8") as stream:  # np.savetxt itself takes a name that is no text for a URL
+        np.savetxt(stream, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    return path

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of the house, held by a machine: who may import whom, what has a docstring."""
+"""The shape of the house, held by a machine: who may import whom."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {
         *("robot", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("annotation", "model", "untrusted", *CHECKED),
+        *("model", "untrusted", *CHECKED),
     },
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }
@@ -61,10 +61,9 @@ ARROWS["cli"] = (BELOW_ROS - {"symbolic"}) | {"__init__"}
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 
 ROS_ROOMS = {"nodes"}
-ROS_PACKAGES = {"rclpy", "std_srvs", "ament_index_python", "launch", "launch_ros"}
 # The front door opens without these.
 OPTIONAL = {
-    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh", "distributed"),
+    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "distributed"),
     *("pylibfranka", "panda_py"),
 }
 
@@ -125,38 +124,6 @@ def wrong_arrows(file: Path, source: str) -> list[str]:
     return found
 
 
-def ros_imports(file: Path, source: str) -> list[str]:
-    """Imports of ROS 2 packages outside the rooms that may have them."""
-    if room_of(file) in ROS_ROOMS:
-        return []
-    packages = ((each, each.module.split(".")[0]) for each in imports_of(file, source))
-    return [str(each) for each, package in packages if package in ROS_PACKAGES or package.endswith("_msgs")]
-
-
-def undocumented(file: Path, source: str) -> list[str]:
-    """The module, and public classes, functions and methods, without a docstring."""
-    where = file.relative_to(ROOT)
-
-    def missing(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:
-        for child in node.body:
-            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                if child.name.startswith("_"):
-                    continue
-                if ast.get_docstring(child) is None:
-                    yield f"{where}:{child.lineno} {prefix}{child.name} has no docstring"
-                if isinstance(child, ast.ClassDef):
-                    yield from missing(child, f"{child.name}.")
-
-    tree = ast.parse(source)
-    own = [] if ast.get_docstring(tree) else [f"{where}:1 has no docstring"]
-    return own + list(missing(tree, ""))
-
-
-def assert_nothing_found_by(check: Callable[[Path, str], list[str]]) -> None:
-    found = [finding for file in FILES for finding in check(file, file.read_text(encoding="utf-8"))]
-    assert not found, "\n".join(found)
-
-
 # ---- the house as it is ----------------------------------------------------------------------------------------
 
 
@@ -165,7 +132,8 @@ def test_every_room_has_its_place_in_the_table() -> None:
 
 
 def test_imports_follow_the_arrows() -> None:
-    assert_nothing_found_by(wrong_arrows)
+    found = [finding for file in FILES for finding in wrong_arrows(file, file.read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
 
 
 def test_every_arrow_is_used() -> None:
@@ -183,14 +151,6 @@ def test_the_arrows_form_no_circle() -> None:
         free = {room for room, targets in waiting.items() if not targets & set(waiting)}
         assert free, f"a circle among {sorted(waiting)}"
         waiting = {room: targets for room, targets in waiting.items() if room not in free}
-
-
-def test_nothing_outside_nodes_imports_ros() -> None:
-    assert_nothing_found_by(ros_imports)
-
-
-def test_everything_public_has_a_docstring() -> None:
-    assert_nothing_found_by(undocumented)
 
 
 def test_every_file_states_its_licence() -> None:
@@ -251,19 +211,6 @@ def test_a_wrong_arrow_is_found(file: str, source: str) -> None:
 )
 def test_a_right_arrow_passes(file: str, source: str) -> None:
     assert wrong_arrows(PACKAGE / file, source) == []
-
-
-@pytest.mark.parametrize("source", ["import rclpy", "from rclpy.node import Node", "from sensor_msgs.msg import Imu"])
-@pytest.mark.parametrize("body", ["{}", "def f():\n    {}", "try:\n    {}\nexcept ImportError:\n    pass"])
-def test_ros_is_found_outside_nodes_only(source: str, body: str) -> None:
-    assert len(ros_imports(PACKAGE / "cli/x.py", body.format(source))) == 1
-    assert ros_imports(PACKAGE / "nodes/x.py", body.format(source)) == []
-
-
-def test_a_missing_docstring_is_found() -> None:
-    source = "def f(): pass\nclass C:\n    def m(self): pass\n    def _p(self): pass\ndef _g(): pass\n"
-    missing = undocumented(PACKAGE / "pose.py", source)
-    assert [line.split(" ")[1] for line in missing] == ["has", "f", "C", "C.m"]
 
 
 def test_a_missing_library_would_be_noticed() -> None:

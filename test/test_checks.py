@@ -48,15 +48,11 @@ def test_real_array_keeps_shape_and_values(given_array: np.ndarray) -> None:
     ("value", "got"),
     [
         ("text", "'text'"),
-        (b"bytes", "b'bytes'"),
         (None, "None"),
-        (object, "<class 'object'>"),
         (1j, "1j"),
         (True, "True"),
         ([1.0, None], "[1.0, None]"),
         ([[1.0], [1.0, 2.0]], "[[1.0], [1.0, 2.0]]"),
-        (np.array(["a", "b"]), "array(['a', 'b']"),
-        (np.array("2020-01-01", dtype="datetime64[D]"), "array('2020-01-01', dtype='datetime64[D]')"),
         ([10**400], "[1000000"),
         (np.full((30, 30), "a"), "array([['a', 'a', "),
     ],
@@ -71,10 +67,7 @@ def test_real_array_refuses_what_is_not_real_numbers(value: Any, got: str) -> No
     ("value", "got"),
     [
         (np.nan, "nan"),
-        ([1.0, np.inf], "inf at index (1,)"),
         ([[0.0, 0.0], [0.0, -np.inf]], "-inf at index (1, 1)"),
-        ([np.nan, np.inf], "nan at index (0,)"),
-        (np.float32("nan"), "nan"),
     ],
 )
 def test_real_array_says_where_a_number_is_not_finite(value: Any, got: str) -> None:
@@ -89,12 +82,6 @@ def test_trailing_asks_for_the_last_dimensions_only(leading: tuple[int, ...], sh
     wanted = ", ".join(map(str, longer))
     message = refused(lambda: checks.trailing(given_array, longer, "x"))
     assert message == f"x: expected shape (..., {wanted}), got {given_array.shape}"
-
-
-@pytest.mark.parametrize("shape", [(), (3,), (4,), (3, 4)])
-def test_trailing_refuses_too_few_dimensions(shape: tuple[int, ...]) -> None:
-    message = refused(lambda: checks.trailing(np.zeros(shape), (4, 4), "T"))
-    assert message == f"T: expected shape (..., 4, 4), got {shape}"
 
 
 @given(array_shapes(min_dims=0), array_shapes(min_dims=0))
@@ -135,9 +122,7 @@ def test_number_gives_a_float(value: Any) -> None:
         (-1e-9, "x: expected a number in [0, 10], got -1e-09"),
         (10.5, "x: expected a number in [0, 10], got 10.5"),
         (np.nan, "x: expected finite numbers, got nan"),
-        (np.inf, "x: expected finite numbers, got inf"),
         ([1.0], "x: expected a number, got an array of shape (1,)"),
-        ("1", "x: expected an array of real numbers, got '1'"),
         (False, "x: expected an array of real numbers, got False"),
     ],
 )
@@ -153,49 +138,28 @@ def test_rigid_transforms_of_any_leading_shape() -> None:
         assert np.array_equal(checks.rigid_transform(T, "T"), T)
 
 
-@pytest.mark.parametrize("digits", [5, 6, 9])
-def test_rounded_transforms_pass(digits: int) -> None:
-    assert np.array_equal(checks.rigid_transform(TURN.round(digits), "T"), TURN.round(digits))
-
-
-def test_single_precision_passes() -> None:
-    checks.rigid_transform(TURN.astype(np.float32), "T")
-
-
-def test_two_digits_do_not_pass() -> None:
-    assert refused(lambda: checks.rigid_transform(TURN.round(2), "T")).startswith(
-        "the rotation of T: expected R R^T = I"
-    )
+def test_rounded_transforms_pass_but_not_with_two_digits() -> None:
+    for rounded in (TURN.round(5), TURN.astype(np.float32)):
+        assert np.array_equal(checks.rigid_transform(rounded, "T"), rounded)
+    message = refused(lambda: checks.rigid_transform(TURN.round(2), "T"))
+    assert message.startswith("the rotation of T: expected R R^T = I")
 
 
 def test_a_row_major_matrix_read_as_column_major_is_refused() -> None:
-    message = refused(lambda: checks.rigid_transform(TURN.T, "F_T_EE"))
+    message = refused(lambda: checks.rigid_transform(np.stack([TURN, TURN.T]), "F_T_EE"))
     assert message == "F_T_EE: expected the last row (0, 0, 0, 1), got [0.1, 0.2, 0.3, 1.0]"
-
-
-def test_the_wrong_one_of_many_transforms_is_shown() -> None:
-    many = np.stack([TURN, TURN.T])
-    assert refused(lambda: checks.rigid_transform(many, "T")).endswith("got [0.1, 0.2, 0.3, 1.0]")
 
 
 @pytest.mark.parametrize(
     ("R", "message"),
     [
         (1.01 * np.eye(3), "R: expected R R^T = I within 0.0001, got a deviation of 0.0201"),
-        (np.zeros((3, 3)), "R: expected R R^T = I within 0.0001, got a deviation of 1"),
-        (MIRROR, "R: expected det R = +1, got -1 (a reflection)"),
         (np.stack([np.eye(3), MIRROR]), "R: expected det R = +1, got -1 (a reflection)"),
         (np.eye(4), "R: expected shape (..., 3, 3), got (4, 4)"),
     ],
 )
 def test_rotation_matrix_refuses(R: np.ndarray, message: str) -> None:
     assert refused(lambda: checks.rotation_matrix(R, "R")) == message
-
-
-def test_tolerance_is_the_caller_s() -> None:
-    nearly = np.eye(3) * (1 + 1e-3)  # R R^T deviates by 0.002
-    assert checks.rotation_matrix(nearly, "R", tolerance=3e-3) is not None
-    assert "within 0.001" in refused(lambda: checks.rotation_matrix(nearly, "R", tolerance=1e-3))
 
 
 # ---- frozen arrays ---------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from panda_dynamics_ros import errors
 BUILT_IN = {
     "ArgumentError": ValueError,
     "RobotDescriptionError": ValueError,
-    "EncodingError": ValueError,
     "DataError": ValueError,
     "SampleError": ValueError,
     "DataFileNotFoundError": FileNotFoundError,
@@ -32,9 +31,8 @@ def test_every_error_is_listed_here() -> None:
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
 def test_an_error_is_caught_by_its_root_and_by_its_built_in(name: str, built_in: type[Exception]) -> None:
-    for base in (errors.PandaDynamicsError, built_in):
-        with pytest.raises(base, match=r"^what came$"):
-            raise DEFINED[name]("what came")
+    assert issubclass(DEFINED[name], errors.PandaDynamicsError)
+    assert issubclass(DEFINED[name], built_in)
 
 
 def test_the_root_is_no_built_in_that_catches_more() -> None:

@@ -101,11 +101,6 @@ def test_versions_agree(manifest: Element, arguments: dict[str, Any]) -> None:
     assert len(versions) == 1, versions
 
 
-def test_descriptions_of_the_licence_agree(manifest: Element, arguments: dict[str, Any]) -> None:
-    assert arguments["license"] == manifest.findtext("license")
-    assert arguments["name"] == manifest.findtext("name")
-
-
 def test_a_node_computes_with_one_thread() -> None:
     """However its process is started: OpenBLAS reads this once, as NumPy is imported."""
     program = (
@@ -143,11 +138,6 @@ def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, A
     patterns = arguments["package_data"].items()
     packed = {path for name, globs in patterns for each in globs for path in (ROOT / name.replace(".", "/")).glob(each)}
     assert packed == data
-
-
-def test_every_folder_with_code_is_a_package(arguments: dict[str, Any]) -> None:
-    folders = {".".join(file.relative_to(ROOT).parent.parts) for file in (ROOT / NAME).rglob("*.py")}
-    assert folders == set(arguments["packages"])
 
 
 def test_make_names_the_package_that_a_fresh_machine_lacks(tmp_path: Path) -> None:

@@ -52,13 +52,6 @@ def test_leading_dimensions_survive_every_round_trip(shape: tuple[int, ...]) -> 
     np.testing.assert_allclose(pose.measure_pose_to_matrix(measured), T, atol=ROUNDING)
 
 
-def test_one_pose_needs_no_leading_dimension() -> None:
-    assert pose.to_column_major(np.eye(4)).shape == (16,)
-    assert pose.from_column_major(np.eye(4).ravel()).shape == (4, 4)
-    np.testing.assert_array_equal(pose.matrix_to_quaternion(np.eye(3)), [0.0, 0.0, 0.0, 1.0])
-    np.testing.assert_array_equal(pose.matrix_to_measure_pose(np.eye(4)), np.zeros(6))
-
-
 def test_quaternions_agree_with_scipy() -> None:
     R = random_poses(1000)[:, :3, :3]
     quat = pose.matrix_to_quaternion(R)
@@ -84,15 +77,12 @@ def test_half_turns_about_axes_of_mixed_sign() -> None:
     R = half_turns()
     quat = pose.matrix_to_quaternion(R)
     np.testing.assert_allclose(pose.quaternion_to_matrix(quat), R, atol=ROUNDING)
-
-
-def test_erratum_4() -> None:
-    u = np.array([1.0, -1.0, 0.0]) / np.sqrt(2.0)
+    u = np.array([1.0, -1.0, 0.0]) / np.sqrt(2.0)  # erratum 4
     quat = pose.matrix_to_quaternion(2.0 * np.outer(u, u) - np.eye(3))
     np.testing.assert_allclose(quat, [*u, 0.0], atol=ROUNDING)
 
 
-@pytest.mark.parametrize("off", [1e-3, 1e-6, 1e-9, 1e-12, 0.0])
+@pytest.mark.parametrize("off", [1e-3, 1e-9, 0.0])
 def test_almost_half_turns_and_almost_identity(off: float) -> None:
     axes = np.random.default_rng(3).normal(size=(200, 3))
     axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
@@ -152,13 +142,6 @@ def test_angles_at_gimbal_lock_are_finite_and_give_the_same_matrix(y: float, off
     np.testing.assert_allclose(pose.measure_pose_to_matrix(measured), T, atol=2e-12)
 
 
-def test_exact_gimbal_lock_puts_the_turn_into_x() -> None:
-    R = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90)
-    T = np.eye(4)
-    T[:3, :3] = R @ np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # Ry(90) Rx(90)
-    np.testing.assert_allclose(pose.matrix_to_measure_pose(T)[3:], [90.0, 90.0, 0.0], atol=1e-12)
-
-
 def test_a_row_major_matrix_is_refused_with_advice() -> None:
     T = random_poses(3)
     T[0, :3, 3] = 0.0  # one pose of the batch has no translation: the others tell
@@ -170,13 +153,10 @@ def test_a_row_major_matrix_is_refused_with_advice() -> None:
     ("value", "message"),
     [
         (np.eye(4), r"a \(16 floats, column-major\): expected shape \(\.\.\., 16\), got \(4, 4\)"),
-        (np.zeros(15), r"\(15,\)"),
         (np.full(16, np.nan), "finite"),
         (np.zeros(16), "last row"),
-        (2.0 * np.eye(4).ravel(), "last row"),
         (np.diag([1.0, 1.0, -1.0, 1.0]).ravel(), "det"),
         (np.diag([1.1, 1.0, 1.0, 1.0]).ravel(), "R R"),
-        (["a"] * 16, "real numbers"),
     ],
 )
 def test_what_is_not_a_pose_is_refused(value: object, message: str) -> None:

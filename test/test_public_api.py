@@ -17,7 +17,7 @@ POSE = (
 )  # fmt: skip
 PACKAGE = (
     "ArmMonitor", "ContactDetector", "MomentumObserver", "PandaDynamicsError", "PayloadEstimator", "Shape", "identify",
-    "identify_gravity", "load_dataset", "load_robot", "pose", "replay", "weigh_paired_runs", "write_robot",
+    "load_dataset", "load_robot", "pose", "replay", "weigh_paired_runs", "write_robot",
 )  # fmt: skip
 ESTIMATE = ("mass", "com", "inertia", "covariance", "std", "identifiable", "status")
 

@@ -45,8 +45,6 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "panda-dynamics compare DIR DIR": "panda-dynamics compare result result --output compared.png",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
-    "panda-dynamics replay LOADED --unloaded-run UNLOADED": "panda-dynamics replay my_recording.mcap "
-    "--unloaded-run empty.mcap --output paired --bag-format none",
     "panda-dynamics weigh --simulate": "panda-dynamics weigh --simulate --order AB --trials 60 --output weighed",
     "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
@@ -65,7 +63,7 @@ WRITES = {
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
-    "panda-dynamics batch PATH...": "batch.csv.html",
+    "panda-dynamics batch PATH...": "batch.csv",
     "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
     "panda-dynamics weigh --simulate": "weighed/weigh.html",

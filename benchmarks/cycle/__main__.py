@@ -3,24 +3,17 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 
 import numpy as np
-from rich.table import Table
 
+from benchmarks.common import Z95, console, parser, print_json, run_jobs, table
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
 from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run
-from benchmarks.payload.report import console
 
 QUICK, FULL, FIRST = 2, 8, 100  # arms; the first one's seed
 QUICK_EMPTY, EMPTY = 100.0, 300.0  # s
-Z95 = 1.96
 
 
 def median(weighed: Sequence[Weighed], method: str, after: float) -> float:
@@ -32,22 +25,20 @@ def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> 
     """Two tables of one kind of arm."""
     out, picks = console(), [w for w in weighed if w.kind in ("pick", "handed over")]
     one = [w for w in picks if w.mass == 1.0]
+
+    def errors(part: Sequence[Weighed], method: str) -> str:
+        return " / ".join(f"{1e3 * median(part, method, t):.0f}" for t in TIMES)
+
     title = f"{robot}: mass error after 1 and 2 s, median, g ({len(one) // 2} of 1 kg, {len(picks) // 2} in all)"
-    shown = Table(title=title, title_justify="left")
-    for heading in ("method", "1 kg", "0.1 to 3 kg"):
-        shown.add_column(heading)
-    for method in picks[0].errors:
-        cells = (" / ".join(f"{1e3 * median(part, method, t):.0f}" for t in TIMES) for part in (one, picks))
-        shown.add_row(method, *cells, style="bold" if method == ESTIMATOR else None)
-    out.print(shown)
-    shown = Table(title=f"{robot}: the estimator after each happening", title_justify="left")
-    for heading in ("happening", "mass error g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas"):
-        shown.add_column(heading)
-    for kind in dict.fromkeys(w.kind for w in weighed):
-        part = [w for w in weighed if w.kind == kind]
-        shown.add_row(kind, " / ".join(f"{1e3 * median(part, ESTIMATOR, t):.0f}" for t in TIMES), *_held(part))
-    shown.add_row("all", "", *_held(weighed), style="bold")
-    out.print(shown)
+    rows = [[method, errors(one, method), errors(picks, method)] for method in picks[0].errors]
+    out.print(table(title, ("method", "1 kg", "0.1 to 3 kg"), rows))
+    rows = [
+        [kind, errors(part, ESTIMATOR), *_held(part)]
+        for kind in dict.fromkeys(w.kind for w in weighed)
+        for part in [[w for w in weighed if w.kind == kind]]
+    ]
+    columns = ("happening", "mass error g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
+    out.print(table(f"{robot}: the estimator after each happening", columns, [*rows, ["all", "", *_held(weighed)]]))
     minutes = sum(w.duration for w in watched) / 60.0
     wrong = [event for w in watched for event in w.false_events]
     kinds = ", ".join(f"{sum(k == kind for _, k in wrong)} {kind}" for kind in sorted({kind for _, kind in wrong}))
@@ -68,31 +59,26 @@ def _held(weighed: Sequence[Weighed]) -> tuple[str, str, str]:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cycle", description="Payloads picked up at rest")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} arms of each kind instead of {FULL}, less empty")
-    parser.add_argument("--arms", type=int, help="of each kind")
-    parser.add_argument("--first", type=int, default=FIRST, help="seed of the first arm")
-    parser.add_argument("--robots", nargs="+", default=ROBOTS, choices=ROBOTS)
-    parser.add_argument(
+    options = parser("cycle", "Payloads picked up at rest")
+    options.add_argument("--arms", type=int, help="of each kind")
+    options.add_argument("--first", type=int, default=FIRST, help="seed of the first arm")
+    options.add_argument("--robots", nargs="+", default=ROBOTS, choices=ROBOTS)
+    options.add_argument(
         "--at-rest", type=float, default=AT_REST, help="share of the residual that time changes, 0 to 1"
     )
-    parser.add_argument("--no-simple", action="store_true", help="the estimator only")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    args = parser.parse_args()
-    arms = args.arms or (QUICK if args.quick else FULL)
+    options.add_argument("--no-simple", action="store_true", help="the estimator only")
+    args = options.parse_args()
+    arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY
     jobs = [
-        Job(robot, seed, QUICK_EMPTY if args.quick else EMPTY, args.at_rest, not args.no_simple)
+        Job(robot, seed, seconds, args.at_rest, not args.no_simple)
         for robot in args.robots
         for seed in range(args.first, args.first + arms)
     ]
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with ProcessPoolExecutor(args.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        results = list(pool.map(run, jobs))
-    weighed = [w for found, _ in results for w in found]
-    watched = [w for _, seen in results for w in seen]
+    results = run_jobs(run, jobs, args.processes)
+    weighed = [each for each in results if isinstance(each, Weighed)]
+    watched = [each for each in results if isinstance(each, Watched)]
     if args.json:
-        print(json.dumps({"weighed": [asdict(w) for w in weighed], "watched": [asdict(w) for w in watched]}))
+        print_json({"weighed": [asdict(w) for w in weighed], "watched": [asdict(w) for w in watched]})
         return
     for robot in args.robots:
         show(robot, [w for w in weighed if w.robot == robot], [w for w in watched if w.robot == robot])

@@ -15,15 +15,11 @@ from scipy import signal
 
 import panda_dynamics_ros as pdr
 from benchmarks.cycle.recordings import STEP, Recording
+from benchmarks.payload.methods import CUTOFF, EVERY, MEMORY, least_squares
 from panda_dynamics_ros.checks import FloatArray
 
-CUTOFF, EVERY = 10.0, 10  # Hz; samples for each row
 STILL = 0.02  # rad/s, below which all joints rest
 REST = 0.5  # s before a pick, of the rest that is compared with
-MEMORY = 4.0  # s, of recursive least squares
-TRANSITION = 0.05  # rad/s, of the Coulomb friction that least squares fits
-WIDE = np.array([10.0, *[3.0] * 3, *[1.0] * 6])  # kg, kg m, kg m^2: makes few rows solvable, and no more
-WIDE_FRICTION = 10.0  # N m, N m s/rad
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,44 +97,13 @@ class Rows:
             return 0.0
         return self._mass(Y[..., :4], y - y[before].mean(axis=0), after.astype(np.float64))
 
-    def whole(self, since: float, time: float) -> float:
-        """Least squares over all rows until `time` for each joint's offset, viscous and Coulomb friction, and loads."""
-        stamp, dq, y, Y = self._rows
-        loads = [
-            h.end for h in self.recording.happenings if h.end <= since + 1e-9 and h.kind not in ("pulled", "lifted")
-        ]
-        n, use = y.shape[1], np.flatnonzero(stamp <= time)[::5]
-        load = np.searchsorted(loads, stamp[use])  # 0 before the first
-        A = np.zeros((len(use), n, 3 * n + 10 * (len(loads) + 1)))
-        for j in range(n):
-            column = dq[use, j]
-            A[:, j, 3 * j : 3 * j + 3] = np.stack([np.ones_like(column), column, np.tanh(column / TRANSITION)], axis=1)
-        for k in range(1, len(loads) + 1):
-            A[load == k, :, 3 * n + 10 * k : 3 * n + 10 * k + 10] = Y[use][load == k]
-        wide = np.concatenate([np.full(3 * n, WIDE_FRICTION), *[WIDE] * (len(loads) + 1)])
-        return float(_solve(A, y[use] / self._std, self._std, wide)[3 * n + 10 * len(loads)])
-
-    @property
-    def _std(self) -> FloatArray:
-        return self.recording.robot.residual.std
-
     def _mass(self, Y: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        root = np.sqrt(weight)[:, None]
-        used = root[:, 0] > 1e-3
-        return float(
-            _solve((root[..., None] * Y)[used], (root * y / self._std)[used], self._std, WIDE[: Y.shape[-1]])[0]
-        )
-
-
-def _solve(A: FloatArray, b: FloatArray, std: FloatArray, wide: FloatArray) -> FloatArray:
-    """x (p,) of A x = b (k, n), rows weighted by 1 / std, with a prior of standard deviations `wide`."""
-    M = (A / std[:, None]).reshape(-1, A.shape[-1])
-    return np.linalg.solve(np.diag(wide**-2.0) + M.T @ M, M.T @ b.ravel())
+        used = weight > 1e-6
+        return least_squares(self.recording.robot, Y[used], y[used], weight[used], Y.shape[-1]).mass
 
 
 SIMPLE = {
     "least squares since the pick": Rows.since_the_pick,
     "difference of two rests": Rows.two_rests,
-    "least squares over all, with friction": Rows.whole,
     "recursive least squares": Rows.recursive,
 }

@@ -94,14 +94,10 @@ class Job:
     at_rest: float
     simple: bool
 
-    def run(self) -> tuple[list[Weighed], list[Watched]]:
-        """Judged."""
-        worked = cycles(self.robot, self.seed, at_rest=self.at_rest)
-        weighed, watched = judge(worked, estimated(worked), Rows(worked) if self.simple else None)
-        idle = empty(self.robot, self.seed, self.empty_for, at_rest=self.at_rest)
-        return weighed, [watched, judge(idle, estimated(idle), None)[1]]
 
-
-def run(job: Job) -> tuple[list[Weighed], list[Watched]]:
-    """For a process."""
-    return job.run()
+def run(job: Job) -> list[Weighed | Watched]:
+    """Both recordings, judged, in a worker process."""
+    worked = cycles(job.robot, job.seed, at_rest=job.at_rest)
+    weighed, watched = judge(worked, estimated(worked), Rows(worked) if job.simple else None)
+    idle = empty(job.robot, job.seed, job.empty_for, at_rest=job.at_rest)
+    return [*weighed, watched, judge(idle, estimated(idle), None)[1]]

@@ -15,12 +15,14 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.common import table
 from benchmarks.datasets.cluster import cluster, seconds_per_task
 from benchmarks.datasets.recordings import DROID_RATE, DROID_SECONDS, write_1khz, write_droid
 from benchmarks.datasets.sample import seconds_per_sample
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.annotation import Task, annotate_recordings
 from panda_dynamics_ros.annotation.job import cores
+from panda_dynamics_ros.annotation.table import read_table
 
 DROID_EPISODES, HOURS_1KHZ = 76_000, 10_000
 
@@ -40,15 +42,12 @@ class Run(NamedTuple):
 
 def run(name: str, folder: Path, output: Path, task: Task, scheduler: str | None = None) -> Run:
     """Annotate a folder with all cores."""
-    recorded: list[float] = []
     began, cpu = time.perf_counter(), _cpu()
-    outcome = annotate_recordings(
-        [folder], output, task, scheduler=scheduler, overwrite=True,
-        progress=lambda result, _: recorded.append(result.rows[0].get("end_s") or 0.0),
-    )  # fmt: skip
+    outcome = annotate_recordings([folder], output, task, scheduler=scheduler, overwrite=True)
     wall = time.perf_counter() - began
     cpu = math.nan if scheduler else _cpu() - cpu
-    return Run(name, outcome.done, sum(recorded), wall, cpu, outcome.samples, outcome.bytes, len(outcome.failures))
+    recorded = sum(row.get("end_s") or 0.0 for row in read_table(output) if row["kind"] == "recording")
+    return Run(name, outcome.done, recorded, wall, cpu, outcome.samples, outcome.bytes, len(outcome.failures))
 
 
 def _cpu() -> float:
@@ -107,41 +106,37 @@ def estimates(runs: list[Run], per_task: float) -> list[dict[str, float | str]]:
     return found
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
-
-
 def _runs(runs: list[Run]) -> Table:
     columns = ("recordings", "failed", "recorded h", "wall s", "x real time", "samples/s", "MB/s", "CPU ms each")
-    table = _table(f"annotate_recordings, {cores()} cores", *columns)
-    for each in runs:
-        table.add_row(
+    rows = [
+        (
             each.name, f"{each.recordings}", f"{each.failures}", f"{each.recorded_s / 3600.0:.2f}",
             f"{each.wall_s:.1f}", f"{each.recorded_s / each.wall_s:.0f}", f"{each.samples / each.wall_s:,.0f}",
             f"{each.bytes / each.wall_s / 1e6:.2f}", f"{1e3 * each.cpu_s / each.recordings:.1f}",
-        )  # fmt: skip
-    return table
+        )
+        for each in runs
+    ]  # fmt: skip
+    columns = ("", "recordings", "failed", "recorded h", "wall s", "x real time", "samples/s", "MB/s", "CPU ms each")
+    return table(f"annotate_recordings, {cores()} cores", columns, rows)
 
 
 def _samples(samples: dict[str, tuple[float, int]]) -> Table:
-    table = _table("one process, a recording at 1 kHz", "us a sample", "times real time", "rows")
-    for name, (seconds, rows) in samples.items():
-        table.add_row(name, f"{1e6 * seconds:.1f}", f"{1e-3 / seconds:.0f}", f"{rows}" if rows else "")
-    return table
+    rows = [
+        (name, f"{1e6 * seconds:.1f}", f"{1e-3 / seconds:.0f}", f"{count}" if count else "")
+        for name, (seconds, count) in samples.items()
+    ]
+    return table("one process, a recording at 1 kHz", ("", "us a sample", "times real time", "rows"), rows)
 
 
 def _costs(costs: list[dict[str, float | str]]) -> Table:
-    table = _table("data sets, at the speed above", "core hours", "GB", "tasks", "scheduler, h")
-    for case in costs:
-        hours = f"{case['scheduler_h']:.2f}"
-        table.add_row(
-            f"{case['name']}", f"{case['core_h']:.1f}", f"{case['gigabytes']:,.0f}", f"{case['tasks']:,}", hours
+    rows = [
+        (
+            f"{case['name']}", f"{case['core_h']:.1f}", f"{case['gigabytes']:,.0f}", f"{case['tasks']:,}",
+            f"{case['scheduler_h']:.2f}",
         )
-    return table
+        for case in costs
+    ]  # fmt: skip
+    return table("data sets, at the speed above", ("", "core hours", "GB", "tasks", "scheduler, h"), rows)
 
 
 if __name__ == "__main__":

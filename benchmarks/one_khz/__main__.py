@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.common import table
 from benchmarks.one_khz.resources import Usage
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 
@@ -68,21 +67,18 @@ def run(
     executables: dict[str, str],
     minutes: float,
     folder: Path,
-    domain: int = DOMAIN,
-    together: threading.Barrier | None = None,
     load: float = 0.0,
 ) -> tuple[Any, Any, dict[str, Usage]]:
     """Let the processes of one arm run; returns what publisher and listener wrote, and what the processes used.
 
-    together: with other arms, which start to send at the same time.
     load: cores that other programs would take if they could.
     """
-    environment, go = isolated_environment(domain), folder / "go"
+    environment = isolated_environment(DOMAIN)
     python = [sys.executable, "-m"]
     listener = [*python, "benchmarks.one_khz.listener", str(folder / "heard.npz")]
     bare = [*python, "benchmarks.one_khz.listener", str(folder / "bare.npz"), "--bare"]
     publisher = [*python, "benchmarks.one_khz.publisher", str(60.0 * minutes), str(folder / "sent.npz")]
-    publisher += [str(len(executables) + 1), str(go)]
+    publisher += [str(len(executables) + 1)]
     with NodeProcesses(folder, environment) as nodes:
         usage = {name: Usage(nodes.start(name)) for name in executables}
         others = [
@@ -96,9 +92,6 @@ def run(
             "publisher": Usage(sending.pid),
         }
         try:
-            if _state(nodes, sending) == "ready" and together is not None:
-                together.wait(START_PATIENCE)
-            go.touch()
             _watch(nodes, sending, usage, 60.0 * minutes)
             time.sleep(2.5)  # diagnostics come each second
         finally:
@@ -113,17 +106,6 @@ def run(
             sending.wait(30.0)
     heard = {**np.load(folder / "heard.npz"), "joint_states, by a bare listener": np.load(folder / "bare.npz")["bare"]}
     return np.load(folder / "sent.npz"), heard, usage
-
-
-def _state(nodes: NodeProcesses, sending: subprocess.Popen[str], patience: float = START_PATIENCE) -> str:
-    """The next line of the publisher."""
-    assert sending.stdout is not None
-    end = time.monotonic() + patience
-    while not select.select([sending.stdout], [], [], 1.0)[0]:
-        if nodes.dead() or sending.poll() is not None or time.monotonic() > end:
-            sending.kill()
-            raise RuntimeError(f"the nodes do not answer or have ended: {nodes.dead()}")
-    return sending.stdout.readline().strip()
 
 
 def _watch(nodes: NodeProcesses, sending: subprocess.Popen[str], usage: dict[str, Usage], seconds: float) -> None:
@@ -147,16 +129,6 @@ def received(executables: dict[str, str], heard: Any) -> dict[str, int]:
     """Samples that each process has received, by its diagnostics."""
     statuses = json.loads(str(heard["diagnostics"]))
     return {name: int(statuses.get(f"{node}: input", {}).get("received", 0)) for name, node in executables.items()}
-
-
-def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    """A table of text, numbers to the right."""
-    made = Table(title=title, title_justify="left")
-    for k, column in enumerate(columns):
-        made.add_column(column, justify="right" if k else "left")
-    for row in rows:
-        made.add_row(*row)
-    return made
 
 
 def main() -> int:

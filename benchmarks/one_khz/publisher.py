@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states at 1 kHz as a C++ driver sends them: messages made beforehand, only their stamps are new.
 
-`python -m benchmarks.one_khz.publisher SECONDS FILE SUBSCRIBERS GO`; prints a line when so many subscribers are there,
-one with the first sample, which it sends once the file GO exists, and one after the last; when each sample was sent
-goes to FILE (.npz).
+`python -m benchmarks.one_khz.publisher SECONDS FILE SUBSCRIBERS`; prints a line with the first sample, which it sends
+when so many subscribers are there, and one after the last; when each sample was sent goes to FILE (.npz).
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ def messages() -> list[bytearray]:
     return made
 
 
-def publish(node: Node, count: int, subscribers: int, go: Path) -> tuple[int, NDArray[np.int64]]:
-    """Send samples for `count` ms to so many subscribers, once the file `go` exists.
+def publish(node: Node, count: int, subscribers: int) -> tuple[int, NDArray[np.int64]]:
+    """Send samples for `count` ms to so many subscribers.
 
     Returns the first stamp, and when each sample was handed to DDS, ns (0: was not sent).
 
@@ -68,9 +67,6 @@ def publish(node: Node, count: int, subscribers: int, go: Path) -> tuple[int, ND
     while publisher.get_subscription_count() < subscribers:
         time.sleep(0.05)
     time.sleep(SETTLE)
-    print("ready", flush=True)
-    while not go.exists():
-        time.sleep(0.01)
     print("sending", flush=True)
     first, begin = time.time_ns(), time.monotonic_ns()
     for k in range(count):
@@ -90,9 +86,9 @@ def publish(node: Node, count: int, subscribers: int, go: Path) -> tuple[int, ND
 
 def main() -> None:
     """Publish, then write when."""
-    seconds, file, subscribers, go = float(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+    seconds, file, subscribers = float(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    first, sent = publish(rclpy.create_node("one_khz_publisher"), round(seconds * 1000), subscribers, go)
+    first, sent = publish(rclpy.create_node("one_khz_publisher"), round(seconds * 1000), subscribers)
     np.savez(file, first=first, sent=sent)
     rclpy.try_shutdown()
 

@@ -3,11 +3,8 @@
 
 recordings, real_log    samples with a payload that is known exactly
 arms                    the published model, and each arm's own, identified from its unloaded motion
-zero_phase              motion as it is known afterwards
-methods, baselines      the estimator and what it is measured against, behind one interface
-accuracy, incidents     trials: error over time; detection, false alarms, collisions
-offline                 trials: what a whole recording says of a payload, smoothed
-learnt                  trials: with a map of what the arm does unloaded
-scores, verdicts        trials pooled to figures; figures against targets
-report, plots           for people and programs
+methods                 the estimator and what it is measured against, behind one interface
+trial                   errors over time, of whole recordings, with a map of what the arm does unloaded
+incidents               detection, false alarms, collisions
+scores                  trials pooled to figures and tables
 """

@@ -21,11 +21,14 @@ def published() -> pdr.RobotModel:
     return pdr.load_robot("panda")
 
 
+def dataset(data: Samples) -> pdr.JointDataset:
+    """The samples as a recording."""
+    return pdr.JointDataset(data.stamp, data.q, data.dq, data.tau, published().joint_names, "benchmark")
+
+
 def identified(parts: list[Samples]) -> pdr.RobotModel:
     """The published model fitted to unloaded stretches of one arm's motion."""
-    names = published().joint_names
-    data = [pdr.JointDataset(x.stamp, x.q, x.dq, x.tau, names, f"part {k}") for k, x in enumerate(parts)]
-    return pdr.identify(data, robot=published()).robot
+    return pdr.identify(map(dataset, parts), robot=published()).robot
 
 
 @cache

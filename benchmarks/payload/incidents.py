@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,11 +41,6 @@ class Found:
         return sum(kind != "contact" for _, kind in self.events)
 
 
-def events_of(robot: RobotModel, data: Samples) -> list[tuple[float, str]]:
-    """What the estimator reports while it runs over the samples."""
-    return Ours().run(robot, data, float(data.stamp[0]), ()).events
-
-
 def noticed(
     source: str, arm: str, kind: str, mass: float, at: float, events: list[tuple[float, str]], patience: float
 ) -> Found:
@@ -55,35 +51,34 @@ def noticed(
     return Found(source, arm, kind, mass, patience, delay, after)
 
 
+def events_of(robot: RobotModel, data: Samples) -> list[tuple[float, str]]:
+    """What the estimator reports while it runs over the samples."""
+    return Ours().run(robot, data, float(data.stamp[0]), ()).events
+
+
 @dataclass(frozen=True)
 class Picks:
     """A payload picked up and put down `times` times. `seed` is None for the real log."""
 
     arm: str
     mass: float
-    times: int = 8
     seed: int | None = None
+    times: int = 8
 
-    def run(self) -> list[Found]:
+    def run(self) -> Iterator[Found]:
         """One `Found` for each pick and each drop."""
-        return self._real() if self.seed is None else self._simulated(self.seed)
-
-    def _simulated(self, seed: int) -> list[Found]:
-        data = recordings.picking(seed, self.mass, self.times, PERIOD)
-        events = events_of(simulated(self.arm, seed), data)
-        first = recordings.SKIPPED + PERIOD
-        changes = [("pick" if k % 2 == 0 else "drop", first + k * PERIOD) for k in range(2 * self.times)]
-        return [noticed("simulated", self.arm, kind, self.mass, at, events, PATIENCE) for kind, at in changes]
-
-    def _real(self) -> list[Found]:
-        log, torques, found = real_log.log(), real_log.payload_torques(body(self.mass)), []
-        for robot, pick in _real_moments(self.arm, 1.0):
-            for kind, on in (("pick", log.stamp >= pick), ("drop", log.stamp < pick)):
-                data = log.with_torques(torques * on[:, None]).between(max(pick - 2.5, 0.0), pick + PATIENCE)
-                found.append(
-                    noticed("real log", self.arm, kind, self.mass, pick, events_of(robot, data), PATIENCE)
-                )  # fmt: skip
-        return found
+        if self.seed is None:
+            log, torques = real_log.log(), real_log.payload_torques(body(self.mass))
+            for robot, pick in _real_moments(self.arm):
+                for kind, on in (("pick", log.stamp >= pick), ("drop", log.stamp < pick)):
+                    data = log.with_torques(torques * on[:, None]).between(max(pick - 2.5, 0.0), pick + PATIENCE)
+                    yield noticed("real log", self.arm, kind, self.mass, pick, events_of(robot, data), PATIENCE)
+            return
+        data = recordings.picking(self.seed, self.mass, self.times, PERIOD)
+        events = events_of(simulated(self.arm, self.seed), data)
+        for k in range(2 * self.times):
+            at, kind = recordings.SKIPPED + (k + 1) * PERIOD, ("pick", "drop")[k % 2]
+            yield noticed("simulated", self.arm, kind, self.mass, at, events, PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -92,22 +87,19 @@ class Steady:
 
     arm: str
     mass: float
-    duration: float = 0.0
     seed: int | None = None
+    duration: float = 0.0
 
-    def run(self) -> list[Found]:
+    def run(self) -> Iterator[Found]:
         """One `Found`, of kind nothing, for each recording."""
         if self.seed is not None:
-            recordings_of = [("simulated", recordings.steady(self.seed, self.mass, self.duration))]
-            robot = simulated(self.arm, self.seed)
+            robot, watched = simulated(self.arm, self.seed), {}
+            watched["simulated"] = recordings.steady(self.seed, self.mass, self.duration)
         else:
-            robot = published()
-            recordings_of = [("real log", real_log.log()), ("real 30 Hz bag", real_log.log(real_log.LOG_30HZ))]
-        found = []
-        for source, data in recordings_of:
-            start, watched = float(data.stamp[0]), float(data.stamp[-1] - data.stamp[0])
-            found.append(noticed(source, self.arm, "nothing", self.mass, start, events_of(robot, data), watched + 1.0))
-        return found
+            robot, watched = published(), {"real log": real_log.log(), "real bag": real_log.log(real_log.LOG_30HZ)}
+        for source, data in watched.items():
+            start, duration = float(data.stamp[0]), float(data.stamp[-1] - data.stamp[0])
+            yield noticed(source, self.arm, "nothing", self.mass, start, events_of(robot, data), duration + 1.0)
 
 
 @dataclass(frozen=True)
@@ -116,52 +108,44 @@ class Collisions:
 
     arm: str
     mass: float
-    pushes: int = 10
     seed: int | None = None
+    pushes: int = 10
 
-    def run(self) -> list[Found]:
+    def run(self) -> Iterator[Found]:
         """One `Found` for each push."""
-        return self._real() if self.seed is None else self._simulated(self.seed)
-
-    def _simulated(self, seed: int) -> list[Found]:
-        data = recordings.pushed(seed, self.mass, self.pushes, PERIOD)
-        events = events_of(simulated(self.arm, seed), data)
-        first = recordings.SKIPPED + PERIOD
-        at = [first + k * PERIOD for k in range(self.pushes)]
-        return [noticed("simulated", self.arm, "collision", self.mass, time, events, PERIOD) for time in at]
-
-    def _real(self) -> list[Found]:
-        rng, log = np.random.default_rng(7), real_log.log()
-        loaded, found = log.with_torques(real_log.payload_torques(body(self.mass))), []
-        for robot, at in _real_moments(self.arm, 1.0):
-            link, force, duration = recordings.push(rng)
-            on = (log.stamp >= at) & (log.stamp < at + duration)
-            data = loaded.with_torques(real_log.push_torques(link, force) * on[:, None])
-            data = data.between(max(at - 2.5, 0.0), at + 1.5)
-            found.append(noticed("real log", self.arm, "collision", self.mass, at, events_of(robot, data), 1.5))
-        return found
+        if self.seed is None:
+            rng, log = np.random.default_rng(7), real_log.log()
+            loaded = log.with_torques(real_log.payload_torques(body(self.mass)))
+            for robot, at in _real_moments(self.arm):
+                link, force, duration = recordings.push(rng)
+                on = (log.stamp >= at) & (log.stamp < at + duration)
+                data = loaded.with_torques(real_log.push_torques(link, force) * on[:, None])
+                events = events_of(robot, data.between(max(at - 2.5, 0.0), at + 1.5))
+                yield noticed("real log", self.arm, "collision", self.mass, at, events, 1.5)
+            return
+        events = events_of(simulated(self.arm, self.seed), recordings.pushed(self.seed, self.mass, self.pushes, PERIOD))
+        for k in range(self.pushes):
+            at = recordings.SKIPPED + (k + 1) * PERIOD
+            yield noticed("simulated", self.arm, "collision", self.mass, at, events, PERIOD)
 
 
-def _real_moments(arm: str, room: float) -> list[tuple[RobotModel, float]]:
-    """Models, and moments of the 1 kHz log that they have not been fitted to, with `room` s after them."""
+Job = Picks | Steady | Collisions
+
+
+def _real_moments(arm: str) -> list[tuple[RobotModel, float]]:
+    """Models, and moments of the 1 kHz log that they have not been fitted to, with a second after them."""
     return [
-        (robot, at)
-        for robot, start, end in real_parts(arm)
-        for at in np.arange(max(start, 1.5), end - room + 1e-9, 0.5)
+        (robot, at) for robot, start, end in real_parts(arm) for at in np.arange(max(start, 1.5), end - 1.0 + 1e-9, 0.5)
     ]
 
 
-def trials(seeds: int, minutes: float, real: bool) -> list[Picks | Steady | Collisions]:
+def trials(seeds: int, minutes: float, real: bool) -> list[Job]:
     """All of them; `minutes` of steady motion per seed and arm, without and with a payload each."""
-    jobs: list[Picks | Steady | Collisions] = []
+    jobs: list[Job] = []
     for arm in ARMS:
-        for seed in range(seeds):
-            jobs += [Steady(arm, mass, 60.0 * minutes, seed) for mass in (0.0, 1.0)]
-            jobs += [Picks(arm, mass, seed=seed) for mass in PICKED]
-            jobs += [Collisions(arm, mass, seed=seed) for mass in (0.0, 1.0)]
-        if real:
-            jobs += [Picks(arm, mass) for mass in PICKED]
-            jobs += [Collisions(arm, mass) for mass in (0.0, 1.0)]
-    if real:
-        jobs.append(Steady("published", 0.0))
-    return jobs
+        for seed in [*range(seeds), *([None] if real else [])]:
+            jobs += [Picks(arm, mass, seed) for mass in PICKED]
+            jobs += [Collisions(arm, mass, seed) for mass in (0.0, 1.0)]
+            if seed is not None:
+                jobs += [Steady(arm, mass, seed, 60.0 * minutes) for mass in (0.0, 1.0)]
+    return [*jobs, Steady("published", 0.0)] if real else jobs

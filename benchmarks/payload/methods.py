@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One interface to whatever estimates a payload, and this package's estimator behind it."""
+"""What estimates a payload, behind one interface: this package's estimator, and three kinds of least squares.
+
+The three are weighted least squares on y = Y theta + white noise. They are told when the payload came on, except for
+recursive least squares, which is to forget by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+from scipy import signal
 
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros import InertialParameters, RobotModel
@@ -16,6 +21,10 @@ from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.estimation.estimate import com_covariance
 
 LEAST_MASS = 0.02  # kg, below which m c / m is no CoM
+CUTOFF, STEP, EVERY = 10.0, 1e-3, 10  # Hz; s; samples of the filtered motion per sample taken
+EDGE = 0.1  # s left out at both ends of a stretch
+MEMORY = 4.0  # s, of recursive least squares
+WIDE = np.array([10.0, *[3.0] * 3, *[1.0] * 6])  # kg, kg m, kg m^2: makes few samples solvable, and no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +84,91 @@ class Ours:
 
     name = "estimator"
 
-    def __init__(self, **options: Any) -> None:
-        self.options = options
+    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
+        """See `Method`."""
+        estimator = PayloadEstimator(robot)
+        estimates, events = [estimator.estimate], []
+        for stamp, q, dq, tau in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
+            estimate = estimator.update(stamp, q, dq, tau)
+            if estimate is not estimates[-1] and estimate.event is not None:
+                events.append((float(stamp), estimate.event.kind))
+            estimates.append(estimate)
+        said = (estimates[int(np.searchsorted(data.stamp, time + 1e-9, side="right"))] for time in at)
+        return Track([Answer(estimate.vector, estimate.covariance) for estimate in said], events)
+
+
+def least_squares(robot: RobotModel, Y: FloatArray, y: FloatArray, weight: FloatArray, used: int = 10) -> Answer:
+    """theta from Y (k, n, 10), y (k, n) with weights (k,) of the samples; only its first `used` entries."""
+    information = 1.0 / robot.residual.std**2
+    A = (Y[..., :used] * (weight[:, None] * information)[..., None]).reshape(-1, used)
+    L = np.diag(WIDE[:used] ** -2.0) + A.T @ Y[..., :used].reshape(-1, used)
+    theta, covariance = np.zeros(10), np.diag(WIDE**2.0)
+    covariance[:used, :used] = np.linalg.inv(L)
+    theta[:used] = np.linalg.solve(L, A.T @ y.ravel())
+    return Answer(theta, covariance)
+
+
+def even(data: Samples) -> tuple[FloatArray, FloatArray]:
+    """Stamps `STEP` apart, and q, dq, tau side by side there."""
+    stamp = np.arange(data.stamp[0], data.stamp[-1], STEP)
+    values = np.column_stack([data.q, data.dq, data.tau])
+    return stamp, np.column_stack([np.interp(stamp, data.stamp, column) for column in values.T])
+
+
+class BatchLeastSquares:
+    """All samples since the payload came on, through a zero-phase filter that looks both ways."""
+
+    name = "batch least squares"
 
     def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
         """See `Method`."""
-        estimator = PayloadEstimator(robot, **self.options)
-        answers: list[Answer] = []
-        events: list[tuple[float, str]] = []
-        ask = iter([*at, np.inf])
-        wanted = next(ask)
-        estimate = estimator.estimate
-        for stamp, q, dq, tau in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
-            while stamp > wanted + 1e-9:
-                answers.append(Answer(estimate.vector, estimate.covariance))
-                wanted = next(ask)
-            before = estimate
-            estimate = estimator.update(stamp, q, dq, tau)
-            if estimate is not before and estimate.event is not None:
-                events.append((stamp, estimate.event.kind))
-        answers += [Answer(estimate.vector, estimate.covariance)] * (len(at) - len(answers))
-        return Track(answers, events)
+        answers, edge = [], round(EDGE / STEP)
+        sections = signal.butter(4, CUTOFF, fs=1.0 / STEP, output="sos")
+        for time in at:
+            _, values = even(data.between(since, time))
+            q, dq, tau = np.split(signal.sosfiltfilt(sections, values, axis=0), 3, axis=1)
+            motion = (x[edge:-edge:EVERY] for x in (q, dq, np.gradient(dq, STEP, axis=0), tau))
+            q, dq, ddq, tau = motion
+            y = tau - robot.inverse_dynamics(q, dq, ddq) - robot.friction_torques(dq)
+            answers.append(least_squares(robot, robot.payload_regressor(q, dq, ddq), y, np.ones(len(y))))
+        return Track(answers)
+
+
+class ForgettingLeastSquares:
+    """Recursive least squares with exponential forgetting, on velocities that are differentiated and low-passed.
+
+    The recursion's result is the weighted least-squares fit; its start, `WIDE`, is kept rather than forgotten.
+    """
+
+    name = "forgetting RLS"
+
+    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
+        """See `Method`."""
+        stamp, values = even(data)
+        sections = signal.butter(2, CUTOFF, fs=1.0 / STEP, output="sos")
+        start = signal.sosfilt_zi(sections)[..., None] * values[0]
+        q, dq, tau = np.split(signal.sosfilt(sections, values, axis=0, zi=start)[0], 3, axis=1)
+        ddq = np.diff(dq, axis=0, prepend=dq[:1]) / STEP
+        settled = slice(round(EDGE / STEP), None, EVERY)
+        stamp, q, dq, ddq, tau = (x[settled] for x in (stamp, q, dq, ddq, tau))
+        y = tau - robot.inverse_dynamics(q, dq, ddq) - robot.friction_torques(dq)
+        Y = robot.payload_regressor(q, dq, ddq)
+        fades = (np.exp(np.minimum(stamp - time, 0.0) / MEMORY) * (stamp <= time) for time in at)
+        return Track([least_squares(robot, Y, y, weight) for weight in fades])
+
+
+class GravityOnly:
+    """Mass and CoM as if the arm stood still in every sample."""
+
+    name = "gravity only"
+
+    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
+        """See `Method`."""
+        part = data.between(since, data.stamp[-1])
+        stamp, q, dq, tau = (x[::EVERY] for x in (part.stamp, part.q, part.dq, part.tau))
+        y = tau - robot.gravity_torques(q) - robot.friction_torques(dq)
+        Y = robot.payload_regressor(q, np.zeros_like(q), np.zeros_like(q))
+        return Track([least_squares(robot, Y, y, (stamp <= time).astype(float), used=4) for time in at])
+
+
+METHODS: tuple[Method, ...] = (Ours(), BatchLeastSquares(), ForgettingLeastSquares(), GravityOnly())

@@ -18,17 +18,13 @@ from benchmarks.payload.samples import Samples
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
 
+# Their licence keeps the logs out of the repository.
 LOGS = Path(__file__).resolve().parents[3] / "shared" / "data"
 LOG_1KHZ = LOGS / "panda_gaz" / "excitation_1khz_first_7600ms.csv"
 SECOND_PASS = LOG_1KHZ.with_name("excitation_1khz_second_pass_13333ms_to_17000ms.csv")
 LOG_30HZ = LOGS / "panda_unisa_bag" / "panda_exciting_trajectory.db3"
 CUTOFF = 10.0  # Hz: the motion's fifth harmonic is at 0.4 Hz
 STEP = 1e-3  # s
-
-
-def available() -> bool:
-    """Whether the logs are on this machine; their licence keeps them out of the repository."""
-    return LOG_1KHZ.is_file()
 
 
 @cache

@@ -55,7 +55,7 @@ def cached(name: str, make: Callable[[], Samples]) -> Samples:
         return Samples(*(file[field] for field in ("stamp", "q", "dq", "tau")))
 
 
-def arm(seed: int, motion: int) -> SimulatedPanda:
+def arm(seed: int, motion: int, pauses: tuple[tuple[float, float], ...] = ()) -> SimulatedPanda:
     """The arm of `seed` at the start of its motion 0 (test) or 1.. (training)."""
     robot = pdr.load_robot("panda")
     # As brisk as the real log, whose figures are those to compare with: a slow motion shows less of a payload.
@@ -63,7 +63,7 @@ def arm(seed: int, motion: int) -> SimulatedPanda:
         robot,
         seed=seed,
         noise_seed=2000 + 10 * seed + motion,
-        excitation=exciting_motion(robot, 2000 + 10 * seed + motion, velocity_share=BRISK),
+        excitation=exciting_motion(robot, 2000 + 10 * seed + motion, pauses=pauses, velocity_share=BRISK),
         arm_excitation=exciting_motion(robot, 1000 + seed, velocity_share=BRISK),
     )
 

@@ -3,33 +3,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
+from rich.table import Table
 
+from benchmarks.common import table
 from benchmarks.payload.incidents import Found
 from benchmarks.payload.trial import Outcome
 
 
-class Cell(NamedTuple):
-    """Which trials are pooled."""
-
-    source: str
-    arm: str
-    start: str
-    mass: float
-    time: float
-
-
 @dataclass(frozen=True)
 class Score:
-    """Mass RMSE and bias (kg), median CoM error (m) and inertia error (kg m^2), share of intervals that held."""
+    """Mass RMSE (kg), median CoM error (m) and inertia error (kg m^2), share of intervals that held."""
 
     mass_rmse: float
-    mass_bias: float
     com_median: float
     inertia_median: float
     mass_held: float
@@ -37,16 +26,26 @@ class Score:
     physical: float
     trials: int
 
+    @property
+    def errors(self) -> str:
+        """For a table: g / mm / 1e-3 kg m^2; without a payload, the mass alone."""
+        if np.isnan(self.com_median):
+            return f"{1e3 * self.mass_rmse:.0f}"
+        return f"{1e3 * self.mass_rmse:.1f} / {1e3 * self.com_median:.1f} / {1e3 * self.inertia_median:.1f}"
+
+    @property
+    def held(self) -> str:
+        """For a table: mass / CoM, %."""
+        return f"{100 * self.mass_held:.0f} / {100 * self.com_held:.0f}"
+
 
 def score(outcomes: Iterable[Outcome]) -> Score:
     """The score of trials that belong together."""
     pooled = list(outcomes)
-    errors = np.array([outcome.mass_error for outcome in pooled])
-    com_held = [held for outcome in pooled for held in outcome.com_held]
     loaded = [outcome for outcome in pooled if outcome.com_held]
+    com_held = [held for outcome in loaded for held in outcome.com_held]
     return Score(
-        mass_rmse=float(np.sqrt(np.mean(errors**2))),
-        mass_bias=float(np.mean(errors)),
+        mass_rmse=float(np.sqrt(np.mean([outcome.mass_error**2 for outcome in pooled]))),
         com_median=float(np.median([o.com_error for o in loaded])) if loaded else np.nan,
         inertia_median=float(np.median([o.inertia_error for o in loaded])) if loaded else np.nan,
         mass_held=float(np.mean([outcome.mass_held for outcome in pooled])),
@@ -56,14 +55,21 @@ def score(outcomes: Iterable[Outcome]) -> Score:
     )
 
 
-def table(outcomes: Iterable[Outcome]) -> dict[Cell, dict[str, Score]]:
-    """Scores by cell and method."""
-    groups: dict[Cell, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+def pivot(
+    title: str, outcomes: Sequence[Outcome], rows: Sequence[str], column: str, cell: Callable[[Score], str]
+) -> Table:
+    """A row for each combination of the attributes `rows`, a column for each value of `column`."""
+    groups: dict[tuple[object, ...], dict[object, list[Outcome]]] = {}
     for o in outcomes:
-        groups[Cell(o.source, o.arm, o.start, o.mass, o.time)][o.method].append(o)
-    return {
-        cell: {method: score(pooled) for method, pooled in methods.items()} for cell, methods in sorted(groups.items())
-    }
+        key = tuple(getattr(o, name) for name in rows)
+        groups.setdefault(key, {}).setdefault(getattr(o, column), []).append(o)
+    values = list(dict.fromkeys(value for found in groups.values() for value in found))
+    values = values if isinstance(values[0], str) else sorted(values)  # type: ignore[type-var]
+    lines = [
+        [*map(str, key), *(cell(score(found[value])) if value in found else "-" for value in values)]
+        for key, found in groups.items()
+    ]
+    return table(title, [*rows, *map(str, values)], lines)
 
 
 @dataclass(frozen=True)
@@ -92,22 +98,18 @@ def detection(found: Iterable[Found]) -> Detection:
     )
 
 
-@dataclass(frozen=True)
-class Alarms:
-    """Events while nothing happened: payload events and contacts, in so many hours."""
-
-    hours: float
-    payload: int
-    contact: int
-
-    @property
-    def per_hour(self) -> float:
-        """Of both kinds."""
-        return (self.payload + self.contact) / self.hours
-
-
-def alarms(found: Iterable[Found]) -> Alarms:
-    """False alarms."""
-    quiet = list(found)
-    payload = sum(f.payload_events for f in quiet)
-    return Alarms(sum(f.duration for f in quiet) / 3600.0, payload, sum(len(f.events) for f in quiet) - payload)
+def incidents(found: Sequence[Found]) -> Table:
+    """Delays of picks and drops; pushes that were taken for a payload; events where nothing happened."""
+    lines = []
+    for key in dict.fromkeys((f.source, f.arm, f.kind, f.mass) for f in found):
+        pooled = [f for f in found if (f.source, f.arm, f.kind, f.mass) == key]
+        d, payload = detection(pooled), sum(f.payload_events for f in pooled)
+        contacts = sum(len(f.events) for f in pooled) - payload
+        shares = [f"{x:.0%}" for x in (d.noticed, d.within_80ms, d.within_150ms)]
+        times = [f"{1e3 * d.median:.0f} / {1e3 * d.worst:.0f}"]
+        minutes = f"{sum(f.duration for f in pooled) / 60.0:.1f}"
+        quiet = key[2] == "nothing"
+        lines.append([*map(str, key), str(d.count), *(["", "", "", ""] if quiet else [*shares, *times]),
+                      str(payload), str(contacts), minutes])  # fmt: skip
+    columns = ["source", "model", "kind", "kg", "number", "noticed", "<= 80 ms", "<= 150 ms", "median / worst ms"]
+    return table("what happens to the arm", [*columns, "payload events", "contacts", "minutes"], lines)

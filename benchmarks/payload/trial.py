@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A known payload on one arm, and what becomes of an answer about it."""
+"""Trials: a known payload on one arm, and what becomes of the answers about it.
+
+Accuracy    all methods, some time after the payload came on
+Whole       the estimator at the end of a recording, and the smoother; which is also told where the arm was unloaded
+SecondRun   with a map of what the arm does unloaded: of the public log's first run, on its second run and on held-out
+            blocks of the first
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from benchmarks.payload.arms import ARMS
-from benchmarks.payload.methods import Answer
-from panda_dynamics_ros import InertialParameters
+import panda_dynamics_ros as pdr
+from benchmarks.common import Z95
+from benchmarks.payload import real_log, recordings
+from benchmarks.payload.arms import ARMS, BLOCKS, dataset, identified, published, real_own, real_parts, simulated
+from benchmarks.payload.methods import METHODS, Answer, Ours
+from benchmarks.payload.samples import MASSES, TIMES, Samples, body
+from panda_dynamics_ros import InertialParameters, RobotModel
+from panda_dynamics_ros.estimation import smooth_payloads
 
-Z95 = 1.96
-SomeTrial = TypeVar("SomeTrial", bound="Trial")
+COLD_STARTS = (2.0, 7.0, 11.5)  # s after the pick, of estimators that find the payload attached
+WARM_UP = 1.5  # s before a pick in the real log
+CARRIED = (2.0, 5.0, recordings.CARRIED)  # s with the payload, of whole recordings of simulated arms
+FORWARD, SMOOTHED, TARED = "estimator, at the end", "smoothed", "smoothed, unloaded parts told"
+WITHOUT, WITH = "without map", "with map"
+AFTER, SHAPES = (1.0, 2.0, 3.5), (None, 0, 1, 2, 3, 4)  # s; payloads of `body` on the second run
+SECOND_PICKS = (0.8, 1.2, 1.6)  # s, in the second run, whose first 0.4 s the first run does not have
+SECOND_END = 3.55  # s: there the second run's true motion meets the end of its filter
 
 
 @dataclass(frozen=True)
@@ -58,28 +73,148 @@ def judged(
     )  # fmt: skip
 
 
+def trials(kind: type[Accuracy | Whole], seeds: int, real: bool) -> list[Accuracy | Whole]:
+    """Each mass on each arm: the simulated ones, which take long, first."""
+    masses = [mass for mass in MASSES if mass > 0.0 or kind is Accuracy]
+    seeds_of_arms = [*range(seeds), *([None] if real else [])]
+    return [kind(arm, mass, seed) for seed in seeds_of_arms for mass in masses for arm in ARMS]
+
+
 @dataclass(frozen=True)
-class Trial(ABC):
-    """One payload on one arm: a job for one process. `seed` is None for the real log."""
+class Accuracy:
+    """All methods, at all times after a pick, and after starting with the payload attached. No seed: the real log."""
 
     arm: str
     mass: float
     seed: int | None = None
 
-    @classmethod
-    def all(cls: type[SomeTrial], masses: Sequence[float], seeds: int, real: bool) -> list[SomeTrial]:
-        """Each mass on each arm: the simulated ones, which take long, first."""
-        seeds_of_arms = [*range(seeds), *([None] if real else [])]
-        return [cls(arm, mass, seed) for seed in seeds_of_arms for mass in masses for arm in ARMS]
+    def run(self) -> list[Outcome]:
+        """All its outcomes."""
+        return list(self._real() if self.seed is None else self._simulated(self.seed))
+
+    def _simulated(self, seed: int) -> Iterator[Outcome]:
+        data, robot, payload = recordings.carrying(seed, self.mass), simulated(self.arm, seed), body(self.mass, seed)
+        start, pick = recordings.SKIPPED, recordings.SKIPPED + recordings.LEAD
+        last = pick + recordings.CARRIED
+        if self.mass > 0.0:
+            yield from self._outcomes("simulated", "pick", robot, data.between(start, pick + TIMES[-1]), pick, payload)
+        for begin in (pick + offset for offset in COLD_STARTS):
+            window = data.between(begin, min(begin + TIMES[-1], last - 1e-3))
+            yield from self._outcomes("simulated", "cold", robot, window, begin, payload)
+
+    def _real(self) -> Iterator[Outcome]:
+        payload, log = body(self.mass), real_log.log()
+        torques = real_log.payload_torques(payload)
+        loaded = log.with_torques(torques)
+        for robot, first, end in real_parts(self.arm):
+            for begin in np.arange(first, end - 1.0 + 1e-9, 0.5):
+                window = loaded.between(begin, min(begin + TIMES[-1], end))
+                yield from self._outcomes("real log", "cold", robot, window, begin, payload)
+            for pick in np.arange(first + WARM_UP, end - 1.0 + 1e-9, 0.5) if self.mass > 0.0 else ():
+                window = log.with_torques(torques * (log.stamp >= pick)[:, None])
+                window = window.between(max(0.0, pick - 3.0), min(pick + TIMES[-1], end))
+                yield from self._outcomes("real log", "pick", robot, window, pick, payload)
+
+    def _outcomes(
+        self, source: str, start: str, robot: RobotModel, data: Samples, since: float, payload: InertialParameters
+    ) -> Iterator[Outcome]:
+        times = [time for time in TIMES if since + time <= data.stamp[-1] + 0.02]
+        for method in METHODS:
+            track = method.run(robot, data, since, [since + time for time in times])
+            for time, answer in zip(times, track.answers, strict=True):
+                yield judged(source, self.arm, start, time, method.name, payload, answer)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Estimator and smoother over whole recordings; an outcome's `time` is that with the payload, 0 on the real log.
+
+    The smoother is told nothing but what the estimator has detected; where it is told that the arm carries nothing
+    outside the pick and the drop, its row says so.
+    """
+
+    arm: str
+    mass: float
+    seed: int | None = None
 
     def run(self) -> list[Outcome]:
         """All its outcomes."""
         return list(self._real() if self.seed is None else self._simulated(self.seed))
 
-    @abstractmethod
     def _simulated(self, seed: int) -> Iterator[Outcome]:
-        """Its outcomes on the simulated arm of that seed."""
+        data, robot = recordings.carrying(seed, self.mass), simulated(self.arm, seed)
+        start, pick = recordings.SKIPPED, recordings.SKIPPED + recordings.LEAD
+        for carried in CARRIED:
+            end, rest = pick + carried, recordings.REST if carried == recordings.CARRIED else 0.0
+            unloaded = [start + 0.5 * recordings.LEAD, *([end + 0.5 * rest] if rest else [])]
+            window = data.between(start, end + rest)
+            yield from self._outcomes("simulated", robot, window, pick, end, unloaded, carried, body(self.mass, seed))
 
-    @abstractmethod
     def _real(self) -> Iterator[Outcome]:
-        """Its outcomes on the public log."""
+        payload, log = body(self.mass), real_log.log()
+        torques = real_log.payload_torques(payload)
+        for robot, first, end in real_parts(self.arm):
+            for pick in np.arange(first + 1.0, end - 1.0 + 1e-9, 0.5):
+                for since, until, unloaded in ((pick, end, 0.5 * (first + pick)), (first, pick, 0.5 * (pick + end))):
+                    carried = (log.stamp >= since) & (log.stamp < until)
+                    data = log.with_torques(torques * carried[:, None]).between(first, end)
+                    # One row for all: few of them last equally long.
+                    yield from self._outcomes("real log", robot, data, since, until, [unloaded], 0.0, payload)
+
+    def _outcomes(
+        self, source: str, robot: RobotModel, data: Samples, since: float, until: float, unloaded: list[float],
+        carried: float, payload: InertialParameters,
+    ) -> Iterator[Outcome]:  # fmt: skip
+        answers = {FORWARD: Ours().run(robot, data, since, [until - 1e-6]).answers[0]}
+        for name, told in ((SMOOTHED, ()), (TARED, unloaded)):
+            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, told)
+            middle = 0.5 * (since + until)
+            estimate = next(segment.estimate for segment in reversed(segments) if segment.start <= middle)
+            answers[name] = Answer(estimate.vector, estimate.covariance)
+        for name, answer in answers.items():
+            yield judged(source, self.arm, "pick", carried, name, payload, answer)
+
+
+@dataclass(frozen=True)
+class SecondRun:
+    """Payloads of one mass on motion after that which model and map were fitted to."""
+
+    arm: str
+    mass: float
+
+    def run(self) -> list[Outcome]:
+        """Outcomes of cold starts and picks."""
+        return [*self._second(), *self._held_out()]
+
+    def _second(self) -> Iterator[Outcome]:
+        first, data = real_log.log(), real_log.log(real_log.SECOND_PASS)
+        bare = published() if self.arm == "published" else identified([first])
+        for name, robot in ((WITHOUT, bare), (WITH, pdr.learn_residual(dataset(first), bare))):
+            for payload in (body(self.mass, shape) for shape in SHAPES):
+                torques = real_log.payload_torques(payload, real_log.SECOND_PASS)
+                cold = data.with_torques(torques).between(0.0, SECOND_END)
+                yield from self._outcomes("second run", "cold", name, robot, cold, 0.0, AFTER, payload)
+                for pick in SECOND_PICKS:
+                    loaded = data.with_torques(torques * (data.stamp >= pick)[:, None]).between(0.0, SECOND_END)
+                    yield from self._outcomes("second run", "pick", name, robot, loaded, pick, (1.0,), payload)
+
+    def _held_out(self) -> Iterator[Outcome]:
+        log = real_log.log()
+        for k, (start, end) in enumerate(BLOCKS):
+            bare = published() if self.arm == "published" else real_own(k)
+            others = [dataset(log.between(*times)) for other, times in enumerate(BLOCKS) if other != k]
+            for name, robot in ((WITHOUT, bare), (WITH, pdr.learn_residual(others, bare))):
+                for payload in (body(self.mass, shape) for shape in SHAPES[:3]):
+                    loaded = log.with_torques(real_log.payload_torques(payload))
+                    for begin in np.arange(start, end - 1.0 + 1e-9, 0.5):
+                        times = [time for time in AFTER if begin + time <= end]
+                        window = loaded.between(begin, end)
+                        yield from self._outcomes("held out", "cold", name, robot, window, begin, times, payload)
+
+    def _outcomes(
+        self, source: str, start: str, name: str, robot: RobotModel, data: Samples, since: float,
+        times: Sequence[float], payload: InertialParameters,
+    ) -> Iterator[Outcome]:  # fmt: skip
+        answers = Ours().run(robot, data, since, [since + time for time in times]).answers
+        for time, answer in zip(times, answers, strict=True):
+            yield judged(source, self.arm, start, time, name, payload, answer)

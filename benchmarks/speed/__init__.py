@@ -3,8 +3,6 @@
 
 timing            two things timed in turns
 pinocchio_arm     the arm in Pinocchio, with the calls a user would make
-states            100,000 states: one call here, a loop over Pinocchio there
-single            one state: public calls one by one, and all that a control loop needs
+functions         100,000 states: one call here, a loop over Pinocchio there; one state: public calls one by one
 sample            one sample of the estimator and the dynamics, beside Pinocchio and a NumPy RLS
-startup           a fresh process until its kernels are ready
 """

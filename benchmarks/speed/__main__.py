@@ -15,21 +15,21 @@ import pinocchio
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.speed import sample, single, startup, states
+from benchmarks.common import table
+from benchmarks.speed import functions, sample
 from benchmarks.speed.timing import Comparison
 from panda_dynamics_ros import load_robot
 
 
-def table(title: str, found: Sequence[Comparison], *, faster: bool) -> Table:
+def times(title: str, found: Sequence[Comparison], *, faster: bool = False) -> Table:
     """Times in microseconds; the ratio as "times as fast" for many states, as a share of the time otherwise."""
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for column in ("here, us", "Pinocchio, us", "times as fast" if faster else "ratio of times"):
-        table.add_column(column, justify="right")
-    for row in found:
-        ratio = 1.0 / row.ratio if faster else row.ratio
-        table.add_row(row.name, f"{1e6 * row.ours:.3f}", f"{1e6 * row.theirs:.3f}", f"{ratio:.2f}")
-    return table
+    columns = ("", "here, us", "Pinocchio, us", "times as fast" if faster else "ratio of times")
+    ratios = [1.0 / row.ratio if faster else row.ratio for row in found]
+    rows = [
+        (row.name, f"{1e6 * row.ours:.3f}", f"{1e6 * row.theirs:.3f}", f"{ratio:.2f}")
+        for row, ratio in zip(found, ratios, strict=True)
+    ]
+    return table(title, columns, rows)
 
 
 def main() -> None:
@@ -43,27 +43,23 @@ def main() -> None:
     few = max(3, turns // 3)
     progress = Console(stderr=True)
     with progress.status("many states"):
-        batch = list(states.comparisons(robot, arguments.states, few))
+        batch = list(functions.of_many(robot, arguments.states, few))
     with progress.status("one state"):
-        loop, calls = [single.control_loop(robot, turns)], list(single.comparisons(robot, turns))
+        loop, calls = [functions.control_loop(robot, turns)], list(functions.of_one(robot, turns))
     with progress.status("one sample of the estimator"):
         full = [sample.full_sample(robot, few)]
-    with progress.status("fresh processes"):
-        fresh = startup.startup()
     if arguments.json:
         groups = {"states": batch, "control_loop": loop, "single_calls": calls, "full_sample": full}
         result: dict[str, Any] = {name: [row.as_dict() for row in rows] for name, rows in groups.items()}
         machine = {"python": platform.python_version(), "machine": platform.machine(), "numpy": np.__version__}
         machine |= {"numba": numba.__version__, "pinocchio": pinocchio.__version__}
-        print(json.dumps({"rows": arguments.states, **result, "startup": fresh, "versions": machine}, indent=2))
+        print(json.dumps({"rows": arguments.states, **result, "versions": machine}, indent=2))
         return
     out = Console()
-    out.print(table(f"{arguments.states} states, time per state, Pinocchio in a Python loop", batch, faster=True))
-    out.print(table("All that a control loop needs of one state, in one call", loop, faster=False))
-    out.print(table("One state, single calls with checked arguments", calls, faster=False))
-    out.print(table("One full sample of estimator and dynamics; Pinocchio and a NumPy RLS", full, faster=False))
-    out.print(f"Fresh process, second start: kernels ready in {fresh['ready_s']:.2f} s", end=" ")
-    out.print(f"(numba alone: {fresh['numba_alone_s']:.2f} s)")
+    out.print(times(f"{arguments.states} states, time per state, Pinocchio in a Python loop", batch, faster=True))
+    out.print(times("All that a control loop needs of one state, in one call", loop))
+    out.print(times("One state, single calls with checked arguments", calls))
+    out.print(times("One full sample of estimator and dynamics; Pinocchio and a NumPy RLS", full))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.simulation.realism import perturbed_body
 
-TORQUE = FloatArray
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
 
@@ -41,34 +40,26 @@ def published() -> RobotModel:
     return pdr.load_robot("panda")
 
 
+def _links(rng: np.random.Generator, mass: float) -> RobotModel:
+    robot = published()
+    return replace(robot, links=tuple(perturbed_body(link, rng, mass, 0.0, 0.0015) for link in robot.links))
+
+
 def _as_modelled(rng: np.random.Generator) -> Arm:
     return Arm(published())
 
 
-def _links(rng: np.random.Generator, mass: float = 0.06, com: float = 0.0015) -> RobotModel:
-    robot = published()
-    return replace(robot, links=tuple(perturbed_body(link, rng, mass, 0.0, com) for link in robot.links))
-
-
 def _other_links(rng: np.random.Generator) -> Arm:
-    return Arm(_links(rng))
+    return Arm(_links(rng, 0.06))
 
 
 def _friction(share: float) -> Callable[[np.random.Generator], Arm]:
     robot = published()
-
-    def make(rng: np.random.Generator) -> Arm:
-        return Arm(robot, lambda tau, dq, ddq: tau + (share - 1.0) * robot.friction_torques(dq))
-
-    return make
+    return lambda rng: Arm(robot, lambda tau, dq, ddq: tau + (share - 1.0) * robot.friction_torques(dq))
 
 
-def _actuator(rng: np.random.Generator) -> Arm:
-    return Arm(published(), lambda tau, dq, ddq: tau + 0.1 * ddq + 1.0 * dq)
-
-
-def _viscous(rng: np.random.Generator) -> Arm:
-    return Arm(published(), lambda tau, dq, ddq: tau + 0.5 * dq)
+def _drive(rotor: float, viscous: float) -> Callable[[np.random.Generator], Arm]:
+    return lambda rng: Arm(published(), lambda tau, dq, ddq: tau + rotor * ddq + viscous * dq)
 
 
 def _offsets(rng: np.random.Generator) -> Arm:
@@ -103,7 +94,7 @@ def _late(seconds: float) -> Callable[[np.random.Generator], Arm]:
 
 
 def _mixture(rng: np.random.Generator) -> Arm:
-    robot, share = _links(rng, 0.03, 0.0015), rng.uniform(-0.5, 0.5, 7)
+    robot, share = _links(rng, 0.03), rng.uniform(-0.5, 0.5, 7)
     offset, gain = rng.uniform(-0.4, 0.4, 7), 1.0 + 0.01 * rng.standard_normal(7)
     return Arm(robot, lambda tau, dq, ddq: gain * (tau + share * robot.friction_torques(dq)) + offset, late=0.005)
 
@@ -117,18 +108,16 @@ KINDS: dict[str, Callable[[np.random.Generator], Arm]] = {
     "link masses 6 % off, CoM 1.5 mm": _other_links,
     "no friction": _friction(0.0),
     "friction doubled": _friction(2.0),
-    "actuator torque: + 0.1 ddq + 1.0 dq": _actuator,
+    "actuator torque: + 0.1 ddq + 1.0 dq": _drive(0.1, 1.0),
     "offsets in +-1.2 N m": _offsets,
     "gain 2 % off": _gain,
     "15 ms late": _late(0.015),
     "gain 2 % off, each joint": _gains,
     "base tilted by 10 mrad": _tilted,
     "one joint's offset 1.5 N m": _one_offset,
-    "viscous + 0.5 dq": _viscous,
+    "viscous + 0.5 dq": _drive(0.0, 0.5),
     "30 ms late": _late(0.03),
     "mixture of all, smaller": _mixture,
     "the FR3's inertias": _another_set,
 }
-"""By name. The first eight are those of the published table; the others were added later."""
-
-TABLE = tuple(KINDS)[:8]
+"""By name."""

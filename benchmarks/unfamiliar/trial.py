@@ -9,49 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.payload.methods import Ours
-from benchmarks.payload.trial import Z95
+from benchmarks.payload.trial import judged
 from benchmarks.unfamiliar.arms import KINDS, published
 from benchmarks.unfamiliar.recordings import recording
 
 TIMES = (2.0, 5.0, 8.0)  # s after the pick
 PATIENCE = 1.0  # s, in which a pick or release must be noticed
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One kind of arm, one seed."""
-
-    kind: str
-    seed: int
-    coloured: bool
-
-    def run(self) -> Outcome:
-        """What the estimator makes of it; nobody tells it anything."""
-        arm = KINDS[self.kind](np.random.default_rng([self.seed, 31]))
-        made = recording(arm, self.seed, self.coloured)
-        track = Ours().run(published(), made.data, made.pick, [made.pick + time for time in TIMES])
-        truth, held, com_held, mass_error, com_error = made.payload, [], [], [], []
-        for answer in track.answers:
-            mass_error.append(answer.mass - truth.mass)
-            com_error.append(float(np.linalg.norm(answer.com - truth.com)))
-            held.append(bool(abs(mass_error[-1]) <= Z95 * np.sqrt(answer.covariance[0, 0])))
-            com_held.append(tuple((np.abs(answer.com - truth.com) <= Z95 * answer.com_std).tolist()))
-        right = [("pick", made.pick), ("release", made.drop)]
-        noticed = [
-            next((t - at for t, kind in track.events if kind == name and 0.0 <= t - at < PATIENCE), np.nan)
-            for name, at in right
-        ]
-        wrong = len(track.events) - sum(np.isfinite(noticed))
-        watched = float(made.data.stamp[-1] - made.data.stamp[0])
-        return Outcome(
-            self.kind, self.coloured, tuple(mass_error), tuple(com_error), tuple(held), tuple(com_held),
-            tuple(noticed), int(wrong), watched,
-        )  # fmt: skip
-
-
-def run_seed(trials: Iterable[Trial]) -> list[Outcome]:
-    """All trials of one seed, in a worker process: they share the motion."""
-    return [trial.run() for trial in trials]
 
 
 @dataclass(frozen=True)
@@ -67,6 +30,33 @@ class Outcome:
     delays: tuple[float, ...]
     false_events: int
     watched: float
+
+
+def trial(kind: str, seed: int, coloured: bool) -> Outcome:
+    """What the estimator makes of one kind of arm; nobody tells it anything."""
+    arm = KINDS[kind](np.random.default_rng([seed, 31]))
+    made = recording(arm, seed, coloured)
+    track = Ours().run(published(), made.data, made.pick, [made.pick + time for time in TIMES])
+    answers = [judged("", kind, "pick", t, "", made.payload, a) for t, a in zip(TIMES, track.answers, strict=True)]
+    delays = [
+        next((t - at for t, kind in track.events if kind == name and 0.0 <= t - at < PATIENCE), np.nan)
+        for name, at in (("pick", made.pick), ("release", made.drop))
+    ]
+    return Outcome(
+        kind, coloured,
+        mass_error=tuple(o.mass_error for o in answers),
+        com_error=tuple(o.com_error for o in answers),
+        mass_held=tuple(o.mass_held for o in answers),
+        com_held=tuple(o.com_held for o in answers),
+        delays=tuple(delays),
+        false_events=len(track.events) - int(np.isfinite(delays).sum()),
+        watched=float(made.data.stamp[-1] - made.data.stamp[0]),
+    )  # fmt: skip
+
+
+def run_seed(trials: Iterable[tuple[str, int, bool]]) -> list[Outcome]:
+    """All trials of one seed, in a worker process: they share the motion."""
+    return [trial(*each) for each in trials]
 
 
 @dataclass(frozen=True)

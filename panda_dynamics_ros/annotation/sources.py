@@ -8,9 +8,8 @@ import glob
 import hashlib
 import importlib
 import re
-import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -33,6 +32,11 @@ class Source(NamedTuple):
     bytes: int
     version: str
 
+    @property
+    def arm(self) -> str:
+        """The arm that was recorded, by the name of the folder."""
+        return self.path.split("/")[-2] if _URL.match(self.path) else Path(self.path).absolute().parent.name
+
 
 class _File(NamedTuple):
     path: str
@@ -40,7 +44,7 @@ class _File(NamedTuple):
     version: str
 
 
-def find_recordings(paths: Iterable[str | Path], leave_out: Sequence[Path] = ()) -> list[Source]:
+def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     """The recordings at `paths`, in order of their names, each once.
 
     Parameters
@@ -48,7 +52,6 @@ def find_recordings(paths: Iterable[str | Path], leave_out: Sequence[Path] = ())
     paths: files; folders, which are searched to the bottom; globs; and URLs of each of these. A folder with a
         metadata.yaml, or with the parts `name_0.mcap`, `name_1.mcap` .. of a folder called `name`, is one recording.
         Any other file that ends like a recording is one of its own.
-    leave_out: files that are no recordings, such as the table itself.
 
     Raises
     ------
@@ -56,14 +59,11 @@ def find_recordings(paths: Iterable[str | Path], leave_out: Sequence[Path] = ())
     MissingDependencyError: fsspec, or its part for a store, is not installed.
     """
     found: dict[str, Source] = {}
-    left_out = {file.absolute() for file in leave_out}
     for path in map(str, paths):
         groups = list(_grouped(_remote_files(path) if _URL.match(path) else _local_files(path)))
         if not groups:
             raise ArgumentError(f"PATHS: expected recordings ({', '.join(ENDINGS)}) at {path}, got none")
-        for source in groups:
-            if Path(source.path).absolute() not in left_out:
-                found.setdefault(source.path, source)
+        found.update((source.path, source) for source in groups)
     return [found[path] for path in sorted(found)]
 
 
@@ -108,15 +108,14 @@ def _grouped(files: Iterable[_File]) -> Iterator[Source]:
         folders.setdefault(file.path.rpartition("/")[0], []).append(file)
     for folder, inside in folders.items():
         storages = [file for file in inside if file.path.lower().endswith(STORAGES)]
-        names = [file.path.rpartition("/")[2] for file in inside]
+        metadata = [file for file in inside if file.path.endswith(METADATA)]
         parts = [_SPLIT.fullmatch(file.path.rpartition("/")[2]) for file in storages]
-        folder_name = folder.rpartition("/")[2]
-        is_split = len(storages) > 1 and all(part and part["name"] == folder_name for part in parts)
-        if storages and (METADATA in names or is_split):
-            yield _source(folder, [file for file in inside if file in storages or file.path.endswith(METADATA)])
-            inside = [file for file in inside if file not in storages]
+        is_split = len(parts) > 1 and all(part and part["name"] == folder.rpartition("/")[2] for part in parts)
+        together = [*storages, *metadata] if storages and (metadata or is_split) else []
+        if together:
+            yield _source(folder, together)
         for file in inside:
-            if not file.path.endswith(METADATA):
+            if file not in together and file not in metadata:
                 yield _source(file.path, [file])
 
 
@@ -132,8 +131,8 @@ def local_copy(source: Source, progress: Callable[[], None] = lambda: None) -> I
     if not _URL.match(source.path):
         yield Path(source.path)
         return
-    folder = Path(tempfile.mkdtemp(prefix="panda_dynamics_"))
-    try:
+    with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as name:
+        folder = Path(name)
         for file in source.files:
             with _errors_of_store(file):
                 system, path = importlib.import_module("fsspec").core.url_to_fs(file)
@@ -142,10 +141,8 @@ def local_copy(source: Source, progress: Callable[[], None] = lambda: None) -> I
                 while piece := remote.read(_PIECE):
                     local.write(piece)
                     progress()
-        only_one = len(source.files) == 1 and source.files[0] == source.path
+        only_one = source.files == (source.path,)
         yield folder / PurePosixPath(source.path).name if only_one else folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def contents_sha256(path: Path, progress: Callable[[], None] = lambda: None) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import csv
 import importlib
+import json
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from panda_dynamics_ros.annotation.rows import COLUMNS, Row
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
@@ -44,7 +44,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write all rows, in place of what is there."""
     partial = path.with_name(f".{path.name}.partial")
     try:
-        (_write_csv if path.suffix == ".csv" else _write_parquet)(partial, rows)
+        (_write_csv if path.suffix == ".csv" else _write_parquet)(partial, map(_as_text, rows))
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -64,7 +64,8 @@ def read_table(path: Path) -> Iterator[Row]:
                 if table.fieldnames != list(COLUMNS):
                     raise ValueError("other columns")
                 for cells in table:
-                    yield {name: _value(COLUMNS[name].type, text) for name, text in cells.items() if text}
+                    given = {name: text for name, text in cells.items() if text}
+                    yield {k: each if COLUMNS[k].type == "text" else json.loads(each) for k, each in given.items()}
             return
         with importlib.import_module("pyarrow.parquet").ParquetFile(path) as table:
             if table.schema_arrow.names != list(COLUMNS):
@@ -76,29 +77,24 @@ def read_table(path: Path) -> Iterator[Row]:
         raise DataError(f"{path}: expected the table of an earlier run, got: {error!s:.200}") from error
 
 
-def _value(kind: str, text: str) -> Any:
-    if kind == "floats":
-        return [float(number) for number in text.split()]
-    if kind == "bool":
-        return text == "true"
-    return int(text) if kind == "int" else float(text) if kind == "float" else text
+def _as_text(row: Row) -> Row:
+    """The row without what is no text: names of files may be any bytes."""
+    return {
+        name: value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> None:
-    """Numbers of a list are separated by blanks; what is absent is empty."""
+    """All but text is JSON; what is absent is empty."""
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
         for row in rows:
-            writer.writerow([_cell(row.get(name)) for name in COLUMNS])
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return " ".join(map(repr, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+            cells = (row.get(name) for name in COLUMNS)
+            writer.writerow(
+                ["" if each is None else each if isinstance(each, str) else json.dumps(each) for each in cells]
+            )
 
 
 def _write_parquet(path: Path, rows: Iterable[Row]) -> None:
@@ -109,5 +105,4 @@ def _write_parquet(path: Path, rows: Iterable[Row]) -> None:
     remaining = iter(rows)
     with parquet.ParquetWriter(path, schema) as writer:
         while some := list(islice(remaining, ROWS)):
-            columns = {name: [row.get(name) for row in some] for name in COLUMNS}
-            writer.write_table(arrow.table(columns, schema=schema))
+            writer.write_table(arrow.Table.from_pylist(some, schema))

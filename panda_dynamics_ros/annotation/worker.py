@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
 from panda_dynamics_ros.annotation.sources import Source, contents_sha256, local_copy
-from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
+from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.yaml_file import write_robot
@@ -36,8 +35,6 @@ from panda_dynamics_ros.untrusted import one_core, python_command
 from panda_dynamics_ros.warm_up import warm_up
 
 GIBIBYTE = 1 << 30
-STARTING_S = 900.0
-"""Patience with a worker that starts: the first one on a machine compiles."""
 
 
 class WorkerError(PandaDynamicsError, RuntimeError):
@@ -51,7 +48,6 @@ class Task(NamedTuple):
     ----------
     robot: the arm's YAML file as text, so that other machines need no file; `robot_sha256` is of it.
     options: keyword arguments of `annotate`.
-    arm: pattern that finds the arm in a recording's path, its first group if it has one; empty: the folder's name.
     patience_s: a recording is given up if no sample of it was read for longer.
     memory_gib: that a worker may take.
     """
@@ -59,34 +55,28 @@ class Task(NamedTuple):
     robot: str
     robot_sha256: str
     options: dict[str, Any]
-    arm: str = ""
     patience_s: float = 300.0
     memory_gib: float = 4.0
 
     @classmethod
-    def of(cls, robot: RobotDescription, options: dict[str, Any], arm: str = "", **limits: float) -> Task:
+    def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> Task:
         """The task for a robot.
 
         Raises
         ------
-        ArgumentError: `arm` is no regular expression.
         RobotDescriptionError: a link of the robot cannot exist.
         """
-        try:
-            re.compile(arm)
-        except re.error as error:
-            raise ArgumentError(f"arm: expected a regular expression, got {arm!r}: {error}") from error
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
             text = write_robot(robot, Path(folder) / "robot.yaml").read_text(encoding="utf-8")
         given = {name: value for name, value in options.items() if value is not None}
-        return cls(text, hashlib.sha256(text.encode()).hexdigest(), given, arm, **limits)
+        return cls(text, hashlib.sha256(text.encode()).hexdigest(), given, **limits)
 
     def provenance(self, source: Source) -> Row:
         """The columns that every recording's row has, also that of a failure."""
         return {
             "kind": RECORDING,
             "path": source.path,
-            "arm": self.arm_of(source.path),
+            "arm": source.arm,
             "version": source.version,
             "bytes": source.bytes,
             "robot_sha256": self.robot_sha256,
@@ -97,13 +87,6 @@ class Task(NamedTuple):
     def failure(self, source: Source, error: str) -> list[Row]:
         """The one row of a recording that cannot be annotated."""
         return [self.provenance(source) | {"error": " ".join(error.split())}]
-
-    def arm_of(self, path: str) -> str:
-        """Which arm a recording is of, by its path; empty where the pattern does not match."""
-        if not self.arm:
-            return Path(path).absolute().parent.name if "://" not in path else path.split("/")[-2]
-        found = re.search(self.arm, path)
-        return "" if found is None else str((found[1] if found.re.groups else found[0]) or "")
 
 
 def annotate_in_worker(message: str) -> list[Row]:
@@ -117,11 +100,9 @@ def annotate_in_worker(message: str) -> list[Row]:
     """
     fields, source = json.loads(message)
     task, thread = Task(*fields), threading.get_ident()
-    worker = _workers.get(thread)
-    if worker is None or worker.task != task:
-        if worker is not None:
-            worker.close()
-        worker = _workers[thread] = _Worker(task)
+    if thread in _workers and _workers[thread].task != task:
+        _workers.pop(thread).close()
+    worker = _workers[thread] = _workers.get(thread) or _Worker(task)
     rows = worker.annotate(Source(*source))
     if worker.has_ended:
         del _workers[thread]
@@ -202,17 +183,14 @@ def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Cal
             copy = str(path)
             warnings.simplefilter("ignore")  # a recording's are in `notes`
             sha256 = contents_sha256(path, progress)
-            rows = annotate(path, robot, progress=progress, **task.options)
+            row, *others = annotate(path, robot, progress=progress, **task.options)
     except MemoryError:
         return task.failure(source, f"out of memory: more than {task.memory_gib:g} GiB are needed")
-    except (PandaDynamicsError, OSError) as error:
-        return task.failure(source, str(error).replace(copy, source.path))
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
-        return task.failure(source, f"{type(error).__name__}: {error}".replace(copy, source.path))
-    notes = rows[0]["notes"].replace(copy, source.path)
-    rows[0] = task.provenance(source) | rows[0] | {"sha256": sha256, "notes": notes}
-    rows[0]["seconds"] = time.perf_counter() - began
-    return [{"path": source.path, "arm": rows[0]["arm"]} | row for row in rows]
+        kind = "" if isinstance(error, PandaDynamicsError | OSError) else f"{type(error).__name__}: "
+        return task.failure(source, f"{kind}{error}".replace(copy, source.path))
+    row |= {"sha256": sha256, "notes": row["notes"].replace(copy, source.path), "seconds": time.perf_counter() - began}
+    return [task.provenance(source) | row, *({"path": source.path, "arm": source.arm} | each for each in others)]
 
 
 def main() -> None:
@@ -220,11 +198,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to standard error
-    signal.setitimer(signal.ITIMER_REAL, STARTING_S)  # SIGALRM ends the process, also where a library hangs
     task = Task(**json.loads(sys.stdin.readline()))
 
     def be_alive() -> None:
-        signal.setitimer(signal.ITIMER_REAL, task.patience_s)
+        signal.setitimer(signal.ITIMER_REAL, task.patience_s)  # SIGALRM ends the process, also where a library hangs
 
     def answer(content: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `panda-dynamics` command: finds the sub-command, runs it, and turns its errors into one line.
 
-Each sub-command is a module of this package with `DESCRIPTION`, `EXAMPLES`, `add_options(parser)` and
-`run(args) -> int`. Only the one that was asked for is imported.
+Each sub-command is a module of this package with `EXAMPLES`, `add_options(parser)` and `run(args) -> int`. Only the one
+that was asked for is imported. docs/commands.md and the pages that it names have what is more than a line of help.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import NoReturn
 
 from panda_dynamics_ros.errors import PandaDynamicsError
@@ -25,7 +24,7 @@ PROGRAM = "panda-dynamics"
 COMMANDS = {
     "demo": "simulate a Panda that picks up a payload, and let the nodes find it",
     "replay": "compute torques, poses, contacts and payload of a recording",
-    "live": "show torques, pose and payload of a robot by its IP address",
+    "live": "show torques, pose and payload of a robot by its IP address, read-only",
     "weigh": "weigh a payload to some grams, from runs of one motion with and without it",
     "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
@@ -65,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     `replay --strict`, 130 after Ctrl-C, 141 where the reader of standard output went away.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as nodes/__init__.py does, for the same reason
+    os.environ["MPLBACKEND"] = "agg"  # pictures go to files; a notebook's backend need not be installed here
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -96,15 +96,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
 
 
-def available_commands() -> list[str]:
-    """The sub-commands whose modules are there."""
-    return [name for name in COMMANDS if find_spec(_module(name)) is not None]
-
-
-def _module(command: str) -> str:
-    return f"{__name__}.{command.replace('-', '_')}"
-
-
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     from panda_dynamics_ros import __version__
 
@@ -112,18 +103,19 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    for name in available_commands():
-        command = subparsers.add_parser(name, help=COMMANDS[name], formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, summary in COMMANDS.items():
+        command = subparsers.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == wanted:
-            module = importlib.import_module(_module(name))
-            command.description, command.epilog = module.DESCRIPTION, module.EXAMPLES
+            module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+            command.description = f"{summary[0].upper()}{summary[1:]}."
+            command.epilog = "\n  ".join(["examples:", *module.EXAMPLES.splitlines()])
             command.set_defaults(run=module.run)
             module.add_options(command)
     return parser
 
 
 def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+    print(f"{PROGRAM}: error: {printable(' '.join(message.split())):.2000}", file=sys.stderr)
     return OTHER_ERROR
 
 

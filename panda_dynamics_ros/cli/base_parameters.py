@@ -9,19 +9,7 @@ import sys
 
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option
 
-DESCRIPTION = """\
-Prints the combinations of inertial parameters that an arm's torques depend on:
-their names, values and closed forms, by the direct method of Gautier and
-Khalil.
-"""
-EXAMPLES = """\
-m is a mass, mX mY mZ a first moment, XX .. ZZ the inertia about the joint frame's origin, along its axes; the number
-is the link. R marks a parameter to which others have been added. Lengths in the closed forms are in m.
-
-examples:
-  panda-dynamics base-parameters fr3 --json
-  panda-dynamics base-parameters my_arm.yaml --tolerance 1e-3
-"""
+EXAMPLES = "panda-dynamics base-parameters fr3 --json"
 UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from rich.progress import DownloadColumn, TimeElapsedColumn
@@ -13,28 +12,15 @@ from rich.progress import DownloadColumn, TimeElapsedColumn
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.table import default_name, read_table
+from panda_dynamics_ros.annotation.table import default_name
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
 
 FAILURES_SHOWN = 10
-DESCRIPTION = """\
-Annotates recordings of all kinds that `replay` reads: a row for each payload
-and each contact with its interval, and one for each recording with rate,
-losses, residual, joint offsets, problems and provenance. It writes
-  TABLE       Parquet or CSV; its columns are on the documentation's page
-              "Datasets"
-  TABLE.html  masses, residual by arm, problems, failures, and the recordings
-              with the largest residuals
-A recording that cannot be read, or whose worker dies or hangs, is a row with
-its error.
-"""
 EXAMPLES = """\
-examples:
-  panda-dynamics batch recordings/ --output table.parquet
-  panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
-  panda-dynamics batch s3://bucket/droid --scheduler tcp://10.0.0.1:8786
+panda-dynamics batch recordings/ --output table.parquet
+panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
 """
 
 
@@ -43,7 +29,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
     options.add_robot_option(parser)
     options.add_payload_options(parser)
-    arm = "regular expression that finds the arm in a path (default: the name of the folder)"
     options.add(
         parser,
         *options.RECORDING,
@@ -52,7 +37,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.flag("--overwrite", "replace an earlier table"),
         options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
         options.option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
-        options.option("--arm", arm, default="", metavar="PATTERN"),
         options.number("--patience", 300.0, "S", "give up a recording that makes no progress for so long"),
         options.number("--memory", 4.0, "GIB", "that a worker may take"),
         options.JSON,
@@ -60,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Annotate, write table and page, say what failed."""
+    """Annotate, write the table, say what failed."""
     if args.jobs is not None:
         checks.number(args.jobs, "--jobs", minimum=1)
     limits = {
@@ -68,25 +52,18 @@ def run(args: argparse.Namespace) -> int:
         "memory_gib": checks.number(args.memory, "--memory", minimum=0.25),
     }
     settings = options.payload_options(args) | {"shape": args.shape} | options.recording_options(args)
-    task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, args.arm, **limits)
+    task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, **limits)
     with _Progress(args.json) as shown:
         outcome = annotate_recordings(
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
             overwrite=args.overwrite, started=shown.start, progress=shown.advance,
         )  # fmt: skip
-    page = _write_page(outcome)
     tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
     if outcome.failures:
         kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
         tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
-    print_results(args.json, _summary(outcome), tables, [outcome.table, page])
+    print_results(args.json, _summary(outcome), tables, [outcome.table])
     return 0
-
-
-def _write_page(outcome: Outcome) -> Path:
-    from panda_dynamics_ros.reporting.recordings_overview import Overview, write_overview
-
-    return write_overview(Overview.of(read_table(outcome.table)), outcome.table.with_name(f"{outcome.table.name}.html"))
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:

@@ -17,17 +17,7 @@ from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.reporting.console import joint_values, print_results
 from panda_dynamics_ros.reporting.summary import events_text
 
-DESCRIPTION = """\
-Compares two results of `replay` or `demo`, for example of one recording with
-two arms' parameters: prints both payloads, residuals and events, and draws
-both payloads over time into one picture.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics replay recording.mcap --output published
-  panda-dynamics replay recording.mcap --robot my_panda.yaml --output identified
-  panda-dynamics compare published identified
-"""
+EXAMPLES = "panda-dynamics compare published identified"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

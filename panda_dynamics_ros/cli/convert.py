@@ -10,18 +10,9 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import COLUMNS, EPISODE, JSON, OVERWRITE, add, add_robot_option, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError
 
-DESCRIPTION = """\
-Writes the joint states of a log as a rosbag2, which PlotJuggler, RViz and
-`ros2 bag play` read. Rows that are no samples are left out and counted.
-"""
 EXAMPLES = """\
-Logs are rosbag2 recordings and tables (CSV, npz, HDF5, Parquet); docs/bags.md lists the columns that are known without
---columns.
-
-examples:
-  panda-dynamics convert log.csv recording
-  panda-dynamics convert episode_0.parquet recording --columns "t=timestamp q=observation.state[0:7]
-      dq=observation.velocity[0:7] tau=observation.effort[0:7]"
+panda-dynamics convert log.csv recording
+panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# tau=torque_#"
 """
 
 

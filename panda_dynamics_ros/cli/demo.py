@@ -35,9 +35,9 @@ from panda_dynamics_ros.reporting.summary import (
     summary_of,
     write_summary,
 )
+from panda_dynamics_ros.untrusted import import_elsewhere
 
-DESCRIPTION = "Starts a simulated Panda and both nodes, watches their topics, writes plots, recording and summary.json."
-EXAMPLES = "example: panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
+EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 INPUTS = ("panda_dynamics: input", "payload_estimator: input")
 PERIOD = 0.125  # s, between two updates of the table
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     environment = isolated_environment(1 + os.getpid() % 100)
     os.environ.update(environment)
     try:
-        import mujoco  # noqa: F401
+        import_elsewhere("mujoco")
 
         from panda_dynamics_ros.nodes.demo_monitor import monitoring
     except ImportError as error:

@@ -8,31 +8,16 @@ import argparse
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, number, option, output
+from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.plausibility import regressor_condition
-from panda_dynamics_ros.identification.rows import prepare
-from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.identification.identifiability import regressor_condition
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
 from panda_dynamics_ros.simulation.fourier_motion import write_motion
 from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import periodic_motion
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
-DESCRIPTION = """\
-Searches for a periodic motion that identifies the arm well: its base regressor
-has a small condition number. The motion stays within the limits of position,
-velocity and acceleration, and clear of table and base. Look at it in
-simulation before you run it.
-"""
-EXAMPLES = """\
-Beside the CSV (t, q1.., dq1.., ddq1..) the command writes a trajectory_msgs/JointTrajectory as YAML and a picture, with
-the same name. The motion begins and ends at rest: move the arm to its first point, then repeat it as often as you like.
-
-examples:
-  panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv
-  panda-dynamics excite --duration 7.6 --compare recording.csv
-"""
+EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +30,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
         number("--trials", 6000, "N", "motions to try"),
         number("--seed", 0, "N", "of the search; another seed gives another motion"),
-        option("--compare", "a recording whose condition number is printed, too", metavar="DATA"),
         output("trajectory.csv", "FILE", "the motion"),
         JSON,
     )
@@ -59,14 +43,10 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
     checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
     robot = load_arm(args)
-    condition, recorded = regressor_condition(robot), None
-    if args.compare is not None:
-        rows = prepare(load_dataset(args.compare, robot))
-        recorded = condition(rows.q, rows.dq, rows.ddq)
     with progress_bar(args.json, "condition number {task.fields[best]:.1f}") as bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))
         found = periodic_motion(
-            robot, condition, args.duration, harmonics=args.harmonics, table_height=args.table_height,
+            robot, regressor_condition(robot), args.duration, harmonics=args.harmonics, table_height=args.table_height,
             trials=args.trials, seed=args.seed, progress=lambda done, best: bar.update(task, completed=done, best=best),
         )  # fmt: skip
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
         "robot": robot.name,
         "period_s": found.motion.period,
         "condition_number": found.score,
-        "recorded_condition_number": recorded,
         "first_point": q[0].tolist(),
         "velocity_share": velocity.tolist(),
         "acceleration_share": acceleration.tolist(),
@@ -92,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
     }
     table = [
         ("condition number", f"{found.score:.1f}, the best of {found.trials} motions"),
-        *([] if recorded is None else [("of the recording", f"{recorded:.1f}")]),
         ("first point", f"{joint_values(q[0])} rad"),
         ("velocity", f"{joint_values(100 * velocity, 0)} % of the limits"),
         ("acceleration", f"{joint_values(100 * acceleration, 0)} % of the limits"),

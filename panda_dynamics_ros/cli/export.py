@@ -33,18 +33,9 @@ extern "C" {{
 
 #endif
 """
-DESCRIPTION = """\
-Writes source code for an arm's torques, mass matrix and flange pose, with the
-arm's parameters as constants, and prints how many operations each function
-takes.
-"""
 EXAMPLES = """\
-The source needs the mathematical library only, and no memory but the stack: it can run inside a real-time loop. It is
-printed to standard output, or written to the file of --output; beside a C file, its header is written.
-
-examples:
-  panda-dynamics export --language c --output panda_dynamics.c
-  panda-dynamics export my_arm.yaml --language python --math jax.numpy --output arm_jax.py
+panda-dynamics export --language c --output panda_dynamics.c
+panda-dynamics export my_arm.yaml --language python --math jax.numpy --output arm_jax.py
 """
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,9 +15,8 @@ import numpy as np
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
-from panda_dynamics_ros.identification import Identification, Validation, identify, identify_gravity, validate
-from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning, PreparedRecording
-from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.identification import Identification, Validation, identify, validate
+from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
 from panda_dynamics_ros.reporting.summary import floats
@@ -26,17 +24,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
-DESCRIPTION = """\
-Fits inertial parameters, friction and the tilt of the base to recordings of
-the unloaded arm (rosbag2, or a table with t, q1.., dq1.., tau1..), and writes
-a robot file that every --robot option takes.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics identify poses.csv --gravity-only
-  panda-dynamics identify excitation.csv cycle.csv --residual-map
-  panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification
-"""
+EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         *options.RECORDING,
         options.output("my_panda.yaml", "FILE", "the robot file"),
-        options.flag("--gravity-only", "identify masses and centres of mass only, from poses in which the arm rests"),
         options.flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
         options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        options.option("--scheduler", "tcp://HOST:8786 of Dask, whose workers read DATA", metavar="ADDRESS"),
         options.option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
         options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
         options.flag("--force", "write a result that is implausible, too"),
@@ -71,11 +57,7 @@ def run(args: argparse.Namespace) -> int:
         return (load_dataset(path, prior, **where) for path in args.data)
 
     others = [load_dataset(path, prior, **where) for path in args.validate]
-    if args.gravity_only:
-        fit = identify_gravity(list(recordings()), prior)
-    else:
-        data = _prepared(args, prior) if args.scheduler else recordings()
-        fit = identify(data, prior)
+    fit = identify(recordings(), prior)
     if args.residual_map:
         fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
@@ -88,31 +70,17 @@ def run(args: argparse.Namespace) -> int:
         args.urdf.parent.mkdir(parents=True, exist_ok=True)
         args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
-    if args.report is not None:
-        from panda_dynamics_ros.reporting.identification import write_report
-
-        shown = validations or ([] if args.gravity_only else [validate(next(recordings()), models)])
-        files += write_report(fit, shown, "Validation" if validations else "Fit", args.report)
     tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
     for each in validations:
         rows = [(name, joint_values(each.torque_rms(name), total=True)) for name in each.predicted]
         tables.append((f"torque RMS in N m on {each.source}, which was not fitted", rows))
+    if args.report is not None:
+        from panda_dynamics_ros.reporting.identification import write_report
+
+        shown = validations or [validate(next(recordings()), models)]
+        files += write_report(fit, shown, tables, args.report)
     print_results(args.json, summarise(fit, validations, files), tables, files)
     return 0
-
-
-def _prepared(args: argparse.Namespace, prior: RobotModel) -> Iterator[PreparedRecording]:
-    from panda_dynamics_ros.annotation.job import open_executor
-
-    paths = [str(Path(path).absolute()) for path in args.data]
-    read = functools.partial(prepared_recording, prior=prior, where=options.recording_options(args))
-    with open_executor(scheduler=args.scheduler) as executor:
-        yield from executor.map(read, paths)
-
-
-def prepared_recording(path: str, prior: RobotModel, where: dict[str, Any]) -> PreparedRecording:
-    """What `identify` needs of a recording, read with the options `where`; called on the workers."""
-    return PreparedRecording(prior, load_dataset(path, prior, **where))
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

@@ -12,18 +12,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option
 
-DESCRIPTION = """\
-Prints mass, centre of mass and inertia of every link in its joint frame, and
-mapped to the base frame at a joint position.
-"""
-EXAMPLES = """\
-Link i is fixed to joint frame i (modified DH). In the first table m c and the inertia are about that frame's origin,
-as in the inertial vector; in the others the inertia is about the centre of mass c.
-
-examples:
-  panda-dynamics inertia panda_ledezma --frame base
-  panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785 --json
-"""
+EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 UPPER = np.triu_indices(3)
 TABLES = (  # frame, title, entries and symbols of vector and inertia

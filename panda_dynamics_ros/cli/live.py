@@ -17,9 +17,8 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection, robot_urdf
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
 from panda_dynamics_ros.live.problems import MODES
 from panda_dynamics_ros.live.stream import FrankaStream, StateRecording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import LiveTable, joint_values, payload_rows, print_table
@@ -30,21 +29,7 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 from panda_dynamics_ros.warm_up import warm_up
 
-DESCRIPTION = """\
-Shows torques, pose and payload of a robot while it moves. It only reads, and
-needs no real-time kernel, no ROS and no driver, but one of libfranka's Python
-bindings:
-  pip install 'panda_dynamics_ros[fr3]'     FR3 with system 5.9 or newer
-  pip install 'panda_dynamics_ros[panda]'   Panda (FER)
-A robot takes one connection: end other programs first. Ctrl-C ends it.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics live 172.16.0.2
-  panda-dynamics live 172.16.0.2 --record run.csv --seconds 60
-  panda-dynamics live 172.16.0.2 --ros
-  panda-dynamics live 172.16.0.2 --save-urdf my_fr3.urdf
-"""
+EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
 PERIOD = 0.25  # s, between two tables
 Publish = Callable[[FrankaState | None, str], None]
 """Takes a state, or None and why there is none."""
@@ -61,9 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         option("--binding", binding, choices=(AUTO, *BINDINGS), default=AUTO),
         option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
-        option("--record", "record to a CSV file (.csv, .csv.gz), which replay reads", metavar="FILE"),
+        option("--record", "record to a CSV file, which replay reads", metavar="FILE"),
         flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
-        option("--save-urdf", "write the robot's own URDF and end (FR3 with system 5.9 or newer)", metavar="FILE"),
         *VIEW,
         flag("--json", "print a summary as JSON at the end, nothing else"),
     )
@@ -73,8 +57,6 @@ def run(args: argparse.Namespace) -> int:
     """Connect, follow the robot until the time is over or Ctrl-C, and say what was seen."""
     if args.seconds is not None:
         checks.number(args.seconds, "--seconds", minimum=0.1, maximum=1e7)
-    if args.save_urdf is not None:
-        return _save_urdf(args)
 
     def say(words: str) -> None:
         if not args.json:
@@ -208,15 +190,6 @@ def _arm(args: argparse.Namespace, connection: FrankaConnection, state: FrankaSt
     args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
     robot = load_arm(args)
     return with_own_end_effector(robot, state) if own else robot
-
-
-def _save_urdf(args: argparse.Namespace) -> int:
-    path = checks.path(args.save_urdf, "--save-urdf")
-    if path.exists():
-        raise ArgumentError(f"--save-urdf: expected a file that does not exist yet, got {path}")
-    path.write_text(robot_urdf(args.ip), encoding="utf-8")
-    print(json.dumps({"written": str(path)}) if args.json else f"written: {path}", flush=True)
-    return 0
 
 
 @contextlib.contextmanager

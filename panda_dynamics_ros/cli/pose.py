@@ -14,22 +14,11 @@ import numpy as np
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, option
-from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError
 
-DESCRIPTION = "Converts a pose between Franka's formats, or prints where a frame of the arm is."
 EXAMPLES = """\
-formats, lengths in m unless stated otherwise:
-  column-major   16 numbers, a column after the other (O_T_EE, F_T_EE, RaceCom messages, state machines)
-  matrix         16 numbers, a row after the other
-  quaternion     x y z w of any norm, or translation and quaternion: 7 numbers
-  measure-pose   x y z in mm, rotation x y z in degrees ("Measure Pose" app)
-
-VALUES are separated by blanks or commas; one file name, or - for standard input, reads them from there.
-
-examples:
-  panda-dynamics pose --from measure-pose 306.9 0 486 180 0 -45
-  ros2 topic echo --once --field data /panda_dynamics/o_t_ee | panda-dynamics pose --from column-major -
-  panda-dynamics pose --robot panda --q 0 -0.785 0 -2.356 0 1.571 0.785 --frame ee --json
+panda-dynamics pose --from measure-pose 306.9 0 486 180 0 -45
+ros2 topic echo --once --field data /panda_dynamics/o_t_ee | panda-dynamics pose --from column-major -
 """
 READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray]]] = {  # counts, words, conversion
     "column-major": ((16,), "16 numbers, column by column", pose.from_column_major),
@@ -57,11 +46,12 @@ HEADINGS = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, - or a file that has it")
+    formats = "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
+    parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
     add_robot_option(parser)
     add(
         parser,
-        option("--from", "format of VALUES", dest="source", choices=READERS),
+        option("--from", f"format of VALUES: {formats}", dest="source", choices=READERS),
         option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
         option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
         option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
@@ -99,33 +89,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _numbers(words: Sequence[str], name: str) -> FloatArray:
-    """The numbers in `words`, or in the file or standard input that the only word names."""
-    text = " ".join(words)
-    if text == "-":
-        text = sys.stdin.read()
-    elif len(words) == 1 and not all(map(_is_number, _cells(text))):
-        try:
-            text = checks.path(text, name).read_text(encoding="utf-8")
-        except FileNotFoundError as error:
-            raise DataFileNotFoundError(f"{name}: expected numbers, - or an existing file, got {text!r}") from error
-        except UnicodeDecodeError as error:
-            raise ArgumentError(f"{name}: expected a file with numbers, got {text!r}") from error
-    cells = _cells(text)
-    wrong = [cell for cell in cells if not _is_number(cell)]
-    if wrong:
-        raise ArgumentError(f"{name}: expected numbers, got {wrong[0][:40]!r}")
-    return np.array([float(cell) for cell in cells])
-
-
-def _cells(text: str) -> list[str]:
-    """What blanks, commas and brackets separate, without what `ros2 topic echo` prints around an array."""
-    text = re.sub(r"array\('[df]'", " ", text)
-    return [cell for cell in re.split(r"[\s,;\[\](){}]+", text) if cell.strip("-")]
-
-
-def _is_number(cell: str) -> bool:
+    """The numbers in `words`, or in standard input, without what `ros2 topic echo` prints around an array."""
+    text = sys.stdin.read() if list(words) == ["-"] else " ".join(words)
+    cells = re.split(r"[\s,;\[\](){}]+", re.sub(r"array\('[df]'", " ", text))
     try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+        return np.array([float(cell) for cell in cells if cell.strip("-")])
+    except ValueError as error:
+        raise ArgumentError(f"{name}: expected numbers, got {str(error).rpartition(': ')[2][:42]}") from error

@@ -32,24 +32,9 @@ from panda_dynamics_ros.reporting.replay_bag import write_replay
 from panda_dynamics_ros.reporting.summary import check_replaceable, events_text, summary_of, write_summary
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
-DESCRIPTION = """\
-Computes torques, poses, contacts and the payload of a recording: a rosbag2
-(.db3, .mcap or its folder), or a table with columns t, q1.., dq1.., tau1..
-It writes into DIR
-  summary.json  samples, losses, residual torques, payload and events
-                (with --smooth also segments: each payload from all its samples;
-                with --unloaded-run also paired: the payload from differences)
-  *.png         the payload over time, the torques, and the arm
-  payload.csv   the payload over time
-  results/      a rosbag2 for PlotJuggler, RViz and `ros2 bag play`, with the
-                joint states and all topics of the nodes
-"""
 EXAMPLES = """\
-Numbers after "±" are half the width of a 95 % interval; summary.json has standard deviations.
-
-examples:
-  panda-dynamics replay recording.mcap --output result
-  panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
+panda-dynamics replay recording.mcap --output result
+panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
 """
 CONTRADICTED = 3
 """Exit code of --strict where the recording contradicts the arm, or what was declared."""
@@ -64,10 +49,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "and puts the payload down at 18 s"
     )
     unloaded = "times, s from the start, at which nothing was carried: a tare before and after each (implies --smooth)"
-    unloaded_run = (
-        "a recording of the same motion with no payload, for a payload from the differences of both (give it once for "
-        "each run; see `panda-dynamics weigh`)"
-    )
     options.add(parser, options.flag("--example", example))
     options.add_robot_option(parser)
     options.add_payload_options(parser)
@@ -81,7 +62,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.number("--rate", 1.0, "R", "speed of --view, times real time"),
         options.flag("--smooth", "estimate each payload from all samples while it was carried"),
         options.option("--unloaded", unloaded, type=float, nargs="+", default=[], metavar="T"),
-        options.option("--unloaded-run", unloaded_run, action="append", default=[], metavar="BAG"),
         options.JSON,
     )
 
@@ -94,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError(f"BAG: expected a recording or --example, got {'both' if args.example else 'neither'}")
     args.bag = str(EXAMPLE) if args.example else args.bag
     name = "the example" if args.example else Path(args.bag).name
-    checks.not_an_input(args.output / "results", [args.bag, *args.unloaded_run], "--output, with results in it")
+    checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
     if args.bag_format != "none":
         check_replaceable(args.output, "results")
     robot = options.load_arm(args)
@@ -133,15 +113,6 @@ def _replay(
         *([("problem", result.problem)] if result.problem else []),
     ]
     tables: list[Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
-    if args.unloaded_run:
-        # Their imports take longer than all others.
-        from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
-        from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows
-
-        empty = [load_dataset(path, robot, **options.recording_options(args)) for path in args.unloaded_run]
-        weighed = weigh_paired_runs(robot, [data], empty, **known)
-        summary["paired"] = paired_entry(weighed)
-        tables.append((f"compared with {len(empty)} unloaded run{'s' * (len(empty) > 1)}", paired_rows(weighed)))
     args.output.mkdir(parents=True, exist_ok=True)
     from panda_dynamics_ros.reporting.plots import write_replay_files
 

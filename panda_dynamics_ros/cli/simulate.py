@@ -17,18 +17,7 @@ from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.simulation.fourier_motion import read_motion
 
-DESCRIPTION = """\
-Simulates a Panda that runs a motion of `panda-dynamics excite`, faster than
-real time, and records its sensors at 1 kHz as a rosbag2 (mcap).
-"""
-EXAMPLES = """\
-The simulated arm is that of `panda-dynamics demo` with the same seed. It differs from the model as a real arm does, in
-its inertias, friction and offsets, and its torques have noise and a coloured disturbance; --take N changes the noise.
-
-examples:
-  panda-dynamics simulate motion.csv --repeat 3 --output recording
-  panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying
-"""
+EXAMPLES = "panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying"
 START = 1.0  # s at rest before the motion
 BOX = 0.1  # m, side of the cube that a payload of given mass is
 

@@ -10,17 +10,7 @@ from importlib.util import find_spec
 
 from panda_dynamics_ros.warm_up import NODES, warm_up
 
-DESCRIPTION = """\
-Compiles what the nodes need, so that their first start is as fast as any
-other: for an image (Dockerfile) or after an installation. The cache is in the
-package's folder, or in the user's where that cannot be written to;
-NUMBA_CACHE_DIR names another.
-"""
-EXAMPLES = """\
-examples:
-  panda-dynamics warm-up
-  panda-dynamics warm-up dynamics
-"""
+EXAMPLES = "panda-dynamics warm-up dynamics"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

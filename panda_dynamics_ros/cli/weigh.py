@@ -16,31 +16,19 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import joint_values, print_results
+from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
+from panda_dynamics_ros.reporting.page import write_page
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
-from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, set_load_cpp, write_page
+from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, plot_differences, set_load_cpp
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
-DESCRIPTION = """\
-Weighs a payload with the arm: mass, centre of mass and inertia, each with its
-interval, from runs of one motion with and without the payload. What the arm's
-model gets wrong repeats from run to run and cancels.
-  --plan         writes the motion for your arm (trajectory.yaml)
-  --unloaded, --loaded
-                 weighs from recordings of it
-  --simulate     does all of it on the simulated arm
-It writes weigh.html, the result as a page, and summary.json into DIR.
-"""
 EXAMPLES = """\
-The best order of runs is unloaded, loaded, loaded, unloaded: it cancels a drift of the friction. See docs/weigh.md.
-
-examples:
-  panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
-  panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
+panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
+panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 STEP = 0.02  # s, of the trajectory's points
 SIZE = 0.1  # m, side of the cube that a simulated payload is
@@ -191,13 +179,18 @@ def _report(
     args.output.mkdir(parents=True, exist_ok=True)
     summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **paired_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    page = write_page(args.output / "weigh.html", result, rest, runs, robot.name, truth)
-    files = [page, write_summary(summary, args.output)]
-    summary["files"] = [str(file) for file in files]
     rows = paired_rows(result, rest)
     if truth is not None:
         rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
     if is_found(result.estimate):
         rows.append(("libfranka", set_load_cpp(result.estimate)))
-    print_results(args.json, summary, [(f"weighed with {robot.name}, {len(runs)} runs", rows)], files)
+    tables: list[Table] = [
+        (f"weighed with {robot.name}, {len(runs)} runs", rows),
+        ("runs", [(f"{number}", run) for number, run in enumerate(runs, start=1)]),
+    ]
+    picture = plot_differences(result, args.output / "weigh.png")
+    page = write_page(args.output / "weigh.html", tables, [picture])
+    files = [page, picture, write_summary(summary, args.output)]
+    summary["files"] = [str(file) for file in files]
+    print_results(args.json, summary, tables[:1], files)
     return 0

@@ -344,7 +344,7 @@ class ChangeDetector:
             if departure is not None and not self.pending.fits:
                 lead = lead_of_payload(*departure, self._sigma)
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
-            if not is_touch and self.pending.kind == CONTACT:
+            if not is_touch:
                 is_touch = not self._is_possible(self._payload_change(int(slots[0]), state), least_mass)
         elif clear[0] and lead > CLEAR:
             is_touch = False

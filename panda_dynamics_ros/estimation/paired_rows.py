@@ -24,7 +24,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.identification.rows import prepare, without_rotors
+from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -100,9 +100,10 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     DataError: no piece of the recording is long enough for the filters.
     """
     n, measured = robot.n, replace(data, tau=link_side_torques(robot, data.q, data.tau))
-    samples = without_rotors(prepare(measured, from_positions=True), robot)
+    samples = prepare(measured, from_positions=True)
     q, dq, ddq, period = samples.q, samples.dq, samples.ddq, samples.period
-    left = samples.tau - inverse_dynamics(robot, q, dq, ddq) - friction_torques(robot, dq)
+    arm = inverse_dynamics(robot, q, dq, ddq) + friction_torques(robot, dq) + robot.felt_rotor_inertia * ddq
+    left = samples.tau - arm
     regressor = payload_regressor(robot, q, dq, ddq).reshape(len(q), -1)
     speed = np.linalg.norm(dq, axis=1)
     moving = np.clip((speed - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)

@@ -96,8 +96,7 @@ class PairedRuns:
 
     Attributes
     ----------
-    estimate: the payload, in the flange frame.
-    rest: torques at rest with the payload declared.
+    estimate: the payload, in the flange frame. rest: torques at rest with the payload declared.
     noise: (n,), N m, torque by which runs of one motion differ from each other, one standard deviation of one run.
     motion_s: s in motion that were compared.
     stamp: (K,), s since the first run's begin; q: (K, n), rad, of its rows.
@@ -148,14 +147,17 @@ def weigh_paired_runs(
             )
     count, runs = len(loaded), same_moments([rows_of(robot, data) for data in (*loaded, *unloaded)])
     fit = _Fit.of(runs, count, robot.residual.std, settings.prior_std)
-    mean, covariance = fit.payloads(fit.together, settings.prior_std)
-    _refuse_swapped(runs, count, mean[0], covariance)
-    _refuse_changes(fit, runs, count, settings.prior_std)
-    covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance
-    stamp = float(runs[0].stamp[-1])
-    estimate = published_estimate(
-        mean[0], covariance, settings, body_shape, ConsistentBody(), stamp=stamp, status=PAIRED
-    )
+    mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(_one_payload(runs, count)))
+    covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance[:PARAMETERS]
+    if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
+        names = [", ".join(run.name for run in part) for part in (runs[:count], runs[count:])]
+        raise DataError(
+            f"{names[0]}: expected loaded runs that weigh more than the unloaded {names[1]}, got {mean[0]:.3f} kg; "
+            "the runs look swapped"
+        )
+    _refuse_changes(fit, runs, count)
+    stamp, body = float(runs[0].stamp[-1]), ConsistentBody()
+    estimate = published_estimate(mean, covariance, settings, body_shape, body, stamp=stamp, status=PAIRED)
     sigma, _, rho = fit.noise.T
     moving = np.hypot(sigma, rho)
     resting = np.hypot(moving, sigma) * np.sqrt(1.0 + 1.0 / len(unloaded))
@@ -205,20 +207,26 @@ def _at_rest(runs: Sequence[RunRows], count: int, payload: FloatArray) -> FloatA
 # ---- the fit -----------------------------------------------------------------------------------------------------
 
 
+def _one_payload(runs: Sequence[RunRows], count: int) -> list[list[int]]:
+    """Which payload each run carries in each part of the motion: 0 in the loaded ones, -1 for none."""
+    return [[0] * count + [-1] * (len(runs) - count) for _ in range(BLOCKS)]
+
+
 @dataclass(frozen=True, eq=False)
 class _Fit:
     """Information of R aligned runs on their payloads and changes x = (theta_1 .. theta_R, changes of joint 1, 2, ..).
 
-    information: (BLOCKS, size, size), and vector: (BLOCKS, size), of each part of the motion. prior: (changes,), prior
-    standard deviations of the joints' changes. noise: (n, 3), sigma, tau, rho. end: (BLOCKS,), rows at which parts end.
+    information: (BLOCKS, size, size), and vector: (BLOCKS, size), of each part of the motion. prior_std: (10,) and
+    changes_std: (changes,), of a payload and of the joints' changes. noise: (n, 3), sigma, tau, rho. end: (BLOCKS,),
+    rows at which parts end.
     """
 
     information: FloatArray
     vector: FloatArray
-    prior: FloatArray
+    prior_std: FloatArray
+    changes_std: FloatArray
     noise: FloatArray
     end: NDArray[np.intp]
-    together: list[list[int]]
 
     @classmethod
     def of(cls, runs: Sequence[RunRows], count: int, residual: FloatArray, prior_std: FloatArray) -> _Fit:
@@ -227,13 +235,12 @@ class _Fit:
         series = [_contrasts(runs, joint) for joint in range(n)]
         slowness = np.max([run.slowness for run in runs], axis=0).T
         end = np.ceil(np.arange(1, BLOCKS + 1) * len(motion) / BLOCKS).astype(np.intp)
-        together = [[0] * count + [-1] * (R - count)] * BLOCKS
         noise, ratio = TYPICAL * np.column_stack((residual, np.ones(n), residual)), np.ones(4)
         for turn in range(ROUNDS + 1):
             kinds = np.concatenate((np.repeat(ratio[:2], R), 2.0 * ratio[2:]))  # offsets, frictions, drift of both
-            prior = np.concatenate([CHANGE * each * kinds for each in residual])
+            changes_std = np.concatenate([CHANGE * each * kinds for each in residual])
             own = [np.r_[: 10 * R, 10 * R + j * len(kinds) : 10 * R + (j + 1) * len(kinds)] for j in range(n)]
-            information = np.zeros((BLOCKS, 10 * R + len(prior), 10 * R + len(prior)))
+            information = np.zeros((BLOCKS, *[10 * R + len(changes_std)] * 2))
             vector = np.zeros(information.shape[:2])
             for joint in range(n):
                 white, _ = whitened(series[joint], motion, slowness[joint], *noise[joint])
@@ -241,10 +248,10 @@ class _Fit:
                     H, y = part[..., :-1].reshape(-1, len(own[joint])), part[..., -1].ravel()
                     information[b][np.ix_(own[joint], own[joint])] += H.T @ H
                     vector[b][own[joint]] += H.T @ y
-            fit = cls(information, vector, prior, noise, end, together)
+            fit = cls(information, vector, prior_std, changes_std, noise, end)
             if turn == ROUNDS:
                 break
-            x, P = fit.posterior(together, prior_std)
+            x, P = fit.posterior(_one_payload(runs, count))
             changes, spread = x[PARAMETERS:].reshape(n, -1), np.diag(P)[PARAMETERS:].reshape(n, -1)
             ratio = _ratio((changes**2 + spread) / (CHANGE * residual[:, None]) ** 2, R)
             noise = np.array([
@@ -256,19 +263,13 @@ class _Fit:
             ])  # fmt: skip
         return fit
 
-    def payloads(self, payload_of: Sequence[Sequence[int]], prior_std: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Payloads (P, 10) and their covariance (P 10, P 10), where `payload_of`[block][run] is 0..P-1, or -1 for none.
+    def posterior(self, payload_of: Sequence[Sequence[int]]) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance of P payloads and of the joints' changes.
 
-        The joints' changes are integrated out.
+        `payload_of`[block][run] is 0..P-1, or -1 for none.
         """
-        x, P = self.posterior(payload_of, prior_std)
-        size = len(x) - len(self.prior)
-        return x[:size].reshape(-1, PARAMETERS), P[:size, :size]
-
-    def posterior(self, payload_of: Sequence[Sequence[int]], prior_std: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and covariance of the payloads and of the joints' changes."""
-        payloads, changes = 1 + max(max(row) for row in payload_of), len(self.prior)
-        L = np.diag(np.concatenate((np.tile(prior_std, payloads), self.prior)) ** -2.0)
+        payloads, changes = 1 + max(max(row) for row in payload_of), len(self.changes_std)
+        L = np.diag(np.concatenate((np.tile(self.prior_std, payloads), self.changes_std)) ** -2.0)
         v = np.zeros(len(L))
         for information, vector, row in zip(self.information, self.vector, payload_of, strict=True):
             choice = np.array([[float(payload == each) for each in range(payloads)] for payload in row])
@@ -344,31 +345,22 @@ def most_probable(columns: FloatArray, motion: FloatArray, slowness: FloatArray,
 # ---- runs that cannot be compared --------------------------------------------------------------------------------
 
 
-def _refuse_swapped(runs: Sequence[RunRows], count: int, mean: FloatArray, covariance: FloatArray) -> None:
-    if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
-        loaded, unloaded = (", ".join(run.name for run in part) for part in (runs[:count], runs[count:]))
-        raise DataError(
-            f"{loaded}: expected loaded runs that weigh more than the unloaded {unloaded}, got {mean[0]:.3f} kg; "
-            "the runs look swapped"
-        )
-
-
-def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int, prior_std: FloatArray) -> None:
+def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int) -> None:
     """Refuse runs of which one has, from some block on, another payload than the others of its kind."""
     worst, words, first = CHANGED_CHI2, "", runs[0]
     for number, run in enumerate(runs):
         carries = number < count
         alone = (count if carries else len(runs) - count) == 1
         for block in range(1 if alone else 0, BLOCKS):  # from the first on, one run has nothing to be compared with
-            payload_of = [list(row) for row in fit.together]
+            payload_of = _one_payload(runs, count)
             for row in payload_of[block:]:
                 row[number] = 1
-            mean, P = fit.payloads(payload_of, prior_std)
-            before = mean[0, :4] if carries else np.zeros(4)
+            both, P = (values[..., : 2 * PARAMETERS] for values in fit.posterior(payload_of))
+            before, after = both[:4] if carries else np.zeros(4), both[PARAMETERS : PARAMETERS + 4]
+            change = after - before
             slope = np.hstack((-carries * np.eye(4, PARAMETERS), np.eye(4, PARAMETERS)))
-            change = mean[1, :4] - before
-            chi2 = float(change @ np.linalg.solve(slope @ P @ slope.T, change))
-            heavy = max(abs(before[0]), abs(mean[1, 0]))
+            chi2 = float(change @ np.linalg.solve(slope @ P[: 2 * PARAMETERS] @ slope.T, change))
+            heavy = max(abs(before[0]), abs(after[0]))
             matters = abs(change[0]) > CHANGED_MASS or np.abs(change[1:]).max() > CHANGED_COM * heavy
             if matters and chi2 > worst:
                 # A load that is lost and one that is gained in the other run look alike: the loaded run comes first.
@@ -376,7 +368,7 @@ def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int, prior_std: F
                 since = first.stamp[0 if block == 0 else fit.end[block - 1] - 1] - first.begin
                 words = (
                     f"{run.name}: expected one payload in all {'loaded' if carries else 'unloaded'} runs, got "
-                    f"{before[0]:.3f} kg and, from about {since:.1f} s of the motion on, {mean[1, 0]:.3f} kg or its "
+                    f"{before[0]:.3f} kg and, from about {since:.1f} s of the motion on, {after[0]:.3f} kg or its "
                     "centre of mass elsewhere"
                 )
     if words:

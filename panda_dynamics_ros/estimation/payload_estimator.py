@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +39,16 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadEstimate,
     PayloadMemory,
 )
-from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PASSED, PICK, RELEASE, Change, ChangeDetector
+from panda_dynamics_ros.estimation.hypotheses import (
+    CONTACT,
+    LOAD,
+    MOMENTS,
+    PASSED,
+    PICK,
+    RELEASE,
+    Change,
+    ChangeDetector,
+)
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
@@ -60,14 +69,15 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
-LOADING = 1.0  # s, within which things are put into a hand where they do not come at once
+LOADING = 1.0  # s, within which what is carried may become anything else where it does not come at once
 ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 CONTACT_DECIDED = 0.15  # s after its onset
 MOVED = 0.3  # s of motion that tell a weight from a push
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
-UNREST, QUIET, BACK = 10.0, 2.0, 0.2
-"""Mean square by which the disturbance changes, in units of an untouched arm's: when a touch begins, and when it is
-over; s, for which the disturbance is what it was before it."""
+UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
+"""Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
+the mean."""
+BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
@@ -81,6 +91,45 @@ class _Happening:
     before: GaussianState
     moved: float = 0.0
     decided: bool = False
+
+
+@dataclass
+class _Ongoing:
+    """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
+
+    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. untouched:
+    the state as it would be without the touch; None of a load. back: s, for which the torque has been what it expects.
+    """
+
+    place: slice
+    slow: FloatArray
+    untouched: GaussianState | None
+    unrest: float = UNREST
+    back: float = 0.0
+
+
+class _Row(NamedTuple):
+    """The measurement of one update: y = Y theta + d + A phi + e, with e of `variance` (n,); see `correct`."""
+
+    Y: FloatArray
+    A: FloatArray
+    shared: int
+    y: FloatArray
+    variance: FloatArray
+
+    def departure(self, state: GaussianState, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By how much y departs from what `state` expects, (n,), and its covariance; `std` (n,) is added to it."""
+        n, own, first = len(self.y), self.A.shape[1] - self.shared, PARAMETERS + len(self.y)
+        H = np.zeros((n, len(state.mean)))
+        H[:, THETA], H[:, PARAMETERS:first], H[:, first : first + self.shared] = (
+            self.Y,
+            np.eye(n),
+            self.A[:, : self.shared],
+        )
+        for i in range(n):
+            k = first + self.shared + own * i
+            H[i, k : k + own] = self.A[i, self.shared :]
+        return self.y - H @ state.mean, H @ state.covariance @ H.T + np.diag(self.variance + std**2)
 
 
 class PayloadEstimator:
@@ -131,8 +180,8 @@ class PayloadEstimator:
         self._noise.restart()
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
-        self._touched, self._unrest, self._slow_d = False, 0.0, np.zeros(self.robot.n)
-        self._loading, self._since_fade = 0.0, 0.0
+        self._ongoing: _Ongoing | None = None
+        self._since_fade = 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(PASSED / 0.02) + 4)
         self._last: _Happening | None = None
         self._announced, self._found, self._told = ("", -math.inf), "", ""
@@ -333,7 +382,7 @@ class PayloadEstimator:
         self._settle_pending()
         self._resumed = self._stamp + dt
         self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
-        self._touched, self._loading = False, 0.0
+        self._ongoing = None
         self._restart_filters()
 
     def final_state(self) -> GaussianState:
@@ -359,38 +408,38 @@ class PayloadEstimator:
             noise.unexplained = self._unexplained.value.copy()
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), self._torque.value - y, load, noise.share)
-        decay, std = noise.decay(motion, s), noise.std
-        if self._touched:
+        decay, std, going = noise.decay(motion, s), noise.std, self._ongoing
+        if going is not None and going.untouched is not None:
+            going.untouched = predict(going.untouched, decay, std)
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
-        if self._loading > 0.0:  # what is carried may have become anything meanwhile
-            P = state.covariance.diagonal()[THETA]
-            room = np.maximum(self.options.prior_std**2 - P, 0.0)
-            state.covariance[np.arange(PARAMETERS), np.arange(PARAMETERS)] += np.minimum(dt / LOADING, 1.0) * room
-            self._loading -= dt
+        if going is not None and going.untouched is None:
+            P, place = state.covariance.diagonal()[THETA], np.arange(PARAMETERS)
+            state.covariance[place, place] += min(dt / LOADING, 1.0) * np.maximum(self.options.prior_std**2 - P, 0.0)
         if not self.regression.settled:
             self._state, self._estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
-        corrected, filter_step = correct(
-            state, Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(aliased), decay
-        )
+        row = _Row(Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(aliased))
+        corrected, filter_step = correct(state, *row, decay)
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
             self._forget_all()
             self._estimate = self._published(SETTLING)
             return
-        rests = self._clock.still >= REST and self._detector.pending is None
+        rests = self._clock.still >= REST and self._detector.pending is None and self._ongoing is None
         if rests:  # a sample that tells nothing new, but for a change
             filter_step.gain[:] = 0.0
         self._state = state if rests else corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
-        departure = self._departure(Y, A, y - Y @ tare, noise.white_variance(aliased))
+        pending, departure = self._detector.pending, None
+        if pending is not None and not pending.fits:
+            departure = (*row.departure(self._before(self._stamp - pending.age), noise.std), Y)
         event = self._changes(motion, departure)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
-        self._look_at_touch(dt)
+        self._look_at_what_goes_on(dt, row)
         carried = self._present.mean[THETA] + tare
         self._residual = y - Y @ carried
         if self._plausibility.update(self._torque.value, y, self._residual, motion):
@@ -404,7 +453,7 @@ class PayloadEstimator:
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
         """Let what is known fade with the motion, and learn the level of the noise."""
-        if motion <= 0.0 or self._touched or self._loading > 0.0:
+        if motion <= 0.0 or self._ongoing is not None:
             return
         self._since_fade += motion
         if self._since_fade > 0.1:  # s: it is slow
@@ -415,23 +464,6 @@ class PayloadEstimator:
         self._noise.learn(motion, d, P, innovation, variance)
 
     # ---- changes
-
-    def _departure(
-        self, Y: FloatArray, A: FloatArray, y: FloatArray, white: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """By how much the torque departs from what was expected before the pending change, its covariance, and Y."""
-        pending = self._detector.pending
-        if pending is None or pending.fits:
-            return None
-        before, n, own = self._before(self._stamp - pending.age), self.robot.n, A.shape[1] - self._errors.shared
-        H = np.zeros((n, len(before.mean)))
-        H[:, THETA], H[:, self._d] = Y, np.eye(n)
-        H[:, self._phi.start : self._phi.start + self._errors.shared] = A[:, : self._errors.shared]
-        for i in range(n):
-            k = self._phi.start + self._errors.shared + own * i
-            H[i, k : k + own] = A[i, self._errors.shared :]
-        S = H @ before.covariance @ H.T + np.diag(white + self._noise.std**2)
-        return y - H @ before.mean, S, Y
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
@@ -477,8 +509,8 @@ class PayloadEstimator:
         before = self._before(onset)
         jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
         if change.kind == CONTACT:
-            self._state, self._touched, self._unrest = self._present, True, UNREST
-            self._untouched_d, self._back = before.mean[self._d], 0.0
+            self._state = self._present
+            self._ongoing = _Ongoing(self._d, self._state.mean[self._d], before)
         elif (
             last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
             and self._stamp - last.onset < LATELY and abs(jump + last.jump) < 0.2 * abs(last.jump)
@@ -488,8 +520,8 @@ class PayloadEstimator:
             self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, jump, before)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
-            self._state = before.copy()
-            self._loading = LOADING
+            self._state, moments = before.copy(), slice(0, MOMENTS)
+            self._ongoing = _Ongoing(moments, self._state.mean[moments], None)
             self._last = _Happening(self._found, onset, jump, before)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
@@ -518,17 +550,26 @@ class PayloadEstimator:
             return self._found == LOAD
         return last is not None and last.kind == LOAD and not last.decided
 
-    def _look_at_touch(self, dt: float) -> None:
-        """A touch has ended when the disturbance is back, or changes no more than that of an untouched arm."""
-        if not self._touched:
+    def _look_at_what_goes_on(self, dt: float, row: _Row) -> None:
+        """It is over when the state changes no more than by chance, and a touch also when its torque has gone."""
+        going = self._ongoing
+        if going is None or self._detector.pending is not None:
             return
-        d = self._state.mean[self._d]
-        self._slow_d += (1.0 - math.exp(-2.0 * dt)) * (d - self._slow_d)
-        z = (d - self._slow_d) / self._noise.std
-        self._unrest += (1.0 - math.exp(-dt)) * (min(float(z @ z) / self.robot.n, UNREST) - self._unrest)
-        off = (d - self._untouched_d) / self._noise.std
-        self._back = self._back + dt if float(off @ off) < QUIET * self.robot.n else 0.0
-        self._touched = self._unrest > QUIET and self._back < BACK
+        x = self._state.mean[going.place]
+        std = np.sqrt(self._state.covariance.diagonal()[going.place])
+        going.slow = going.slow + (1.0 - math.exp(-dt / WITHIN)) * (x - going.slow)
+        z = (x - going.slow) / (std if going.untouched is None else self._noise.std)
+        going.unrest += (1.0 - math.exp(-dt / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
+        if going.untouched is not None:
+            nu, S = row.departure(going.untouched, np.zeros(self.robot.n))
+            surplus = float(nu @ np.linalg.solve(S, nu)) - self.robot.n
+            going.back = going.back + dt if surplus < CONSISTENT * math.sqrt(2.0 * self.robot.n) else 0.0
+            if going.back >= BACK:
+                self._state, self._ongoing = going.untouched, None
+                self._detector.restart()
+                self._history.clear()
+        if going.unrest < QUIET:
+            self._ongoing = None
 
     # ---- what is said
 

@@ -34,16 +34,14 @@ ROW_PERIOD = 0.02
 def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **options: float) -> Robot:
     """The arm with a map of what its model leaves unexplained, learnt from recordings of its unloaded motion.
 
+    Estimators of the returned robot subtract the map's mean and trust the torques as far as its variance says. Where
+    the recordings have not been, they work as without it.
+
     Parameters
     ----------
     data: recordings in which the arm carries nothing; a map learnt before is replaced.
     robot: the arm, best after `identify`. Its residual model gives the map's prior.
     options: see `EstimatorOptions`; those of the filters and of motion count.
-
-    Returns
-    -------
-    The robot with its `residual_map`. Estimators of this robot subtract the map's mean and trust the torques as far as
-    its variance says. Where the recordings have not been, they work as without it.
 
     Raises
     ------
@@ -64,26 +62,19 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
         every = max(1, round(0.5 * ROW_PERIOD / recording.period_s)) if len(recording.stamp) > 1 else 1
         for x in coordinates(recording.q[::every], recording.dq[::every]):
             inducing.offer(x)
-    size = inducing.count
     points = inducing.chosen.copy()
-    gram, moment, square = np.zeros((size, size)), np.zeros((size, robot.n)), np.zeros(robot.n)
-    rows = 0.0
-    for recording in recordings:
-        phi, y, weight = _rows(bare, recording, points, used)
-        gram += (weight[:, None] * phi).T @ phi
-        moment += (weight[:, None] * phi).T @ y
-        square += weight @ y**2
-        rows += float(weight.sum())
+    parts = zip(*(_statistics(bare, recording, points, used) for recording in recordings), strict=True)
+    gram, moment, square, rows = (np.sum(values, axis=0) for values in parts)
     if rows == 0.0:
         raise DataError("data: expected unloaded motion of at least a second, got none")
-    gram = 0.5 * (gram + gram.T)
-    return replace(bare, residual_map=ResidualMap(points, gram, moment, square, np.array(rows), robot.residual.std))
+    found = 0.5 * (gram + gram.T), moment, square, rows
+    return replace(bare, residual_map=ResidualMap(points, *found, robot.residual.std))
 
 
-def _rows(
+def _statistics(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Filtered covariances (N, M), filtered torques (N, n) and weights 1 / kappa (N,) of one recording."""
+) -> tuple[FloatArray, ...]:
+    """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
     regression, clock = MomentumRegression(robot.n, options.bandwidth_hz), MotionClock(robot.n, PRESLIDING)
     filters, terms = TwoPoleFilter(len(points), regression.pole), ArmTerms(robot)
     near = covariance(coordinates(recording.q, recording.dq), points)
@@ -106,5 +97,7 @@ def _rows(
                 torques.append(y.copy())
                 weights.append(weight)
                 phi.append(filtered.copy())
-    shape = (len(weights), len(points))
-    return np.array(phi).reshape(shape), np.array(torques).reshape(-1, robot.n), np.array(weights)
+    weight, y = np.array(weights), np.array(torques).reshape(-1, robot.n)
+    filtered_rows = np.array(phi).reshape(len(weight), len(points))
+    weighted = weight[:, None] * filtered_rows
+    return weighted.T @ filtered_rows, weighted.T @ y, weight @ y**2, weight.sum()

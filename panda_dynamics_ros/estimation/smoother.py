@@ -34,21 +34,16 @@ def smooth_payloads(
     robot: RobotDescription, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
     unloaded: Sequence[float] = (), *, shape: Shape | str | None = None, **options: float,
 ) -> tuple[PayloadSegment, ...]:  # fmt: skip
-    """The payloads of a recording of N samples.
+    """The payloads of a recording of N samples: a segment for each, that of no payload included, in their order.
 
     Parameters
     ----------
     robot: the arm without the payload, with its friction and its residual model.
-    stamp: (N,), s, increasing.
-    q, dq, tau: (N, n), rad, rad/s, N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+    stamp: (N,), s, increasing. q, dq, tau: (N, n), rad, rad/s, N m; tau is the torque on the links with gravity, or
+        what `robot.effort` says.
     unloaded: s, times at which the arm is known to have carried nothing. What the model has wrong there is known for
         all other segments.
-    shape: of the payloads, if it is known, as for `PayloadEstimator`.
-    options: see `EstimatorOptions`.
-
-    Returns
-    -------
-    A segment for each payload, that of no payload included, in the order of the recording.
+    shape: of the payloads, if it is known, as for `PayloadEstimator`. options: see `EstimatorOptions`.
 
     Raises
     ------
@@ -86,8 +81,7 @@ def _segments(
     onsets = [start, *(max(onset, start) for onset, _ in changes)]
     ends, motion = [*onsets[1:], end], np.diff([0.0, *(moved for _, moved in changes), estimator.motion_s])
     first = len(state.mean) - PARAMETERS * len(changes)
-    places = [slice(first + PARAMETERS * k, first + PARAMETERS * (k + 1)) for k in range(len(changes))]
-    places.append(slice(0, PARAMETERS))
+    places = [slice(begin, begin + PARAMETERS) for begin in [*range(first, len(state.mean), PARAMETERS), 0]]
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
     nothing = np.zeros(PARAMETERS)
     for k in sorted(empty):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification of an arm's model from recordings of its motion."""
 
-from panda_dynamics_ros.identification.procedure import identify, identify_gravity
+from panda_dynamics_ros.identification.procedure import identify
 from panda_dynamics_ros.identification.result import Identification, Validation, validate
 
-__all__ = ["Identification", "Validation", "identify", "identify_gravity", "validate"]
+__all__ = ["Identification", "Validation", "identify", "validate"]

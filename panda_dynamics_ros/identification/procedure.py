@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of an arm from recordings of its motion, or of poses (De Luca, document 003, slides 11-13).
+"""Identification of an arm from recordings of its motion (De Luca, document 003, slides 11-13).
 
 The steps: rows of the regression, weights, scale of the prior, fit, physically consistent links, standard deviations.
 
@@ -7,55 +7,47 @@ How far the result may leave the prior is what predicts held-out blocks best. Bl
 rows nearer to a block than the residual's correlation time are used neither for the fit nor for its test: neighbours
 share their error, so that without the margin a fit is tested on what it has seen. What is left in the held-out blocks
 is modelled as coloured noise, with a standard deviation and a correlation time.
-
-An arm that stands still in many poses shows its gravity parameters: tau = Y(q, 0, 0) pi + offset. Each pose is one row,
-the mean over the time at rest. What friction holds differs from pose to pose, so poses count as independent, with the
-prior's residual as their error.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.plausibility import (
-    FIRST_SECOND_MOMENT,
+from panda_dynamics_ros.identification.identifiability import (
     IdentifiabilityWarning,
-    ImplausibleRecordingWarning,
-    PreparedRecording,
     advice,
-    base_gram,
-    check_fit,
-    check_joints,
     condition_number,
-    joints_of,
     not_identified,
+)
+from panda_dynamics_ros.identification.problems import (
+    ImplausibleRecordingWarning,
+    Recording,
+    check_fit,
     problems_of,
     samples_of,
-    too_slow_for,
-    without_saturated,
 )
 from panda_dynamics_ros.identification.regression import (
+    FRICTION_TERMS,
     LinearModel,
     NormalEquations,
     PriorScale,
     Quadratic,
     error_covariance,
     feasible_minimum,
+    friction_slice,
     linear_model,
     prior_std,
 )
 from panda_dynamics_ros.identification.result import Identification, identified_robot
-from panda_dynamics_ros.identification.rows import MotionSamples, on_link_side, prepare, without_rotors
+from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.limits import ResidualModel
@@ -66,10 +58,23 @@ FREE = 100.0
 """A factor at which the prior fixes only the parameters that the data does not determine."""
 PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
 """Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""
+CANDIDATES = {
+    "bodies": (0.3, 0.6, 1.0, 2.0, 4.0, FREE),
+    "friction": (0.0, 0.3, 1.0, 2.0, 5.0, FREE),
+    "tilt": (0.0, 0.5, 1.0, 2.0),
+    "stribeck": (0.0, 1.0, 3.0),
+}
+MARGIN_S, WINDOWS = 0.9, 5
+MEAN_OVER_S, LONGEST_S = 1.0, 5.0
+ERROR_RATIO = 0.3
+"""Lasting error of an identified arm, over that of the published one (`ResidualModel.error_ratio`): chosen of 0.1, 0.3
+and 1 on identified arms of `benchmarks/payload`, where 0.1 is as accurate but its intervals are too narrow."""
+SLOW_PART_S = 0.4
+"""s: vibration can hide the slow part of a real arm's residual, which has 0.4 to 0.9 s and biases an estimate."""
 
 
 def identify(
-    data: JointDataset | Iterable[JointDataset | PreparedRecording],
+    data: JointDataset | Iterable[JointDataset],
     robot: RobotModel | str | Path = "panda",
     *,
     prior_scale: PriorScale | None = None,
@@ -101,15 +106,11 @@ def identify(
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    seen = [
-        recording if isinstance(recording, PreparedRecording) else PreparedRecording(prior, recording)
-        for recording in ([data] if isinstance(data, JointDataset) else data)
-    ]
-    samples = without_saturated(without_rotors(samples_of(seen), prior), prior)
+    recordings = [Recording.of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
+    samples = samples_of(recordings, prior)
     model = linear_model(prior, samples)
-    equations, base = NormalEquations.of(model), prior.base_parameters()
-    unidentifiable = not_identified(equations, base, prior.n)
-    unidentifiable += tuple(name for name in too_slow_for(prior, samples, base) if name not in unidentifiable)
+    equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
+    unidentifiable = not_identified(equations, prior, samples)
     if unidentifiable:
         warnings.warn(IdentifiabilityWarning(advice(unidentifiable)), stacklevel=2)
     folds = folds_of(model, samples)
@@ -121,123 +122,36 @@ def identify(
         left = held_out_residual(model, folds, weight, chosen)
         if not folds:
             left = [model.unexplained(Quadratic.of(equations, weight, prior_std(prior, chosen)).minimum())]
-        residual = residual_model(np.concatenate(left), samples.period, np.full(prior.n, _LEAST_STD))
-    weight, std = _weight(residual, samples), prior_std(prior, chosen)
-    cost = Quadratic.of(equations, weight, std)
+        residual = residual_model(np.concatenate(left), samples.period)
+    weight = _weight(residual, samples)
+    cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
     x = feasible_minimum(prior, cost)
     check_fit(model, samples, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
-    return _identification(
-        identified_robot(prior, x, with_slow_part(residual)),
-        model,
-        samples,
-        [(each.source, each.joint) for each in seen],
-        chosen,
-        held_out=held_out_residual(model, folds, weight, chosen, solve),
-        folds=folds,
-        covariance=error_covariance(cost, model, samples, residual, weight),
-        weight=_weight(prior.residual, samples),
-        time=residual.correlation_time if folds else np.full(prior.n, np.nan),
-        condition=condition_number(base_gram(equations, base)),
-        not_identified=unidentifiable,
-    )
-
-
-def identify_gravity(
-    data: JointDataset | Sequence[JointDataset], robot: RobotModel | str | Path = "panda"
-) -> Identification:
-    """An arm with the masses and centres of mass that hold it still in the poses that were recorded.
-
-    Second moments stay as near to the prior's as the new masses allow; friction keeps all but its offset.
-
-    Parameters
-    ----------
-    data: recordings in which the unloaded arm stands still for half a second here and there, or one row per pose.
-    robot: the arm to start from, or its name or file.
-
-    Raises
-    ------
-    ArgumentError: there is no recording.
-    DataError: recordings do not fit the robot, or the arm never stands still.
-    MissingDependencyError: the best links cannot exist, and the solver for the nearest that can is not installed.
-
-    Warns
-    -----
-    IdentifiabilityWarning: the poses do not determine all gravity parameters; the message names them.
-    """
-    recordings = [data] if isinstance(data, JointDataset) else list(data)
-    if not recordings:
-        raise ArgumentError("data: expected at least one recording, got none")
-    prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    check_joints(recordings, prior)
-    poses = static_poses(*(on_link_side(recording, prior) for recording in recordings))
-    model, base = linear_model(prior, poses), prior.base_parameters()
-    equations = NormalEquations.of(model)
-    unidentifiable = not_identified(equations, base, prior.n)
-    gravity = {column: name for name, column in zip(base.names, base.columns, strict=True) if _is_of_gravity(column)}
-    unseen = [name for name in unidentifiable if name in gravity.values()]
-    if unseen:
-        joints = ", ".join(map(str, joints_of(unseen)))
-        text = (
-            f"{', '.join(unseen)} cannot be identified from these {len(poses)} poses and stay near the prior's; add "
-            f"poses that differ in joints {joints} and the one after each, also by a quarter turn"
-        )
-        warnings.warn(IdentifiabilityWarning(text), stacklevel=2)
-    turns = [np.arange(len(poses)) % FOLDS == k for k in range(min(FOLDS, len(poses)) if len(poses) >= 3 else 0)]
-    folds, weight = [Fold.of(model, ~test, test) for test in turns], 1.0 / prior.residual.std**2
-    chosen = PriorScale(stribeck=0.0)  # which no pose shows
-    if folds:
-        chosen = choose_prior_scale(model, folds, weight, chosen)
-    cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
-    return _identification(
-        identified_robot(prior, feasible_minimum(prior, cost), prior.residual),
-        model,
-        poses,
-        [(recording.source, recording.names[0]) for recording in recordings],
-        chosen,
-        held_out=held_out_residual(model, folds, weight, chosen),
-        folds=folds,
-        covariance=cost.covariance(),
-        weight=weight,
-        time=np.full(prior.n, np.nan),  # one row for each pose
-        condition=condition_number(equations.gram.sum(axis=0)[np.ix_(list(gravity), list(gravity))]),
-        not_identified=unidentifiable,
-    )
-
-
-def _identification(
-    found: RobotModel,
-    model: LinearModel,
-    samples: MotionSamples,
-    sources: list[tuple[str, str]],
-    chosen: PriorScale,
-    *,
-    held_out: list[FloatArray],
-    folds: list[Fold],
-    covariance: FloatArray,
-    weight: FloatArray,
-    time: FloatArray,
-    condition: float,
-    not_identified: tuple[str, ...],
-) -> Identification:
-    """The result, with a warning for each of its problems."""
-    n = model.prior.n
-    cross_validated, prior_alone = torque_rms(held_out, n), torque_rms([fold.b for fold in folds], n)
-    problems = problems_of(sources, model, samples, weight, cross_validated, prior_alone)
+    held_out = torque_rms(held_out_residual(model, folds, weight, chosen, solve), n)
+    prior_weight, prior_held_out = _weight(prior.residual, samples), torque_rms([fold.b for fold in folds], n)
+    problems = problems_of(recordings, model, samples, prior_weight, held_out, prior_held_out)
     for problem in problems:
-        warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=3)
+        warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
+    found = identified_robot(prior, x, _with_slow_part(residual))
     torques = found.inverse_dynamics(samples.q, samples.dq, samples.ddq) + found.friction_torques(samples.dq, samples.s)
-    return Identification.of(
-        found,
-        model.prior,
-        covariance,
+    covariance = error_covariance(cost, model, samples, residual, weight)
+    gram = equations.gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
+    return Identification(
+        robot=found,
+        prior=prior,
+        base_names=base.names,
+        base_values=base.mapping @ found.inertial_vector,
+        base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance[: 10 * n, : 10 * n], base.mapping)),
+        friction_names=tuple(f"{term}{j}" for j in range(1, n + 1) for term in FRICTION_TERMS),
+        friction_std=np.sqrt(np.diag(covariance)[friction_slice(n)]),
         torque_rms=torque_rms([samples.tau - torques], n),
         prior_torque_rms=torque_rms([model.b], n),
-        cross_validated_rms=cross_validated,
-        cross_validated_time=time,
-        condition_number=condition,
-        not_identified=not_identified,
+        cross_validated_rms=held_out,
+        cross_validated_time=residual.correlation_time if folds else np.full(n, np.nan),
+        condition_number=condition_number(gram),  # of the stacked base regressor (De Luca, document 003, slide 12)
+        not_identified=unidentifiable,
         problems=problems,
         prior_scale=chosen,
         samples=len(samples),
@@ -247,67 +161,16 @@ def _identification(
 
 def _weight(residual: ResidualModel, samples: MotionSamples) -> FloatArray:
     """1 / (sigma^2 kappa) (n,): kappa neighbouring rows share one error."""
-    kappa = np.maximum(1.0, 2.0 * with_slow_part(residual).correlation_time / samples.period)
+    kappa = np.maximum(1.0, 2.0 * _with_slow_part(residual).correlation_time / samples.period)
     return 1.0 / (residual.std**2 * kappa)
 
 
-STILL = 0.01  # rad/s
-SHORTEST_S, SETTLING_S = 0.4, 0.2
-"""s: least time at rest in a pose, and the part of it that is left out at its beginning."""
-POSE_RATE_HZ = 5.0
-"""A recording that is slower than this holds one row for each pose."""
-FOLDS = 8
+def _with_slow_part(residual: ResidualModel) -> ResidualModel:
+    """The residual with correlation times of at least `SLOW_PART_S`, for an estimator."""
+    return replace(residual, correlation_time=np.maximum(residual.correlation_time, SLOW_PART_S))
 
 
-def static_poses(*recordings: JointDataset) -> MotionSamples:
-    """One row for each time that the arm stood still, with velocities and accelerations of zero.
-
-    Raises
-    ------
-    DataError: it never does.
-    """
-    q, tau, outliers = [], [], 0
-    for recording in recordings:
-        if recording.rate_hz < POSE_RATE_HZ:
-            still = (np.abs(recording.dq) < STILL).all(axis=1)
-            q += list(recording.q[still])
-            tau += list(recording.tau[still])
-            continue
-        rows = prepare(recording)
-        outliers += rows.outliers
-        still = np.asarray((np.abs(rows.dq) < STILL).all(axis=1))
-        cuts = np.flatnonzero(np.diff(still) | (np.diff(rows.block) != 0.0)) + 1
-        for part in np.split(np.arange(len(rows)), cuts):
-            if still[part[0]] and len(part) * rows.period >= SHORTEST_S:
-                settled = part[round(SETTLING_S / rows.period) :]
-                q.append(rows.q[settled].mean(axis=0))
-                tau.append(rows.tau[settled].mean(axis=0))
-    if not q:
-        names = ", ".join(recording.source for recording in recordings)
-        raise DataError(
-            f"{names}: expected an arm that stands still for {SHORTEST_S:g} s in several poses, got none; no gravity "
-            "parameter can be identified; leave --gravity-only away for a recording of motion"
-        )
-    number = np.arange(len(q), dtype=np.float64)
-    zero = np.zeros((len(q), len(q[0])))
-    return MotionSamples(number, np.array(q), zero, zero, np.array(tau), zero, number, 1.0, outliers)
-
-
-def _is_of_gravity(column: int) -> bool:
-    """Whether this inertial parameter is a mass or a first moment."""
-    return column % 10 < FIRST_SECOND_MOMENT
-
-
-MEAN_OVER_S = 1.0
-LONGEST = 5.0
-ERROR_RATIO = 0.3
-"""Lasting error of an identified arm, over that of the published one (`ResidualModel.error_ratio`): chosen of 0.1, 0.3
-and 1 on identified arms of `benchmarks/payload`, where 0.1 is as accurate but its intervals are too narrow."""
-SLOW_PART_S = 0.4
-"""s: vibration can hide the slow part of a real arm's residual, which has 0.4 to 0.9 s and biases an estimate."""
-
-
-def residual_model(residual: FloatArray, period: float, floor: FloatArray) -> ResidualModel:
+def residual_model(residual: FloatArray, period: float) -> ResidualModel:
     """Standard deviation about zero, and correlation time by the variance of means over 1 s.
 
     For the autocorrelation e^(-|t|/tau), the variance of a mean over L is sigma^2 2a (1 - a (1 - e^(-1/a))), a = tau/L.
@@ -316,45 +179,16 @@ def residual_model(residual: FloatArray, period: float, floor: FloatArray) -> Re
 
     Parameters
     ----------
-    residual: (N, n), N m, consecutive rows.
-    period: s, between rows.
-    floor: (n,), N m, the least standard deviation.
+    residual: (N, n), N m, consecutive rows. period: s, between rows.
     """
     length = min(max(1, round(MEAN_OVER_S / period)), max(1, len(residual) // 3))
     whole = len(residual) // length
     means = residual[: whole * length].reshape(whole, length, -1).mean(axis=1)
     variance = np.maximum((residual**2).mean(axis=0), 1e-20)
-    shares = (means**2).mean(axis=0) / variance
-    times = [_time_of_share(float(share)) * length * period for share in shares]
-    std = np.maximum(np.sqrt(variance), floor)
-    return ResidualModel(std, np.minimum(times, LONGEST), np.full(len(std), ERROR_RATIO))
-
-
-def with_slow_part(residual: ResidualModel) -> ResidualModel:
-    """The residual with correlation times of at least `SLOW_PART_S`, for an estimator."""
-    return replace(residual, correlation_time=np.maximum(residual.correlation_time, SLOW_PART_S))
-
-
-def _time_of_share(share: float) -> float:
-    """a = tau/L for which the mean over L keeps this share of the variance."""
-
-    def excess(a: float) -> float:
-        return 2.0 * a * (1.0 - a * (1.0 - np.exp(-1.0 / a))) - share
-
-    lower, upper = 1e-3, 1e2
-    if excess(lower) >= 0.0:
-        return lower
-    return upper if excess(upper) <= 0.0 else float(brentq(excess, lower, upper))
-
-
-MARGIN_S = 0.9
-WINDOWS = 5
-CANDIDATES = {
-    "bodies": (0.3, 0.6, 1.0, 2.0, 4.0, FREE),
-    "friction": (0.0, 0.3, 1.0, 2.0, 5.0, FREE),
-    "tilt": (0.0, 0.5, 1.0, 2.0),
-    "stribeck": (0.0, 1.0, 3.0),
-}
+    a = np.geomspace(1e-3, 1e2, 2000)
+    times = length * period * np.interp((means**2).mean(axis=0) / variance, 2.0 * a * (1.0 + a * np.expm1(-1.0 / a)), a)
+    std = np.maximum(np.sqrt(variance), _LEAST_STD)
+    return ResidualModel(std, np.minimum(times, LONGEST_S), np.full(len(std), ERROR_RATIO))
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,11 +199,6 @@ class Fold:
     test: NormalEquations
     rows: NDArray[np.bool_]
     b: FloatArray
-
-    @classmethod
-    def of(cls, model: LinearModel, fit: NDArray[np.bool_], test: NDArray[np.bool_]) -> Fold:
-        """Of the rows for the fit and for the test."""
-        return cls(NormalEquations.of(model, fit), NormalEquations.of(model, test), test, model.b[test])
 
 
 def folds_of(model: LinearModel, samples: MotionSamples) -> list[Fold]:
@@ -385,7 +214,7 @@ def folds_of(model: LinearModel, samples: MotionSamples) -> list[Fold]:
         test = (clock >= start) & (clock <= start + length)
         fit = (clock < start - MARGIN_S) | (clock > start + length + MARGIN_S)
         if fit.sum() >= 0.2 * len(clock):
-            folds.append(Fold.of(model, fit, test))
+            folds.append(Fold(NormalEquations.of(model, fit), NormalEquations.of(model, test), test, model.b[test]))
     return folds
 
 
@@ -398,8 +227,7 @@ def held_out_residual(
 ) -> list[FloatArray]:
     """b - A x (rows, n) in the test rows of each fold, N m; x as `solve` finds it from the cost of the other rows."""
     std = prior_std(model.prior, prior_scale)
-    solutions = (solve(Quadratic.of(fold.equations, weight, std)) for fold in folds)
-    return [model.unexplained(x, fold.rows) for fold, x in zip(folds, solutions, strict=True)]
+    return [model.unexplained(solve(Quadratic.of(fold.equations, weight, std)), fold.rows) for fold in folds]
 
 
 def torque_rms(residuals: list[FloatArray], n: int) -> FloatArray:

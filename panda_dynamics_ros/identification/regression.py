@@ -40,8 +40,6 @@ from panda_dynamics_ros.dynamics.regrouping.energy import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.errors import DataError, MissingDependencyError
 from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import ResidualModel
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
@@ -104,11 +102,9 @@ def friction_slice(n: int) -> slice:
 
 
 def _friction(prior: RobotModel, dq: FloatArray, s: FloatArray) -> FloatArray:
+    """Columns (K, n, 4 n)."""
     terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
-    columns = np.zeros((*dq.shape, prior.n, len(FRICTION_TERMS)))
-    for j in range(prior.n):
-        columns[:, j, j] = terms[:, j]
-    return columns.reshape(*dq.shape, -1)
+    return np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
 
 
 def _tilt(prior: RobotModel, *state: FloatArray) -> FloatArray:
@@ -116,31 +112,6 @@ def _tilt(prior: RobotModel, *state: FloatArray) -> FloatArray:
     size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(*state)
     leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
     return np.stack([robot.inverse_dynamics(*state) - rigid for robot in leaning], axis=-1)
-
-
-def friction_of(prior: RobotModel, change: FloatArray) -> Friction:
-    """The prior's friction with the identified terms (4 n,) joined to it.
-
-    Where prior and change both have a Coulomb step, the sum has the identified width; the prior's own share is exact
-    where it has none, or where its width is the same. So it is with the Stribeck velocity.
-    """
-    old, terms = prior.friction, change.reshape(-1, len(FRICTION_TERMS))
-    return replace(
-        old,
-        viscous=old.viscous + terms[:, 0],
-        coulomb=old.coulomb + terms[:, 1],
-        offset=old.offset + terms[:, 2],
-        transition=np.where(terms[:, [1, 3]].any(axis=1), TRANSITION, old.transition),
-        stribeck=old.stribeck + terms[:, 3],
-        stribeck_velocity=np.where(terms[:, 3] != 0.0, STRIBECK_VELOCITY, old.stribeck_velocity),
-    )
-
-
-def tilted(prior: RobotModel, tilt: FloatArray) -> FloatArray:
-    """Gravity (3,) with the horizontal components `tilt` (2,) in units of its size, which it keeps."""
-    size = float(np.linalg.norm(prior.gravity))
-    gravity = prior.gravity + size * np.append(tilt, 0.0)
-    return gravity * (size / float(np.linalg.norm(gravity)))
 
 
 MASS_SHARE = 0.05
@@ -265,12 +236,6 @@ def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     lmi, constant = _constraints(prior)
     feasible = np.linalg.eigvalsh(lmi @ x[: 10 * prior.n] + constant).min() >= 0.0
     return x if feasible else _solve(cost, lmi, constant)
-
-
-def links_of(prior: RobotModel, change: FloatArray) -> tuple[InertialParameters, ...]:
-    """The prior's links with the changes (10 n,) of their inertial vectors."""
-    vectors = (prior.inertial_vector + change).reshape(prior.n, 10)
-    return tuple(InertialParameters.from_vector(vector) for vector in vectors)
 
 
 def _constraints(prior: RobotModel) -> tuple[FloatArray, FloatArray]:

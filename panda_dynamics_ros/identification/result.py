@@ -5,24 +5,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.regression import (
-    FRICTION_TERMS,
-    PriorScale,
-    friction_of,
-    friction_slice,
-    links_of,
-    tilted,
-)
+from panda_dynamics_ros.identification.regression import STRIBECK_VELOCITY, TRANSITION, PriorScale, friction_slice
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.limits import ResidualModel
 
@@ -68,22 +61,6 @@ class Identification:
     samples: int
     outliers: int
 
-    @classmethod
-    def of(cls, robot: RobotModel, prior: RobotModel, covariance: FloatArray, **others: Any) -> Identification:
-        """With names, values and deviations by the covariance (p, p) of all columns of the linear model."""
-        base, n = prior.base_parameters(), prior.n
-        bodies = covariance[: 10 * n, : 10 * n]
-        return cls(
-            robot=robot,
-            prior=prior,
-            base_names=base.names,
-            base_values=base.mapping @ robot.inertial_vector,
-            base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, bodies, base.mapping)),
-            friction_names=tuple(f"{term}{j}" for j in range(1, n + 1) for term in FRICTION_TERMS),
-            friction_std=np.sqrt(np.diag(covariance)[friction_slice(n)]),
-            **others,
-        )
-
     @property
     def friction(self) -> Friction:
         """Of the identified arm."""
@@ -126,14 +103,30 @@ class Identification:
 
 
 def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) -> RobotModel:
-    """The prior with the changes x (p,) of the linear model: links, friction, direction of gravity."""
-    friction = friction_slice(prior.n)
+    """The prior with the changes x (p,) of the linear model: links, friction, direction of gravity.
+
+    Where prior and change both have a Coulomb step, the sum has the identified width; the prior's own share is exact
+    where it has none, or where its width is the same. So it is with the Stribeck velocity.
+    """
+    place, old = friction_slice(prior.n), prior.friction
+    bodies, terms = (x[: place.start] + prior.inertial_vector).reshape(prior.n, -1), x[place].reshape(prior.n, -1)
+    viscous, coulomb, offset, stribeck = terms.T
+    size = float(np.linalg.norm(prior.gravity))
+    leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
     return replace(
         prior,
         name=f"{prior.name.removesuffix(_IDENTIFIED)}{_IDENTIFIED}",
-        links=links_of(prior, x[: friction.start]),
-        friction=friction_of(prior, x[friction]),
-        gravity=tilted(prior, x[friction.stop :]),
+        links=tuple(InertialParameters.from_vector(vector) for vector in bodies),
+        friction=replace(
+            old,
+            viscous=old.viscous + viscous,
+            coulomb=old.coulomb + coulomb,
+            offset=old.offset + offset,
+            transition=np.where((coulomb != 0.0) | (stribeck != 0.0), TRANSITION, old.transition),
+            stribeck=old.stribeck + stribeck,
+            stribeck_velocity=np.where(stribeck != 0.0, STRIBECK_VELOCITY, old.stribeck_velocity),
+        ),
+        gravity=leaning * (size / float(np.linalg.norm(leaning))),
         residual=residual,
         residual_map=None,  # one of the prior's is of what the prior left
     )

@@ -15,42 +15,22 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.ndimage import median_filter
 from scipy.signal import butter, sosfiltfilt
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.dynamics.effort import link_side_torques
-from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
+from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 LONGEST_LAG_S = 0.03
 CONTRADICTION = 0.2
 """Share of a joint's velocity (RMS) by which the measured one may differ from the derivative of the positions."""
-
-
-def velocity_lag(measured: FloatArray, derived: FloatArray, dt: float) -> float:
-    """By how much (s) the measured velocities (N, n) lag behind the positions' derivative, both filtered alike."""
-    acceleration = np.gradient(derived, dt, axis=0)
-    power = float((acceleration**2).sum())
-    lag = -float(((measured - derived) * acceleration).sum()) / power if power > 0.0 else 0.0
-    return float(np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S))
-
-
-def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> FloatArray:
-    """(N, n), rad/s: measured velocities moved forward by their lag; of joints that contradict, the derived ones."""
-    lag = velocity_lag(measured, derived, dt)
-    time = dt * np.arange(len(measured))
-    aligned = CubicSpline(time, measured)(np.clip(time + lag, 0.0, time[-1]))
-    difference = np.sqrt(((aligned - derived) ** 2).mean(axis=0))
-    trusted = difference <= CONTRADICTION * np.sqrt((derived**2).mean(axis=0))
-    return np.where(trusted, aligned, derived)
 
 
 CUTOFF_HZ = 10.0
@@ -91,28 +71,6 @@ class MotionSamples:
 
     def __len__(self) -> int:
         return len(self.stamp)
-
-
-def on_link_side(recording: JointDataset, robot: RobotDescription) -> JointDataset:
-    """The recording with link-side torques in place of the efforts of the arm's kind.
-
-    Raises
-    ------
-    ArgumentError: gravity is not in the efforts, so that they say little about the masses of the arm.
-    """
-    if robot.effort == WITHOUT_GRAVITY:
-        raise ArgumentError(
-            f"robot: expected an arm whose effort has gravity in it, got effort {robot.effort}: the torques of a model "
-            "that the driver has subtracted do not identify another one"
-        )
-    if recording.tau.shape != recording.q.shape or recording.q.shape[1:] != (robot.n,):
-        return recording  # which is refused with its own words
-    return replace(recording, tau=link_side_torques(robot, recording.q, recording.tau))
-
-
-def without_rotors(samples: MotionSamples, robot: RobotDescription) -> MotionSamples:
-    """The samples without the torques that accelerate the rotors."""
-    return replace(samples, tau=samples.tau - robot.felt_rotor_inertia * samples.ddq)
 
 
 def prepare(*recordings: JointDataset, from_positions: bool = False) -> MotionSamples:
@@ -197,17 +155,29 @@ def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions:
 
 def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, int]:
     """q and tau with single outliers replaced by the median of five neighbours, and how many there were."""
-    outlier = np.zeros(len(recording.stamp), dtype=bool)
-    cleaned = []
-    for values in (recording.q, recording.tau):
-        padded = np.pad(values, ((2, 2), (0, 0)), mode="reflect") if len(values) > 2 else values
-        if len(values) <= 2:
-            return recording.q, recording.tau, 0
-        median = np.median(np.stack([padded[i : i + len(values)] for i in range(5)]), axis=0)
-        away = np.abs(values - median)
-        # 1.4826 MAD is the sigma of a normal distribution; a still signal has a floor of its own.
-        sigma = 1.4826 * np.median(away, axis=0) + 0.02 * values.std(axis=0) + 1e-9
-        outside = away > _OUTLIER * sigma
-        outlier |= outside.any(axis=1)
-        cleaned.append(np.where(outside, median, values))
-    return cleaned[0], cleaned[1], int(outlier.sum())
+    values = np.stack([recording.q, recording.tau])
+    median = median_filter(values, size=(1, 5, 1), mode="mirror")
+    away = np.abs(values - median)
+    # 1.4826 MAD is the sigma of a normal distribution; a still signal has a floor of its own.
+    sigma = 1.4826 * np.median(away, axis=1) + 0.02 * values.std(axis=1) + 1e-9
+    outside = away > _OUTLIER * sigma[:, None]
+    q, tau = np.where(outside, median, values)
+    return q, tau, int(outside.any(axis=(0, 2)).sum())
+
+
+def velocity_lag(measured: FloatArray, derived: FloatArray, dt: float) -> float:
+    """By how much (s) the measured velocities (N, n) lag behind the positions' derivative, both filtered alike."""
+    acceleration = np.gradient(derived, dt, axis=0)
+    power = float((acceleration**2).sum())
+    lag = -float(((measured - derived) * acceleration).sum()) / power if power > 0.0 else 0.0
+    return float(np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S))
+
+
+def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> FloatArray:
+    """(N, n), rad/s: measured velocities moved forward by their lag; of joints that contradict, the derived ones."""
+    lag = velocity_lag(measured, derived, dt)
+    time = dt * np.arange(len(measured))
+    aligned = CubicSpline(time, measured)(np.clip(time + lag, 0.0, time[-1]))
+    difference = np.sqrt(((aligned - derived) ** 2).mean(axis=0))
+    trusted = difference <= CONTRADICTION * np.sqrt((derived**2).mean(axis=0))
+    return np.where(trusted, aligned, derived)

@@ -11,12 +11,11 @@ import contextlib
 import importlib
 import signal
 import socket
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
 from panda_dynamics_ros.live.problems import WRONG_VERSION, explained
@@ -26,31 +25,9 @@ PORT = 1337  # of libfranka's commands
 TIMEOUT = 3.0  # s, for an address in the same network
 BUSY = 0.5  # s, in which the robot is free again after a connection was closed
 LAST_PANDA_VERSION = 5  # of the robot's protocol; an FR3's is 6 or newer
+BINDINGS = {"pylibfranka": "pylibfranka", "panda-python": "panda_py.libfranka"}
+"""Modules by the name of their package, in the order in which they are tried."""
 
-
-class Opened(NamedTuple):
-    """What a binding gives: how to wait for the next state, and the arm's name in the library."""
-
-    read: Callable[[], Any]
-    robot: str
-
-
-def _pylibfranka(host: str) -> Opened:
-    library = importlib.import_module("pylibfranka")
-    robot = library.Robot(host, library.RealtimeConfig.kIgnore)
-    return Opened(robot.read_once, "fr3")
-
-
-def _panda_python(host: str) -> Opened:
-    library = importlib.import_module("panda_py.libfranka")
-    robot = library.Robot(host, library.RealtimeConfig.kIgnore)
-    return Opened(robot.read_once, "panda" if robot.server_version() <= LAST_PANDA_VERSION else "fr3")
-
-
-BINDINGS = {"pylibfranka": _pylibfranka, "panda-python": _panda_python}
-"""Bindings by the name of their package, in the order in which they are tried."""
-
-MODULES = {"pylibfranka": "pylibfranka", "panda-python": "panda_py"}
 AUTO = "auto"
 
 
@@ -79,16 +56,18 @@ class FrankaConnection:
         if not host.strip():
             raise ArgumentError("IP: expected the robot's address, got nothing")
         names = _candidates(binding)
-        open_port(host).close()  # libfranka itself waits for a minute, in which nothing can interrupt it
+        _find(host)
         self.host = host
         for name in names:
             try:
-                self._opened = _opened(name, host)
+                self._robot = _opened(name, host)
             except ConnectionFailedError as error:
                 if error.kind != WRONG_VERSION or name == names[-1]:
                     raise
                 continue
-            self.binding, self.robot = name, self._opened.robot
+            self.binding = name
+            old = name == "panda-python" and self._robot.server_version() <= LAST_PANDA_VERSION
+            self.robot = "panda" if old else "fr3"
             return
 
     def read(self) -> FrankaState:
@@ -99,9 +78,7 @@ class FrankaConnection:
         ConnectionFailedError: the connection is lost.
         """
         try:
-            return FrankaState(self._opened.read())
-        except KeyboardInterrupt:
-            raise
+            return FrankaState(self._robot.read_once())
         except Exception as error:  # of the bindings, which share no root
             raise explained(str(error), self.host, self.binding, connected=True) from error
 
@@ -110,7 +87,7 @@ def _candidates(binding: str) -> list[str]:
     """Names of bindings to try, all installed."""
     if binding != AUTO and binding not in BINDINGS:
         raise ArgumentError(f"binding: expected {AUTO}, {', '.join(BINDINGS)}, got {binding!r}")
-    names = [name for name in (BINDINGS if binding == AUTO else [binding]) if _is_installed(MODULES[name])]
+    names = [name for name in (BINDINGS if binding == AUTO else [binding]) if _is_installed(BINDINGS[name])]
     if not names:
         package = "pylibfranka for an FR3, panda-python for a Panda (FER)" if binding == AUTO else binding
         raise MissingDependencyError(
@@ -121,31 +98,26 @@ def _candidates(binding: str) -> list[str]:
 
 
 def _is_installed(module: str) -> bool:
-    return find_spec(module) is not None
+    return find_spec(module.partition(".")[0]) is not None
 
 
-def open_port(host: str) -> socket.socket:
-    """A connection to the robot's port, where it is open.
-
-    Raises
-    ------
-    ConnectionFailedError: it is not, or there is no such host.
-    """
+def _find(host: str) -> None:
+    """Look for the robot's port; libfranka itself waits for a minute, in which nothing can interrupt it."""
     try:
-        return socket.create_connection((host, PORT), TIMEOUT)
-    except OSError as error:
-        text = "no such host" if isinstance(error, socket.gaierror) else str(error)
-        raise explained(text, host, "", connected=False) from error
-    except UnicodeError as error:  # a label that is no name of a host
-        raise explained("no such host", host, "", connected=False) from error
+        socket.create_connection((host, PORT), TIMEOUT).close()
+    except (OSError, UnicodeError) as error:  # the latter of a label that is no name of a host
+        missing = isinstance(error, socket.gaierror | UnicodeError)
+        raise explained("no such host" if missing else str(error), host, "", connected=False) from error
 
 
-def _opened(name: str, host: str) -> Opened:
+def _opened(name: str, host: str) -> Any:
+    """The binding's robot."""
     deadline = time.monotonic() + BUSY
     while True:
         try:
             with _interruptible():
-                return BINDINGS[name](host)
+                library = importlib.import_module(BINDINGS[name])
+                return library.Robot(host, library.RealtimeConfig.kIgnore)
         except ImportError as error:
             raise MissingDependencyError(f"{name}: expected a binding that loads, got: {error}") from error
         except Exception as error:
@@ -167,54 +139,3 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# ---- the URDF that an FR3 hands out (`getRobotModel` of libfranka 0.18, robot system 5.9) -------------------------
-#
-# No binding in use passes it on. So it is asked for here, by the two messages of libfranka's protocol that this takes,
-# version 10 (libfranka-common, `service_types.h`): Connect and GetRobotModel.
-
-VERSION, CONNECT, GET_ROBOT_MODEL = 10, 0, 11
-_HEADER = struct.Struct("<III")  # command, its number, size of the message with its header
-_REQUEST = struct.Struct("<HH")  # version, UDP port for states
-LARGEST = 16 * 1024 * 1024  # bytes of a URDF
-
-
-def robot_urdf(host: str) -> str:
-    """The URDF of the FR3 at `host`.
-
-    Raises
-    ------
-    ConnectionFailedError: it cannot be reached, or its protocol is another (an FR3 before system 5.9, a Panda).
-    """
-    with open_port(host) as client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
-        states.bind(("", 0))
-        try:
-            status = _answer(client, CONNECT, 1, _REQUEST.pack(VERSION, states.getsockname()[1]))[0]
-            if status != 0:
-                raise OSError("incompatible library version: the robot's is not 10")
-            model = _answer(client, GET_ROBOT_MODEL, 2, b"")
-            if model[0] != 0:
-                raise OSError(f"GetRobotModel was answered {model[0]}")
-            return model[1:].decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise explained(str(error), host, "GetRobotModel", connected=False) from error
-
-
-def _answer(client: socket.socket, command: int, number: int, content: bytes) -> bytes:
-    """Send a command, wait for its answer."""
-    client.sendall(_HEADER.pack(command, number, _HEADER.size + len(content)) + content)
-    got, _, size = _HEADER.unpack(_received(client, _HEADER.size))
-    if got != command or not _HEADER.size < size < LARGEST:
-        raise OSError(f"protocol error: command {command} was answered by {got} with {size} bytes")
-    return _received(client, size - _HEADER.size)
-
-
-def _received(client: socket.socket, size: int) -> bytes:
-    content = bytearray()
-    while len(content) < size:
-        part = client.recv(size - len(content))
-        if not part:
-            raise OSError("the robot closed connection")
-        content += part
-    return bytes(content)

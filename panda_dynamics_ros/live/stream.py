@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError
@@ -118,29 +116,17 @@ COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") f
 class StateRecording:
     """Writes states into a new CSV file, which `replay` reads, with Franka's own tau_ext. Use with `with`.
 
-    Parameters
-    ----------
-    path: a name that ends in .csv or .csv.gz, of a file that does not exist.
-
     Raises
     ------
-    ArgumentError: `path` has another ending, or exists.
+    ArgumentError: the name of the file does not end in .csv, or the file exists.
     OSError: it cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = checks.path(path, "--record")
-        if not self.path.name.lower().endswith((".csv", ".csv.gz")):
-            raise ArgumentError(
-                f"--record: expected a name that ends in .csv or .csv.gz, got {self.path.name!r} "
-                f"(`panda-dynamics convert` makes a rosbag2 of it)"
-            )
-        if self.path.exists():
-            raise ArgumentError(f"--record: expected a file that does not exist yet, got {self.path}")
-        if self.path.suffix.lower() == ".gz":
-            self._file: TextIO = gzip.open(self.path, "xt", compresslevel=1)  # noqa: SIM115, closed by __exit__
-        else:
-            self._file = self.path.open("x")
+        if self.path.suffix.lower() != ".csv" or self.path.exists():
+            raise ArgumentError(f"--record: expected the name of a new file that ends in .csv, got {str(self.path)!r}")
+        self._file = self.path.open("x")
         self._file.write(",".join(COLUMNS) + "\n")
 
     def __enter__(self) -> StateRecording:

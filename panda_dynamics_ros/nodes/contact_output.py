@@ -31,11 +31,10 @@ def declare_contact_options(node: Node) -> dict[str, float]:
     """The options of the contact detector that a user may set, fixed at start-up."""
     defaults = ContactOptions()
     sudden = "Step of the external torques, all joints together, above which a contact begins, in standard deviations."
+    threshold = fixed(node, "contact_threshold", defaults.threshold, sudden, 3.0, 100.0)
     longest = "A contact that lasts longer counts as a carried body, s."
-    return {
-        "threshold": fixed(node, "contact_threshold", defaults.threshold, sudden, 3.0, 100.0),
-        "longest_s": fixed(node, "contact_longest_s", defaults.longest_s, longest, 0.5, 1e6),
-    }
+    longest_s = fixed(node, "contact_longest_s", defaults.longest_s, longest, 0.5, 1e6)
+    return {"threshold": threshold, "longest_s": longest_s}
 
 
 class PayloadInput:
@@ -52,12 +51,8 @@ class PayloadInput:
         self._node, self._input, self._carry = node, samples, carry
         self._received = False
         self.mass, self.problem = 0.0, ""
-        topic = fixed(
-            node,
-            "payload_topic",
-            "payload_estimator/payload",
-            "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known.",
-        )
+        words = "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known."
+        topic = fixed(node, "payload_topic", "payload_estimator/payload", words)
         self.topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
 
     def _on_payload(self, message: InertiaStamped) -> None:

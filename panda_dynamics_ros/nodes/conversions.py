@@ -71,18 +71,24 @@ def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
 
 def torque_message(stamp: Time, names: Sequence[str], torques: FloatArray) -> JointState:
     """Joint torques (n,), N m, as a JointState with names and effort."""
-    message = JointState()
+    message = JointState(name=names, effort=doubles(torques))
     message.header.stamp = stamp
-    message.name = names
-    message.effort = doubles(torques)
+    return message
+
+
+def state_message(
+    stamp: Time, names: Sequence[str], position: FloatArray, velocity: FloatArray, effort: FloatArray
+) -> JointState:
+    """Position, velocity and effort of joints as a JointState."""
+    message = torque_message(stamp, names, effort)
+    message.position, message.velocity = doubles(position), doubles(velocity)
     return message
 
 
 def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
     """The `pose_numbers` (7,) of an end effector as a PoseStamped in `frame`."""
     message = PoseStamped()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
+    message.header.stamp, message.header.frame_id = stamp, frame
     position, turned = message.pose.position, message.pose.orientation
     position.x, position.y, position.z, turned.x, turned.y, turned.z, turned.w = numbers.tolist()
     return message
@@ -98,17 +104,10 @@ def pose_numbers(T: FloatArray) -> FloatArray:
 def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:
     """A wrench (6,), force first, in the axes of `frame`, N and N m."""
     message = WrenchStamped()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
+    message.header.stamp, message.header.frame_id = stamp, frame
     force, torque = message.wrench.force, message.wrench.torque
     force.x, force.y, force.z, torque.x, torque.y, torque.z = wrench.tolist()
     return message
-
-
-def wrench_from_message(message: WrenchStamped) -> FloatArray:
-    """The wrench (6,), force first, of a WrenchStamped, N and N m."""
-    force, torque = message.wrench.force, message.wrench.torque
-    return np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
 
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
@@ -162,22 +161,16 @@ def matrix_from_image(message: Image) -> FloatArray:
     return doubles.reshape(message.height, message.width).astype(np.float64)
 
 
-def com_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseWithCovarianceStamped:
-    """The `com_numbers` (43,) of a centre of mass as a pose in `frame`."""
+def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray) -> PoseWithCovarianceStamped:
+    """A pose without turn at a centre of mass (3,), with its covariance (3, 3)."""
     message = PoseWithCovarianceStamped()
     message.header.stamp, message.header.frame_id = stamp, frame
-    position, turn = message.pose.pose.position, message.pose.pose.orientation
-    position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = numbers[:7].tolist()
-    message.pose.covariance = numbers[7:]
+    position, message.pose.pose.orientation.w = message.pose.pose.position, 1.0
+    position.x, position.y, position.z = com.tolist()
+    spread = np.zeros((6, 6))
+    spread[:3, :3] = covariance
+    message.pose.covariance = spread.ravel()
     return message
-
-
-def com_numbers(com: FloatArray, covariance: FloatArray) -> FloatArray:
-    """A pose (7,) at a centre of mass (3,), without turn, and its covariance (36,), from that of the CoM (3, 3)."""
-    numbers = np.zeros(43)
-    numbers[:3], numbers[6] = com, 1.0
-    numbers[7:].reshape(6, 6)[:3, :3] = covariance
-    return numbers
 
 
 def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:
@@ -188,8 +181,7 @@ def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> Inerti
 def inertia_message_of(stamp: Time, frame: str, numbers: FloatArray) -> InertiaStamped:
     """The `inertia_numbers` (10,) of a body as InertiaStamped in `frame`."""
     message = InertiaStamped()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
+    message.header.stamp, message.header.frame_id = stamp, frame
     i = message.inertia
     i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz = numbers.tolist()
     return message

@@ -49,21 +49,20 @@ class DynamicsNode(Node):
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
         self.monitor = ArmMonitor(samples.robot, **self.options)
 
-        def torque_message(stamp: Time, torques: FloatArray) -> JointState:
-            return conversions.torque_message(stamp, samples.joint_names, torques)
+        def torques(topic: str) -> NumberPublisher:
+            def message(stamp: Time, torques: FloatArray) -> JointState:
+                return conversions.torque_message(stamp, samples.joint_names, torques)
 
-        def pose_message(stamp: Time, numbers: FloatArray) -> PoseStamped:
+            return NumberPublisher(self, JointState, f"~/{topic}_torques", message, samples.robot.n)
+
+        def pose(stamp: Time, numbers: FloatArray) -> PoseStamped:
             return conversions.pose_message(stamp, samples.base_frame, numbers)
 
-        def o_t_ee_message(stamp: Time, columns: FloatArray) -> Float64MultiArray:
-            return conversions.o_t_ee_message(columns)
-
-        n = samples.robot.n
-        self._gravity = NumberPublisher(self, JointState, "~/gravity_torques", torque_message, n)
-        self._coriolis = NumberPublisher(self, JointState, "~/coriolis_torques", torque_message, n)
-        self._external = NumberPublisher(self, JointState, "~/external_torques", torque_message, n)
-        self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose_message, 7)
-        self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", o_t_ee_message, 16)
+        self._gravity, self._coriolis, self._external = map(torques, ("gravity", "coriolis", "external"))
+        self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
+        self._o_t_ee = NumberPublisher(
+            self, Float64MultiArray, "~/o_t_ee", lambda _, columns: conversions.o_t_ee_message(columns), 16
+        )
         self._contact = ContactOutput(self, samples)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
         self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages written and read a thousand times a second in their encoded form (CDR).
 
-Of a joint state rclpy decodes all fields and encodes each answer anew, which takes 13 and 11 us; read and written here
-they take 4 and 2 us, of six topics a thousand times a second. `python -m benchmarks.one_khz` has the processor's share.
+A joint state is decoded, and each of six answers encoded, in a third of the time that rclpy takes (on one core, 57 us
+instead of 190 us of each millisecond). `python -m benchmarks.one_khz` has the processor's share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
@@ -43,15 +42,9 @@ class NumberPublisher:
     """
 
     def __init__(
-        self,
-        node: Node,
-        message_type: type,
-        topic: str,
-        make: Callable[[Time, FloatArray], Any],
-        count: int,
-        qos: QoSProfile | int = 10,
+        self, node: Node, message_type: type, topic: str, make: Callable[[Time, FloatArray], Any], count: int
     ) -> None:
-        self._publisher, self._make = publisher(node, message_type, topic, qos), make
+        self._publisher, self._make = publisher(node, message_type, topic), make
         self._logger, self._count = node.get_logger(), count
         self._has_stamp = hasattr(message_type, "header")
         self._encoded = bytearray()

@@ -29,24 +29,17 @@ class EstimateFile:
     def __init__(self, node: Node, monitor: ArmMonitor) -> None:
         self._node, self._monitor, self._estimator = node, monitor, monitor.payload_estimator
         self.problem = ""
-        path = fixed(
-            node, "save_path", "", "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
-        )
-        self._path = path or f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
-        autosave = (
-            "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
-        )
-        self._period = fixed(node, "autosave_period_s", 0.0, autosave, 0.0, 3600.0)
+        words = "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
+        default = f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
+        self._path = fixed(node, "save_path", "", words) or default
+        words = "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
+        self._period = fixed(node, "autosave_period_s", 0.0, words, 0.0, 3600.0)
         if self._period > 0.0:
             node.create_timer(self._period, self._autosave)
         if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
             self._restore(self._path)
-        self._resume_path = fixed(
-            node,
-            "resume_path",
-            "",
-            "File in which the estimate is kept for a restart after a failure; empty: none.",
-        )
+        words = "File in which the estimate is kept for a restart after a failure; empty: none."
+        self._resume_path = fixed(node, "resume_path", "", words)
         if self._resume_path:
             self._resume()
             node.create_timer(RESUME_PERIOD, self._keep)

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.live.connection import AUTO, FrankaConnection
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
 from panda_dynamics_ros.live.problems import MODES
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
@@ -63,9 +63,8 @@ class FrankaStateOutput:
         self._state, (robot_time, q, dq, tau) = state, state.sample
         self._stamps.accept(robot_time)
         stamp = conversions.exact_time_message(to_nanoseconds(self._clock.at(robot_time, 1e-9 * now(self._node))))
-        message = conversions.torque_message(stamp, self._names, tau)
+        message = conversions.state_message(stamp, self._names, q, dq, tau)
         message.header.frame_id = link_name(self._names, 0)
-        message.position, message.velocity = conversions.doubles(q), conversions.doubles(dq)
         self._joint_states.publish(message)
         self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
         self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))
@@ -106,13 +105,10 @@ def declared(node: Node) -> tuple[str, str, str, str]:
     """Declare the node's parameters; returns robot_ip, binding, robot, arm_prefix."""
     return (
         fixed(node, "robot_ip", "", "Address or host name of the robot."),
-        fixed(
-            node, "binding", AUTO,
-            "Python binding of libfranka: pylibfranka or panda-python; auto: those installed.",
-        ),
+        fixed(node, "binding", AUTO, f"Python binding of libfranka: {', '.join(BINDINGS)}; auto: those installed."),
         fixed(node, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected."),
         fixed(node, "arm_prefix", "", "Prefix of the joint names.").rstrip("_"),
-    )  # fmt: skip
+    )
 
 
 class FrankaStateNode(Node):

@@ -21,19 +21,10 @@ from sensor_msgs.msg import JointState
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import (
-    INPUT_QOS,
-    diagnostic_name,
-    fixed,
-    in_range,
-    messages_of,
-    now,
-    shortened,
-    subscribe,
-)
+from panda_dynamics_ros.nodes.interface import changeable, diagnostic_name, fixed, now, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -83,7 +74,7 @@ class JointStateInput:
         self._node, self.answer, self.estimate = node, answer, estimate
         self._waiting: deque[tuple[Sample, Any]] = deque()
         self.robot = self._declare_robot()
-        self._stale_timeout = in_range(
+        self._stale_timeout = changeable(
             node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
         )
         self.monitor = StreamMonitor()
@@ -96,7 +87,9 @@ class JointStateInput:
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
         node.add_post_set_parameters_callback(self._on_parameters)
-        self._subscription = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
+        self._subscription = subscribe(
+            node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
+        )
         self._topic = self._subscription.topic_name
         self._backlog = max(BACKLOG, self._subscription.qos_profile.depth)
         self._waited = 0.0  # s
@@ -106,23 +99,16 @@ class JointStateInput:
     def _declare_robot(self) -> RobotModel:
         node = self._node
         robot = declare_arm(node)
-        self._arm_prefix = fixed(
-            node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
-        )
-        self._wanted = fixed(
-            node, "joint_names", [""], "The arm's joint names from base to flange; empty: found by the robot's scheme."
-        )
-        F_T_EE = fixed(
-            node,
-            "F_T_EE",
-            IDENTITY,
-            "End effector in the flange frame: 16 floats, column-major, m (as Franka has it); "
-            "identity: that of end_effector.",
-        )
-        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
-        self._flange_frame = fixed(
-            node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
-        )
+        prefix = "Prefix of the joint names where several arms share one topic."
+        names = "The arm's joint names from base to flange; empty: found by the robot's scheme."
+        tool = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
+        base = "Frame of poses; empty: <prefix>link0, or a URDF's base."
+        flange = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
+        self._arm_prefix = fixed(node, "arm_prefix", "", prefix)
+        self._wanted = fixed(node, "joint_names", [""], names)
+        F_T_EE = fixed(node, "F_T_EE", IDENTITY, tool)
+        self._base_frame = fixed(node, "base_frame", "", base)
+        self._flange_frame = fixed(node, "flange_frame", "", flange)
         return robot if list(F_T_EE) == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
     @property
@@ -167,7 +153,7 @@ class JointStateInput:
             )
         self._accept(encoded)
         for _ in range(TURN):
-            for another in messages_of(self._subscription, TURN):
+            for another in interface.messages_of(self._subscription, TURN):
                 self._accept(another)
             if not self._waiting:
                 break

@@ -120,15 +120,11 @@ def package_node(
 
     Raises
     ------
-    RuntimeError: `params_file` does not exist, or is not YAML.
+    RuntimeError: `params_file` does not exist, of which launch itself would only warn.
     """
     file = Path(value_of(context, "params_file")).expanduser()
     if not file.is_file():
         raise RuntimeError(f"params_file: expected a YAML file, got {file}, which does not exist")
-    try:
-        yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise RuntimeError(f"params_file: expected a YAML file, got {file}: {error}") from error
     return Node(
         package=options.pop("package", PACKAGE),
         executable=executable,
@@ -174,28 +170,23 @@ def estimators(context: LaunchContext) -> list[Action]:
 
 
 def fleet_arms(path: str, known: Set[str]) -> list[dict[str, str]]:
-    """The launch arguments of each arm in a fleet's file.
-
-    Parameters
-    ----------
-    known: names of arguments that an arm may have.
+    """The launch arguments, which are among the `known` ones, of each arm in a fleet's file.
 
     Raises
     ------
     RuntimeError: the file is no list of arms with namespaces of their own, or an arm has another argument.
     """
-    file = Path(path).expanduser()
     wanted = "expected YAML with a list `arms` of namespace: NAME and arguments of dynamics.launch.py"
     try:
-        arms = yaml.safe_load(file.read_text(encoding="utf-8"))["arms"]
+        arms = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))["arms"]
         found = [{str(name): _argument_text(value) for name, value in arm.items()} for arm in arms]
     except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, AttributeError) as error:
         raise RuntimeError(f"arms: {wanted}, got {path}: {error}") from error
-    unknown = sorted({name for arm in found for name in arm} - known)
+    if unknown := sorted({name for arm in found for name in arm} - known):
+        raise RuntimeError(f"arms: {wanted}, got unknown {', '.join(unknown)} in {path}")
     namespaces = [arm.get("namespace", "").strip("/") for arm in found]
-    if not found or unknown or not all(namespaces) or len(set(namespaces)) < len(namespaces):
-        problem = f"unknown {', '.join(unknown)}" if unknown else f"the namespaces {namespaces}"
-        raise RuntimeError(f"arms: {wanted}, got {problem} in {path}")
+    if not found or not all(namespaces) or len(set(namespaces)) < len(namespaces):
+        raise RuntimeError(f"arms: {wanted}, got the namespaces {namespaces} in {path}")
     return found
 
 
@@ -282,11 +273,11 @@ def aggregator(arms: Sequence[str]) -> list[Action]:
     analyzers = {
         f"arm{k}": {
             "type": "diagnostic_aggregator/GenericAnalyzer",
-            "path": arm.strip("/"),
-            "startswith": [f"{arm.strip('/')}/"],
+            "path": arm,
+            "startswith": [f"{arm}/"],
             "timeout": STALE,
         }
-        for k, arm in enumerate(arms)
+        for k, arm in enumerate(each.strip("/") for each in arms)
     }
     parameters = [{"path": "Arms", **analyzers}]
     return [Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)]

@@ -21,14 +21,13 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.interface import fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.pose import matrix_to_quaternion, quaternion_to_matrix
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.labels import label_radius
 from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
 from panda_dynamics_ros.reporting.scene.payload import payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Arrow, Primitive
+from panda_dynamics_ros.reporting.scene.primitives import Primitive
 
 PERIOD = 0.1  # s
 
@@ -93,8 +92,6 @@ def _message(drawing: Drawing) -> Marker:
         color=ColorRGBA(r=red, g=green, b=blue, a=opacity),
         points=[Point(x=x, y=y, z=z) for x, y, z in drawing.points.tolist()],
         text=drawing.text,
-        mesh_resource=drawing.uri,
-        mesh_use_embedded_materials=bool(drawing.uri),
         lifetime=Duration(sec=LIFETIME),
     )
 
@@ -132,11 +129,8 @@ class RobotMarkers:
     """
 
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
-        words = "Whether ~/robot_markers show the meshes of the arm's description, if its files are on this machine."
-        # Triangles without a file would be sent ten times a second.
-        have_files = all(each.triangles is None for each in samples.robot.visuals)
         self._samples, self._markers = samples, SceneMarkers()
-        self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words) and have_files)
+        self._scene = ArmScene(samples.robot)
         self._scene.at(samples.robot.limits.lower.copy())  # compiles, while no sample is waiting
         self._sample: Sample | None = None
         self._wrench: FloatArray | None = None
@@ -167,17 +161,11 @@ class RobotMarkers:
         self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
     def _carried(self, header: Header, scene: Scene) -> list[Marker]:
-        """The payload's markers in base, its text at a place of its own."""
+        """The payload's markers in base."""
         carried = [copy(each) for each in self.payload().markers if each.action == ADD]
         if not carried:
             return []
         T = scene.frames["flange"] @ np.array([_transform(each.pose) for each in carried])
-        others = [each for each in scene.primitives if isinstance(each, Arrow) and each.layer == "contact"]
-        places = self._scene.free_places(scene.frames, others)
-        for marker, T_base_marker in zip(carried, T, strict=True):
-            if marker.text:
-                radius = label_radius(marker.text, marker.scale.z)
-                T_base_marker[:3, 3] = places.find(T_base_marker[:3, 3], radius)
         for marker, pose in zip(carried, _poses(T), strict=True):
             marker.header, marker.pose = header, pose
         return carried

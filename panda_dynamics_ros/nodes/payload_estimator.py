@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,29 +17,30 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import (
-    LATCHED,
-    diagnostic_name,
-    fixed,
-    in_range,
-    log_answer,
-    now,
-    publisher,
-    switch,
-)
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnostic_name, fixed, log_answer, now, publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot.inertial import about_com
+
+OPTIONS: tuple[
+    tuple[str, str, str, float, float], ...
+] = (  # the option, and name, description and range of its parameter
+    ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one is a problem.", 1e-3, 100.0),
+    ("known_mass", "known_mass_kg", "Mass of the payloads, kg, if it is known; 0: unknown.", 0.0, 100.0),
+    ("mass_std", "mass_std_kg", "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg).", 1e-3, 100.0),
+    ("com_std", "com_std_m", "Expected distance of a payload's CoM from the flange, m, one sigma.", 1e-3, 10.0),
+    ("inertia_std", "inertia_std_kgm2", "Expected inertia about the flange, kg m^2, one sigma.", 1e-5, 10.0),
+    ("bandwidth_hz", "bandwidth_hz", "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0),
+    ("memory_s", "memory_s", "Time in motion after which information has decayed to 1/e, s.", 0.1, 1e6),
+)
 
 
 class PayloadEstimatorNode(Node):
@@ -60,11 +62,13 @@ class PayloadEstimatorNode(Node):
         super().__init__("payload_estimator")
         self._has_input = samples is None
         self.samples = samples or JointStateInput(self, self._estimate)
-        period = in_range(
+        period = changeable(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
-        self.enabled = switch(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
-        options |= {"shape": self._declare_shape(), "publish_period_s": period, **self._declare_options()}
+        self.enabled = changeable(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
+        words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
+        shape = fixed(self, "shape", "", words) or None
+        options |= {"shape": shape, "publish_period_s": period, **self._declare_options()}
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
         self._file = EstimateFile(self, self.monitor)
@@ -72,62 +76,27 @@ class PayloadEstimatorNode(Node):
         self._change_count = 0
         self._frozen_before = 0
 
-        def inertia_message(stamp: Time, numbers: FloatArray) -> InertiaStamped:
-            return conversions.inertia_message_of(stamp, self.samples.flange_frame, numbers)
-
-        def covariance_message(stamp: Time, numbers: FloatArray) -> Float64MultiArray:
-            return conversions.matrix_message(numbers.reshape(10, 10))
-
-        def covariance_image(stamp: Time, numbers: FloatArray) -> Image:
-            return conversions.matrix_image(stamp, self.samples.flange_frame, numbers.reshape(10, 10))
-
-        def com_message(stamp: Time, numbers: FloatArray) -> PoseWithCovarianceStamped:
-            return conversions.com_message(stamp, self.samples.flange_frame, numbers)
-
-        self._payload = NumberPublisher(self, InertiaStamped, "~/payload", inertia_message, 10, LATCHED)
-        self._covariance = NumberPublisher(self, Float64MultiArray, "~/payload_covariance", covariance_message, 100)
-        self._image = NumberPublisher(self, Image, "~/payload_covariance_stamped", covariance_image, 100)
-        self._com = NumberPublisher(self, PoseWithCovarianceStamped, "~/payload_com", com_message, 43)
+        self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
+        self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
+        self._image = publisher(self, Image, "~/payload_covariance_stamped")
+        self._com = publisher(self, PoseWithCovarianceStamped, "~/payload_com")
         self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self.markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/tare", self._on_tare)
-        self.create_service(Trigger, "~/save", self._on_save)
+        for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", self._file.save)):
+            self._serve(name, handle)
         self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._on_second)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
         self._load = LoadService(self, lambda: self._estimator.estimate, self._is_touched)
 
-    def _declare_shape(self) -> str | None:
-        """The shape of the payloads, if the user knows it."""
-        words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
-        return fixed(self, "shape", "", words) or None
-
     def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
-
         defaults = EstimatorOptions()
-
-        def option(name: str, default: float, description: str, low: float, high: float) -> float:
-            return float(fixed(self, name, default, description, low, high))
-
-        mass = "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg)."
-        com = "Expected distance of a payload's centre of mass from the flange, m, one sigma."
-        inertia = "Expected inertia of payloads about the flange, kg m^2, one sigma."
-        bandwidth = "Bandwidth of the estimator's low-pass filters, Hz."
-        memory = "Time in motion after which the information about the payload has decayed to 1/e, s."
-        most = "Largest mass that is carried, kg; torques of a larger one are reported as a problem."
-        known = "Mass of the payloads, kg, if it is known; 0: unknown."
         return {
-            "max_mass": option("max_mass_kg", defaults.max_mass, most, 1e-3, 100.0),
-            "known_mass": option("known_mass_kg", defaults.known_mass, known, 0.0, 100.0),
-            "mass_std": option("mass_std_kg", defaults.mass_std, mass, 1e-3, 100.0),
-            "com_std": option("com_std_m", defaults.com_std, com, 1e-3, 10.0),
-            "inertia_std": option("inertia_std_kgm2", defaults.inertia_std, inertia, 1e-5, 10.0),
-            "bandwidth_hz": option("bandwidth_hz", defaults.bandwidth_hz, bandwidth, 0.01, 100.0),
-            "memory_s": option("memory_s", defaults.memory_s, memory, 0.1, 1e6),
+            option: float(fixed(self, name, getattr(defaults, option), words, low, high))
+            for option, name, words, low, high in OPTIONS
         }
 
     def _estimate(self, samples: list[Sample], _: list[None]) -> None:
@@ -135,16 +104,16 @@ class PayloadEstimatorNode(Node):
             self.publish(sample.header_stamp, self.monitor.update_payload(*sample[1:]))
 
     def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
-        """Publish the output of a sample, if it is due."""
-        if not output.is_due:
+        """Publish the output of a sample, if it is due and finite: an absurd sample may overflow on its way."""
+        if not output.is_due or not np.isfinite(output.estimate.covariance).all():
             return
-        estimate = output.estimate
-        self._payload.publish(header_stamp, about_com(estimate.vector))
-        self._covariance.publish(header_stamp, estimate.covariance)
-        self._image.publish(header_stamp, estimate.covariance)
+        estimate, frame = output.estimate, self.samples.flange_frame
+        self._payload.publish(conversions.inertia_message_of(header_stamp, frame, about_com(estimate.vector)))
+        self._covariance.publish(conversions.matrix_message(estimate.covariance))
+        self._image.publish(conversions.matrix_image(header_stamp, frame, estimate.covariance))
         if estimate.com_is_known:
             spread = com_covariance(estimate.mass, estimate.com, estimate.covariance)
-            self._com.publish(header_stamp, conversions.com_numbers(estimate.com, spread))
+            self._com.publish(conversions.com_message(header_stamp, frame, estimate.com, spread))
         if estimate.event is not None:
             self._report_change(estimate.event)
 
@@ -216,23 +185,30 @@ class PayloadEstimatorNode(Node):
         contact = self.monitor.contact_detector.contact
         return contact is not None and contact.lasts
 
-    def _answer(self, service: str, response: Any, success: bool, words: str) -> Any:
-        """Fill in a service's response, and log it."""
-        response.success, response.message = success, words
-        log_answer(self.get_logger(), service, success, words)
-        return response
+    def _serve(self, name: str, handle: Callable[[], tuple[bool, str]]) -> None:
+        """A service that answers with success and words, and logs them."""
 
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            response.success, response.message = handle()
+            log_answer(self.get_logger(), name, response.success, response.message)
+            return response
+
+        self.create_service(Trigger, f"~/{name}", answer)
+
+    def _reset(self) -> tuple[bool, str]:
         self._estimator.reset()
-        return self._answer("reset", response, True, "the payload is unknown again, and nothing is tared")
+        return True, "the payload is unknown again, and nothing is tared"
 
-    def _on_tare(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _tare(self) -> tuple[bool, str]:
         mass = self._estimator.estimate.mass
         self._estimator.tare()
-        return self._answer("tare", response, True, f"{mass:.3f} kg count as no payload from now on")
+        return True, f"{mass:.3f} kg count as no payload from now on"
 
-    def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._answer("save", response, *self._file.save())
+    def _on_set_enabled(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self.set_parameters([Parameter("enabled", value=bool(request.data))])
+        response.success, response.message = True, f"samples are {'used' if request.data else 'left out'}"
+        log_answer(self.get_logger(), "set_enabled", True, response.message)
+        return response
 
     def destroy_node(self) -> None:
         """Save and log the last estimate, and end."""
@@ -242,11 +218,6 @@ class PayloadEstimatorNode(Node):
             if self._estimator.counts.used:
                 self.get_logger().info(f"last estimate: {_words(self._estimator.estimate)}")
         super().destroy_node()
-
-    def _on_set_enabled(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self.set_parameters([Parameter("enabled", value=bool(request.data))])
-        words = "samples are used" if request.data else "samples are left out"
-        return self._answer("set_enabled", response, True, words)
 
 
 def _words(estimate: PayloadEstimate) -> str:

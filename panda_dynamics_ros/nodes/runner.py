@@ -37,29 +37,22 @@ def make_executor() -> Executor:
 
 
 class StopOnSignal:
-    """Turns SIGINT and SIGTERM into a flag, so that no callback is cut off in the middle.
+    """Turns SIGINT and SIGTERM into a flag, so that no callback is cut off in the middle; both may come twice.
 
-    A launch file's Ctrl-C reaches a node twice, from the terminal and from launch: the second sets the flag again.
+    Attributes
+    ----------
+    stopped: the flag.
+    at_once: while this is set, a signal ends the process with exit code 0 where it stands.
     """
 
     def __init__(self) -> None:
-        self.stopped = False
-        self._at_once = False
+        self.stopped, self.at_once = False, True
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
-    @contextlib.contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Within, a signal ends the process with exit code 0 where it stands."""
-        self._at_once = True
-        try:
-            yield
-        finally:
-            self._at_once = False
-
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.stopped = True
-        if self._at_once:
+        if self.at_once:
             # Not by an exception: a callback from the compiler, in which the signal may be served, swallows it.
             os._exit(0)
 
@@ -105,14 +98,14 @@ def run_node(
     """
     stop = StopOnSignal()
     try:
-        with stop.at_once():
-            if kernels:
-                warm_up(kernels, report=get_logger(kernels).info)
-            try:
-                rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-            except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
-                return _fail(error)
-            made = factory()
+        if kernels:
+            warm_up(kernels, report=get_logger(kernels).info)
+        try:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
+            return _fail(error)
+        made = factory()
+        stop.at_once = False
         nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()
         for node in nodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,20 +66,10 @@ class SimulatedPandaNode(Node):
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
         self._release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
         self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
-        self._awaited = fixed(
-            self,
-            "wait_for_subscribers",
-            0,
-            "Subscribers to joint_states that the arm waits for before it moves.",
-            0,
-            100,
-        )
-        follows = fixed(
-            self,
-            "follow_trajectories",
-            False,
-            "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule.",
-        )
+        words = "Subscribers to joint_states that the arm waits for before it moves."
+        self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
+        words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
+        follows = fixed(self, "follow_trajectories", False, words)
         self._payload = payload_box(mass, com)
         self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
         for _ in range(REHEARSAL):
@@ -98,8 +89,8 @@ class SimulatedPandaNode(Node):
             from trajectory_msgs.msg import JointTrajectory
 
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
-        self.create_service(Trigger, "~/pick", self._on_pick)
-        self.create_service(Trigger, "~/release", self._on_release)
+        self.create_service(Trigger, "~/pick", partial(self._by_hand, True))
+        self.create_service(Trigger, "~/release", partial(self._by_hand, False))
         self._wall = Clock(clock_type=ClockType.SYSTEM_TIME)  # also where this node publishes /clock
         self._origin = self._clock_origin = self._now()
         self._sent = 0
@@ -118,8 +109,7 @@ class SimulatedPandaNode(Node):
         return message
 
     def _stamp(self) -> Time:
-        nanoseconds = self._origin + self._sent * 1_000_000
-        return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+        return conversions.exact_time_message(self._origin + self._sent * 1_000_000)
 
     def _hold_back(self) -> bool:
         """Whether subscribers that were announced are still to come; the arm's clock starts a second after the last."""
@@ -188,13 +178,7 @@ class SimulatedPandaNode(Node):
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         self._joint_states.publish(message)
 
-    def _on_pick(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._by_hand(True, response)
-
-    def _on_release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._by_hand(False, response)
-
-    def _by_hand(self, wanted: bool, response: Trigger.Response) -> Trigger.Response:
+    def _by_hand(self, wanted: bool, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """A service call ends the schedule: from now on the user decides."""
         self._manual = True
         response.success, already = wanted != self._carrying, "" if wanted != self._carrying else "already "

@@ -19,9 +19,6 @@ FREE_EXPANSION = 64 * MEBIBYTE
 
 LARGEST_TOPIC_COUNT = 10_000
 
-LARGEST_METADATA = MEBIBYTE
-"""Bytes of a metadata.yaml; a longer one is not read, and the folder's files are taken as they are found."""
-
 LONGEST_LINE = 1 << 16
 """Characters in a line of a CSV file: some 4,000 columns."""
 

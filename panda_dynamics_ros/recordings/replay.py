@@ -20,7 +20,7 @@ from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.findings import AT_ONCE, Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.untrusted import safe_matplotlib
+from panda_dynamics_ros.untrusted import import_elsewhere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,7 +111,7 @@ class Replay:
 
     def plot(self) -> Figure:
         """Mass and unexplained torque over time, as a matplotlib figure; notebooks show it."""
-        safe_matplotlib()
+        import_elsewhere("matplotlib")
         from matplotlib.figure import Figure
 
         time, margin = self.stamp - self.stamp[0], NORMAL_95 * self.mass_std

@@ -10,11 +10,10 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.plausibility import FIRST_SECOND_MOMENT
-from panda_dynamics_ros.identification.regression import FRICTION_TERMS
+from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.console import fixed
-from panda_dynamics_ros.reporting.page import embedded, table, text, write_html
+from panda_dynamics_ros.reporting.console import Table
+from panda_dynamics_ros.reporting.page import write_page
 from panda_dynamics_ros.reporting.style import (
     BLUE,
     GREEN,
@@ -95,45 +94,11 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
     return path
 
 
-def write_report(fit: Identification, validations: Sequence[Validation], title: str, folder: Path) -> list[Path]:
-    """One HTML page with its pictures inside, to show to others, and these pictures.
-
-    Parameters
-    ----------
-    title: what the validations are.
-    """
+def write_report(
+    fit: Identification, validations: Sequence[Validation], tables: Sequence[Table], folder: Path
+) -> list[Path]:
+    """These tables as a page with pictures inside, to show to others, and the pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = [plot_prediction(each, folder / f"prediction_{i}.png") for i, each in enumerate(validations, start=1)]
     pictures.append(plot_sigmas(fit, folder / "base_parameters.png"))
-    parts = [
-        f"<h1>{text(fit.robot.name)}</h1>",
-        f"<p>{fit.samples} rows; condition number of the base regressor {fit.condition_number:.0f}; "
-        f"{len(fit.base_names)} base parameters. Gravity leans by {1e3 * fit.tilt[0]:.1f} and {1e3 * fit.tilt[1]:.1f} "
-        "mrad to the base's x and y.</p>",
-    ]
-    if fit.not_identified:
-        parts.append(f"<p>Not identified by this motion: {text(', '.join(fit.not_identified))}.</p>")
-    rows = [("fitted rows", fit.torque_rms), ("held-out blocks, by fits of the others", fit.cross_validated_rms)]
-    rows.append((f"{fit.prior.name}, the same rows", fit.prior_torque_rms))
-    parts.append(_rms_table("Torque RMS, fit (N m)", rows))
-    for each in validations:
-        named = [(name, each.torque_rms(name)) for name in each.predicted]
-        parts.append(_rms_table(f"{title}: {Path(each.source).name} (N m)", named))
-    parts += [embedded(picture, picture.stem) for picture in pictures]
-    friction = np.stack([getattr(fit.friction, term) for term in FRICTION_TERMS], axis=-1).ravel()
-    listed = [
-        *zip(fit.base_names, fit.base_values, 1.96 * fit.base_std, strict=True),
-        *zip(fit.friction_names, friction, 1.96 * fit.friction_std, strict=True),
-    ]
-    parts.append("<h2>Base parameters (kg m, kg m²) and friction beside its sigmoid (N m, N m s/rad)</h2>")
-    rows_of_parameters = [(name, fixed(value, 4), f"± {wide:.4f}") for name, value, wide in listed]
-    parts.append(table(("", "identified", "95 % interval"), rows_of_parameters))
-    return [write_html(folder / "report.html", f"Identification of {fit.robot.name}", parts), *pictures]
-
-
-def _rms_table(title: str, rows: Sequence[tuple[str, FloatArray]]) -> str:
-    heads = ["", *(f"joint {j + 1}" for j in range(len(rows[0][1]))), "root sum square"]
-    cells = [
-        (name, *(f"{each:.3f}" for each in (*rms, np.linalg.norm(rms)))) for name, rms in rows if np.isfinite(rms).all()
-    ]
-    return f"<h2>{text(title)}</h2>{table(heads, cells)}"
+    return [write_page(folder / "report.html", tables, pictures), *pictures]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,13 +145,9 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         if time >= free:
             free = time + LABEL_WIDTH * duration
-            place: dict[str, Any] = {
-                "xycoords": ("data", "axes fraction"),
-                "rotation": 90,
-                "ha": "left",
-                "va": "bottom",
-            }
-            mass_axes.annotate(f" {label}", (time, 0.02), fontsize=8, color="#444444", **place)
+            mass_axes.text(
+                time, 0.02, f" {label}", transform=mass_axes.get_xaxis_transform(), rotation=90, fontsize=8, va="bottom"
+            )
 
 
 def _add_banner(figure: Figure, banner: str) -> None:

@@ -15,9 +15,6 @@ from panda_dynamics_ros.recordings import messages
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
 from panda_dynamics_ros.recordings.messages import Nanoseconds
 from panda_dynamics_ros.recordings.replay import Replay
-from panda_dynamics_ros.reporting.replay_markers import MARKER_ARRAY, SceneSerialiser
-from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.payload import payload_primitives
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
@@ -32,13 +29,10 @@ TOPICS = (
     OfferedTopic("/panda_dynamics/contact_wrench", messages.WRENCH),
     OfferedTopic("/payload_estimator/payload", messages.INERTIA, latched=True),
     OfferedTopic("/payload_estimator/payload_covariance", messages.MULTI_ARRAY),
-    OfferedTopic("/panda_dynamics/robot_markers", MARKER_ARRAY),
-    OfferedTopic("/payload_estimator/payload_markers", MARKER_ARRAY),
 )
 BLOCK = 10_000
 """Samples that are converted at once: some 15 MB of messages."""
 
-MARKER_PERIOD = 0.1  # s
 _O_T_EE = (("column", 4, 16), ("row", 4, 4))
 _COVARIANCE = (("row", 10, 100), ("column", 10, 10))
 
@@ -72,11 +66,11 @@ def write_replay(
     ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
     MissingDependencyError: rosbags is not installed.
     """
-    return write_topics(path, TOPICS, _blocks(data, robot, result), storage, overwrite=overwrite)
+    return write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
 
 
-def _blocks(data: JointDataset, robot: RobotModel, result: Replay) -> Iterator[list[Messages]]:
-    stamp_ns, markers = data.stamp_ns, _Markers(data, robot, result)
+def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
+    stamp_ns = data.stamp_ns
     for start in range(0, len(stamp_ns), BLOCK):
         part = slice(start, start + BLOCK)
         first, last = np.searchsorted(result.published, [part.start, part.stop])
@@ -84,7 +78,6 @@ def _blocks(data: JointDataset, robot: RobotModel, result: Replay) -> Iterator[l
         yield [
             *_dynamics(data, part, stamp_ns[part], result),
             *_payload(link_name(data.names, 8), stamp_ns[published], estimates),
-            *markers.within(part, stamp_ns),
         ]
 
 
@@ -115,27 +108,3 @@ def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstim
         messages.multi_arrays(_COVARIANCE, covariance),
     )
     return [Messages(stamp_ns, each) for each in rows]
-
-
-class _Markers:
-    """Arm and payload in RViz, ten times a second."""
-
-    def __init__(self, data: JointDataset, robot: RobotModel, result: Replay) -> None:
-        self._data, self._result = data, result
-        self._scene = ArmScene(robot, meshes=False)  # files that another machine does not have
-        self._arm, self._payload = (SceneSerialiser(link_name(data.names, number)) for number in (0, 8))
-        due = data.stamp[0] + np.arange(0.0, data.duration_s, MARKER_PERIOD)
-        self._samples = np.unique(np.searchsorted(data.stamp, due))
-
-    def within(self, part: slice, stamp_ns: Nanoseconds) -> list[Messages]:
-        """Both topics' messages for the samples of `part`."""
-        samples = self._samples[(self._samples >= part.start) & (self._samples < part.stop)]
-        times = stamp_ns[samples]
-        arm, payload = [], []
-        for k, time in zip(samples.tolist(), times.tolist(), strict=True):
-            latest = int(np.searchsorted(self._result.published, k, side="right")) - 1
-            estimate = self._result.estimates[latest] if latest >= 0 else None
-            arm.append(self._arm.message(time, self._scene.at(self._data.q[k], estimate)))
-            carried = payload_primitives(estimate) if estimate is not None else ()
-            payload.append(self._payload.message(time, Scene({"flange": np.eye(4)}, carried)))
-        return [Messages(times, arm), Messages(times, payload)]

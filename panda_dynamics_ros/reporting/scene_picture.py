@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene as a picture: its triangles, lit and sorted by depth, drawn by matplotlib; no OpenGL and no window."""
+"""A scene as a picture by matplotlib's mplot3d, which needs neither OpenGL nor a window."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 
@@ -14,42 +13,22 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.scene import Scene
 from panda_dynamics_ros.reporting.scene.primitives import Colour, Label, Primitive
 from panda_dynamics_ros.reporting.scene.tessellation import tessellate
-from panda_dynamics_ros.reporting.style import RED, Axes, Figure, PolyCollection, styled
+from panda_dynamics_ros.reporting.style import RED, Figure, Poly3DCollection, styled
 
-WIDTH, HEIGHT, VIEW_ANGLE = 1200, 900, 0.62  # px, px, rad
-LOOKING = np.array([-0.62, 0.70, -0.36])  # the eye's direction
-MARGIN = 0.97  # of the distance from which the scene just fits
+WIDTH, HEIGHT = 1200, 900  # px
+ELEVATION, AZIMUTH, ZOOM = 21.0, -48.0, 1.45  # deg, deg, of mplot3d's cube
 LIGHT = np.array([0.30, -0.50, 0.81])  # towards the lamp
-AMBIENT, GLOSS = 0.58, 0.25  # shares of the light that comes from everywhere, and that mirrors
-FLOOR, LINE, SHADOW = "#f4f5f8", "#d6d9e0", "#dbdfe6"
+AMBIENT = 0.6  # share of the light that comes from everywhere
+LINE, SHADOW = "#d6d9e0", "#dbdfe6"
 PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "boxstyle": "round,pad=0.2"}  # behind words
 CELL = 0.2  # m
-AROUND_FLOOR = 0.45  # m of floor about what stands above it
-NEAR, LONGEST_EDGE = 0.05, 0.03  # m: nothing nearer to the eye is drawn; of a triangle
+AROUND_FLOOR = 0.3  # m of floor about what stands above it
 LEGEND = (
     ("contact", "contact force"),
     ("payload", "payload: centre of mass with its 95 % ellipsoid, box of equal inertia"),
     ("com", "centre of mass of a link"),
     ("gravity", "gravity torque of a joint: green to red with its share of the limit"),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Camera:
-    """Looks from `eye` to `target` (3,), m, z up; `view_angle`, rad, over the picture's height of 2."""
-
-    eye: FloatArray
-    target: FloatArray
-    view_angle: float
-
-    def project(self, points: FloatArray) -> FloatArray:
-        """Points (..., 3) as (..., 3): to the right and up, within -1..1 over the picture's height; and depth, m."""
-        back = (self.eye - self.target) / np.linalg.norm(self.eye - self.target)
-        right = np.cross([0.0, 0.0, 1.0], back)
-        right /= np.linalg.norm(right)
-        seen = (points - self.eye) @ np.column_stack((right, np.cross(back, right), -back))
-        depth = np.maximum(seen[..., 2:], NEAR)
-        return np.concatenate((seen[..., :2] / (np.tan(0.5 * self.view_angle) * depth), depth), axis=-1)
 
 
 @styled
@@ -62,21 +41,23 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banne
         of one motion fit together if they have the same.
     banner: what a reader has to know first, in a red line above the scene.
     """
-    surfaces = [_surface(scene, primitive) for primitive in scene.primitives]
-    solid = np.concatenate([triangles for triangles, _ in surfaces])
-    extent = np.concatenate((solid.reshape(-1, 3) if around is None else around, np.zeros((1, 3))))
-    camera = _camera(extent)
+    surfaces = [(_triangles(scene, primitive), primitive.colour) for primitive in scene.primitives]
+    triangles, colours = np.concatenate([each for each, _ in surfaces]), np.concatenate([_lit(*e) for e in surfaces])
+    extent = np.concatenate((triangles.reshape(-1, 3) if around is None else around, np.zeros((1, 3))))
     figure = Figure(figsize=(WIDTH / 100.0, HEIGHT / 100.0), dpi=100)
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set(xlim=(-WIDTH / HEIGHT, WIDTH / HEIGHT), ylim=(-1.0, 1.0))
+    axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
+    axes.view_init(ELEVATION, AZIMUTH)
     axes.set_axis_off()
-    _draw_floor(axes, camera, solid, extent)
-    draw_triangles(axes, camera, [(each, _lit(each, colour, camera)) for each, colour in surfaces])
+    _draw_floor(axes, extent)
+    shadow = (triangles - triangles[..., 2:] / LIGHT[2] * LIGHT) * [1.0, 1.0, 0.0]
+    axes.add_collection3d(Poly3DCollection(shadow, facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4, zorder=1))
+    # Edges of opaque triangles are drawn, too: else the ground shines through between neighbours.
+    edges = np.where(colours[:, 3:] == 1.0, colours, 0.0)
+    axes.add_collection3d(Poly3DCollection(triangles, facecolors=colours, edgecolors=edges, linewidths=0.4, zorder=2))
     for primitive in scene.primitives:
         if isinstance(primitive, Label):
-            x, y, _ = camera.project(scene.place(primitive)[:3, 3])
-            x = np.clip(x, 0.25 - WIDTH / HEIGHT, WIDTH / HEIGHT - 0.25)  # all of it is within the picture
-            axes.text(x, y, primitive.text, color=primitive.colour, fontsize=15, ha="center", va="center", bbox=PAPER)
+            at, style = scene.place(primitive)[:3, 3], {"ha": "center", "va": "center", "bbox": PAPER}
+            axes.text(*at, primitive.text, color=primitive.colour, fontsize=15, zorder=3, **style)
     layers = {primitive.layer: primitive.colour[:3] for primitive in reversed(scene.primitives)}
     for row, (layer, words) in enumerate(each for each in reversed(LEGEND) if each[0] in layers):
         figure.text(0.015, 0.02 + 0.028 * row, "●", color=layers[layer], fontsize=11)
@@ -90,84 +71,32 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banne
 
 def scene_points(scene: Scene) -> FloatArray:
     """(N, 3), m, in base: the corners of all that the scene's picture draws."""
-    return np.concatenate([_surface(scene, primitive)[0] for primitive in scene.primitives]).reshape(-1, 3)
+    return np.concatenate([_triangles(scene, primitive) for primitive in scene.primitives]).reshape(-1, 3)
 
 
-def draw_triangles(axes: Axes, camera: Camera, surfaces: Sequence[tuple[FloatArray, FloatArray]]) -> None:
-    """Draw triangles (N, 3, 3), m, with colours (N, 4) each, from the farthest to the nearest.
-
-    Corners are counter-clockwise as seen from outside: triangles that are seen from their back are left out.
-    """
-    parts = [_split(triangles, colours) for triangles, colours in surfaces]
-    corners, colours = (np.concatenate(each) for each in zip(*parts, strict=True))
-    corners = camera.project(corners)
-    (x0, y0), (x1, y1), (x2, y2) = np.moveaxis(corners[..., :2], 0, -1)
-    seen = ((x1 - x0) * (y2 - y0) > (x2 - x0) * (y1 - y0)) & (corners[..., 2] > NEAR).all(axis=1)
-    order = np.flatnonzero(seen)[np.argsort(-corners[seen, :, 2].mean(axis=1))]
-    # Edges of opaque triangles are drawn, too: else the ground shines through between neighbours.
-    edges = np.where(colours[order, 3:] == 1.0, colours[order], 0.0)
-    drawn = PolyCollection(list(corners[order, :, :2]), facecolors=colours[order], edgecolors=edges, linewidths=0.4)
-    drawn.set_zorder(3)  # above the floor and its lines
-    axes.add_collection(drawn)
-
-
-def _split(triangles: FloatArray, colours: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same surface in triangles without long edges, so that the distance of their middle tells what hides what."""
-    while True:
-        edges = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
-        long = edges.max(axis=1) > LONGEST_EDGE
-        if not long.any():
-            return triangles, colours
-        first = edges[long].argmax(axis=1)[:, None, None]
-        a, b, c = np.moveaxis(np.take_along_axis(triangles[long], (first + np.arange(3)[:, None]) % 3, axis=1), 1, 0)
-        halves = (np.stack(half, axis=1) for half in ((a, 0.5 * (a + b), c), (0.5 * (a + b), b, c)))
-        triangles = np.concatenate((triangles[~long], *halves))
-        colours = np.concatenate((colours[~long], colours[long], colours[long]))
-
-
-def _surface(scene: Scene, primitive: Primitive) -> tuple[FloatArray, Colour]:
-    """Triangles (F, 3, 3) of a primitive, m, in base, and its colour."""
+def _triangles(scene: Scene, primitive: Primitive) -> FloatArray:
+    """(F, 3, 3), m, in base."""
     mesh, T = tessellate(primitive), scene.place(primitive)
-    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], primitive.colour
+    return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces]
 
 
-def _camera(points: FloatArray) -> Camera:
-    """From the direction `LOOKING`, as near as all points (N, 3) can be seen."""
-    target = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    radius = float(np.linalg.norm(points - target, axis=1).max())
-    distance = MARGIN * radius / np.sin(0.5 * VIEW_ANGLE)
-    return Camera(target - distance * LOOKING / np.linalg.norm(LOOKING), target, VIEW_ANGLE)
-
-
-def _lit(corners: FloatArray, colour: Colour, camera: Camera) -> FloatArray:
-    """Colours (F, 4) of triangles: light from everywhere, a lamp (Lambert), and its reflection (Blinn)."""
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+def _lit(triangles: FloatArray, colour: Colour) -> FloatArray:
+    """Colours (F, 4) of triangles, with light from everywhere and from a lamp (Lambert)."""
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-15)
-    to_eye = camera.eye - corners.mean(axis=1)
-    half = to_eye / np.linalg.norm(to_eye, axis=1, keepdims=True) + LIGHT
-    half /= np.linalg.norm(half, axis=1, keepdims=True)
-    shine = GLOSS * np.maximum(np.einsum("ij,ij->i", normals, half), 0.0) ** 30
     brightness = AMBIENT + (1.0 - AMBIENT) * (0.5 + 0.5 * normals @ LIGHT)
-    red_green_blue = np.clip(np.outer(1.1 * brightness, colour[:3]) + shine[:, None], 0.0, 1.0)
-    return np.column_stack((red_green_blue, np.full(len(corners), colour[3])))
+    red_green_blue = np.clip(np.outer(brightness, colour[:3]), 0.0, 1.0)
+    return np.column_stack((red_green_blue, np.full(len(triangles), colour[3])))
 
 
-def _draw_floor(axes: Axes, camera: Camera, solid: FloatArray, extent: FloatArray) -> None:
-    """The plane z = 0 under `extent` (N, 3), the shadows on it, and the lines of its cells."""
-    low, high = (
-        np.round((sign * AROUND_FLOOR + edge[:2]) / CELL) * CELL
-        for sign, edge in ((-1.0, extent.min(axis=0)), (1.0, extent.max(axis=0)))
-    )
-    (x0, y0), (x1, y1) = low, high
-    plane = camera.project(np.array([(x0, y0, 0.0), (x1, y0, 0.0), (x1, y1, 0.0), (x0, y1, 0.0)]))
-    shadow = camera.project((solid - solid[..., 2:] / LIGHT[2] * LIGHT) * [1.0, 1.0, 0.0])
-    axes.add_collection(PolyCollection([plane[:, :2]], facecolors=FLOOR, zorder=0))
-    axes.add_collection(
-        PolyCollection(list(shadow[..., :2]), facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4, zorder=1)
-    )
-    for axis in (0, 1):
-        for place in np.arange(low[axis], high[axis] + 0.5 * CELL, CELL):
-            ends = np.array([(*low, 0.0), (*high, 0.0)])
-            ends[:, axis] = place
-            x, y, _ = camera.project(ends).T
-            axes.plot(x, y, color=LINE, linewidth=1.2)
+def _draw_floor(axes: Any, extent: FloatArray) -> None:
+    """Lines of the cells of the plane z = 0 under `extent` (N, 3), and axes that take in both."""
+    low, high = extent.min(axis=0), extent.max(axis=0)
+    low[:2], high[:2] = (np.round((edge[:2]) / CELL) * CELL for edge in (low - AROUND_FLOOR, high + AROUND_FLOOR))
+    style = {"color": LINE, "linewidth": 1.2, "zorder": 0, "clip_on": False}
+    for x in np.arange(low[0], high[0] + 0.5 * CELL, CELL):
+        axes.plot([x, x], [low[1], high[1]], [0.0, 0.0], **style)
+    for y in np.arange(low[1], high[1] + 0.5 * CELL, CELL):
+        axes.plot([low[0], high[0]], [y, y], [0.0, 0.0], **style)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+    axes.set_box_aspect(high - low, zoom=ZOOM)

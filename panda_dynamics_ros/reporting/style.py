@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from panda_dynamics_ros.untrusted import safe_matplotlib
+from panda_dynamics_ros.untrusted import import_elsewhere
 
-matplotlib = safe_matplotlib()  # before anything of it is imported
+matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
 
 from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.collections import PolyCollection  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: E402
 
 __all__ = [
     "BLUE",
@@ -19,7 +19,7 @@ __all__ = [
     "RED",
     "Axes",
     "Figure",
-    "PolyCollection",
+    "Poly3DCollection",
     "add_legend",
     "axes_of_joints",
     "plain_text",

@@ -59,13 +59,10 @@ def serve(port: int) -> Any:
 
 
 def is_own(host: str | None, origin: str | None) -> bool:
-    """Whether a request is for this server and from a page of its own, or from a program that is no browser.
+    """Whether a request with these headers is for this server and from a page of its own, or from no browser.
 
-    Parameters
-    ----------
-    host: the header `Host`. A name other than that of the loopback interface means that a stranger's name was made to
-        point to this machine ("DNS rebinding").
-    origin: the header `Origin`, which a browser adds to each connection that a page opens.
+    A `Host` other than the loopback interface means that a stranger's name was made to point to this machine ("DNS
+    rebinding"); a browser adds `Origin` to each connection that a page opens.
     """
     try:
         to, by = urlsplit(f"//{host or ''}"), urlsplit(origin or f"http://{host}")

@@ -33,7 +33,6 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD, POINT_PERIOD = 0.2, 0.2  # s, between two texts, and between two points of the charts
 MOST_POINTS = 800  # in the charts; beyond, every other one is dropped
-UNSEEN = 0.003  # m: where no corner has moved by more, a shape is not sent again
 LAYERS = {
     "arm": "arm",
     "com": "links' centres of mass",
@@ -93,7 +92,6 @@ class WebView:
         q: ArrayLike,
         estimate: PayloadEstimate,
         events: Sequence[tuple[float, str]] = (),
-        truth_mass: float | None = None,
         wrench: ArrayLike | None = None,
         remark: str = "",
     ) -> None:
@@ -102,7 +100,6 @@ class WebView:
         Parameters
         ----------
         events: (seconds after the start, what happened), all so far.
-        truth_mass: kg, where somebody knows it.
         wrench: (6,), N and N m, on the flange, in base axes, where it is known.
         remark: anything else worth a line.
         """
@@ -113,11 +110,11 @@ class WebView:
                 torques = gravity_torques(self.robot, q)
                 lines = [f"{stamp:7.2f} s&ensp;{html.escape(what)}" for stamp, what in events[-6:]]
                 self._words.content = (
-                    f'<div style="font-size:0.85em;padding:0 1.6em 0 0.9em">{_headline(estimate, truth_mass)}'
+                    f'<div style="font-size:0.85em;padding:0 1.6em 0 0.9em">{_headline(estimate)}'
                     f"{HEADING}Gravity torques, share of the limit</div>{_bars(torques / self.robot.limits.effort)}"
                     f"{HEADING}{time_s:.1f} s&ensp;{html.escape(remark)}</div>{'<br>'.join(lines)}</div>"
                 )
-            if self._history.add(time_s, estimate, truth_mass):
+            if self._history.add(time_s, estimate):
                 self._draw_charts()
 
     def wait_for_viewer(self) -> None:
@@ -131,15 +128,16 @@ class WebView:
             self._server.stop()
 
     def _add_switch(self, layer: str, box: Any) -> None:
-        box.on_update(lambda _: self._scene.set_visible(layer, box.value))
+        def switch(_: Any) -> None:
+            self._scene.layers[layer].visible = box.value
+
+        box.on_update(switch)
 
     def _draw_charts(self) -> None:
-        mass, com = self._history.mass_columns(), self._history.com_columns()
-        curves = [(BAND, 1), (BAND, 1), (BLUE, 2), (RED, 1.5)][: len(mass) - 1]
-        title = f"payload mass, kg (95 % band{'; truth red' if len(mass) == 5 else ''})"
-        self._draw("mass", mass, title, curves, bands=({"series": (2, 1), "fill": BAND},))
+        title, curves = "payload mass, kg (95 % band)", [(BAND, 1), (BAND, 1), (BLUE, 2)]
+        self._draw("mass", self._history.mass_columns(), title, curves, bands=({"series": (2, 1), "fill": BAND},))
         title = "centre of mass, mm (x red, y green, z blue)"
-        self._draw("com", com, title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
+        self._draw("com", self._history.com_columns(), title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
 
     def _draw(
         self, name: str, columns: tuple[FloatArray, ...], title: str, curves: Sequence[tuple[str, float]], **more: Any
@@ -153,21 +151,13 @@ class WebView:
             self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 
 
-_NOTHING: tuple[None, Any] = (None, None)
-
-
 class WebScene:
-    """Keeps a viser server's scene equal to the one shown last.
-
-    Each of the arm's frames is a node that moves, each primitive a child of its frame. Only labels are children of
-    base: viser 1.1 leaves a text where it is when its parent moves.
-    """
+    """Keeps a viser server's scene equal to the one shown last: a node for each primitive, below that of its layer."""
 
     def __init__(self, server: Any) -> None:
         self._scene = server.scene
-        self._frames: dict[str, Any] = {}
+        self.layers = {layer: self._scene.add_frame(f"/{layer}", show_axes=False) for layer in (*LAYERS, "ee")}
         self._nodes: dict[str, tuple[Primitive, Any]] = {}  # as it was sent, with viser's handle
-        self._hidden: set[str] = set()
         camera = server.initial_camera
         camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
         self._scene.configure_environment_map("studio", environment_intensity=0.6)
@@ -176,46 +166,29 @@ class WebScene:
         self._scene.add_grid("/floor", **sizes, **colours, shadow_opacity=0.25)
 
     def show(self, scene: Scene) -> None:
-        """Show this scene from now on."""
-        for name, T in scene.frames.items():
-            if name not in self._frames:
-                self._frames[name] = self._scene.add_frame(f"/{name}", show_axes=False)
-            _place(self._frames[name], T)
+        """Show this scene from now on. Primitives that a scene shares with the last one are only moved."""
         for primitive in scene.primitives:
-            sent, handle = self._nodes.get(primitive.name) or _NOTHING
-            if sent is primitive:
-                continue
-            if sent is None or not _looks_like(sent, primitive):
-                handle = self._add(primitive)
-                self._nodes[primitive.name] = primitive, handle
-            if isinstance(primitive, Label):
-                handle.text = primitive.text
-            _place(handle, scene.place(primitive) if isinstance(primitive, Label) else primitive.T)
+            sent = self._nodes.get(primitive.name)
+            if sent is None or sent[0] is not primitive:
+                sent = self._nodes[primitive.name] = primitive, self._add(primitive)
+            T = scene.place(primitive)
+            x, y, z, w = matrix_to_quaternion(T[:3, :3]).tolist()
+            sent[1].position, sent[1].wxyz = T[:3, 3], (w, x, y, z)
         for name in self._nodes.keys() - {primitive.name for primitive in scene.primitives}:
             self._nodes.pop(name)[1].remove()
 
-    def set_visible(self, layer: str, visible: bool) -> None:
-        """Show or hide a layer, now and later."""
-        (self._hidden.discard if visible else self._hidden.add)(layer)
-        for primitive, handle in self._nodes.values():
-            if primitive.layer == layer:
-                handle.visible = visible
-
     def _add(self, primitive: Primitive) -> Any:
         """A node, in place of one of the same name."""
-        visible = primitive.layer not in self._hidden
         if isinstance(primitive, Label):
-            options = {"anchor": "center-center", "visible": visible}
-            return self._scene.add_label(f"/labels/{primitive.name}", primitive.text, **options)
+            return self._scene.add_label(f"/{primitive.name}", primitive.text, anchor="center-center")
         mesh, (*colour, opacity) = tessellate(primitive), primitive.colour
         return self._scene.add_mesh_simple(
-            f"/{primitive.frame}/{primitive.name}",
+            f"/{primitive.name}",
             mesh.vertices,
             mesh.faces,
             color=tuple(round(255.0 * channel) for channel in colour),
             opacity=opacity if opacity < 1.0 else None,
             cast_shadow=opacity == 1.0,
-            visible=visible,
         )
 
 
@@ -226,18 +199,12 @@ class History:
         self._period = POINT_PERIOD
         self._rows: list[tuple[float, ...]] = []
 
-    def add(self, time_s: float, estimate: PayloadEstimate, truth_mass: float | None) -> bool:
-        """Add a point unless the last one is too recent; returns whether it was added.
-
-        Time that steps back starts a new history.
-        """
-        if self._rows and time_s < self._rows[-1][0]:
-            self._period, self._rows = POINT_PERIOD, []
+    def add(self, time_s: float, estimate: PayloadEstimate) -> bool:
+        """Add a point unless the last one is too recent; returns whether it was added."""
         if self._rows and time_s - self._rows[-1][0] < self._period:
             return False
-        truth = np.nan if truth_mass is None else truth_mass
         com = 1e3 * estimate.com if estimate.com_is_known else np.full(3, np.nan)
-        self._rows.append((time_s, estimate.mass, estimate.mass_margin, truth, *com))
+        self._rows.append((time_s, estimate.mass, estimate.mass_margin, *com))
         if len(self._rows) > MOST_POINTS:
             self._rows = self._rows[::2]
             self._period *= 2.0
@@ -249,15 +216,14 @@ class History:
         return tuple(np.array(known).reshape(-1, 4).T.copy())
 
     def mass_columns(self) -> tuple[FloatArray, ...]:
-        """Time, s; both edges of the 95 % band, the estimate and, where it is known, the truth, kg.
+        """Time, s; both edges of the 95 % band and the estimate, kg.
 
         After a change the band is that of the prior, wider than any payload. It is cut off well above the heaviest
         mass, since the chart's scale follows the numbers that it gets.
         """
-        time_s, mass, margin, truth = np.array(self._rows).reshape(-1, 7)[:, :4].T.copy()
-        known = [mass] if np.isnan(truth).all() else [mass, truth]
-        top = 1.3 * max(0.5, float(np.nanmax(known, initial=0.0)))
-        return time_s, np.maximum(mass - margin, -0.25 * top), np.minimum(mass + margin, top), *known
+        time_s, mass, margin = np.array(self._rows)[:, :3].T.copy()
+        top = 1.3 * max(0.5, float(mass.max()))
+        return time_s, np.maximum(mass - margin, -0.25 * top), np.minimum(mass + margin, top), mass
 
 
 def play_replay(data: JointDataset, result: Replay, view: WebView, rate: float = 1.0) -> None:
@@ -288,28 +254,11 @@ def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebVi
     view.show(stamp - first, data.q[sample], result.estimates[known], events, wrench=wrench, remark=remark)
 
 
-def _looks_like(sent: Primitive, primitive: Primitive) -> bool:
-    """Whether a page that has the one need not get the other."""
-    if isinstance(primitive, Label):
-        return True  # its text and place are sent by themselves
-    old, new = tessellate(sent), tessellate(primitive)
-    same = old.vertices.shape == new.vertices.shape and np.array_equal(old.faces, new.faces)
-    colour = np.abs(np.subtract(sent.colour, primitive.colour)).max() < 0.04
-    return bool(same and colour and np.abs(old.vertices - new.vertices).max() < UNSEEN)
-
-
-def _place(handle: Any, T: FloatArray) -> None:
-    """Put a node at T (4, 4) in its parent."""
-    x, y, z, w = matrix_to_quaternion(T[:3, :3]).tolist()
-    handle.position, handle.wxyz = T[:3, 3], (w, x, y, z)
-
-
-def _headline(estimate: PayloadEstimate, truth_mass: float | None) -> str:
-    truth = "" if truth_mass is None else f' <span style="color:{RED}">truly {truth_mass:.3f} kg</span>'
+def _headline(estimate: PayloadEstimate) -> str:
     problem = f'<div style="color:{RED}">{html.escape(estimate.problem)}</div>' if estimate.problem else ""
     return (
         f'<div style="font-size:1.5em;font-weight:600;color:{BLUE}">{mass_text(estimate)}</div>'
-        f"<div>centre of mass: {com_text(estimate)}</div><div>{html.escape(estimate.status)}{truth}</div>{problem}"
+        f"<div>centre of mass: {com_text(estimate)}</div><div>{html.escape(estimate.status)}</div>{problem}"
     )
 
 

@@ -18,10 +18,11 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
-from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
 
+LARGEST = 1e6
+"""Of each number of an arm, in SI units; products of much larger ones would not be finite."""
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
 
@@ -49,7 +50,6 @@ class RobotDescription:
         none.
     residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
         Estimators use it; the functions of `dynamics` are those of the model alone.
-    visuals: meshes that the description draws the arm with.
 
     Raises
     ------
@@ -74,11 +74,13 @@ class RobotDescription:
     base_link: str = ""
     flange_link: str = ""
     residual_map: ResidualMap | None = None
-    visuals: tuple[Visual, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        for text in (self.name, *self.joint_names, self.base_link, self.flange_link):
+            if not text.isprintable():  # a terminal would obey it
+                raise RobotDescriptionError(f"names: expected printable characters, got {text!a:.60}")
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
@@ -101,6 +103,10 @@ class RobotDescription:
         object.__setattr__(self, "rotor_inertia", checked_rotors(rotors, n))
         object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
         object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
+        if (largest := np.abs(self.table).max()) > LARGEST:
+            raise RobotDescriptionError(
+                f"expected masses, lengths, inertias and gravity of at most {LARGEST:g} in SI units, got {largest:g}"
+            )
 
     def __repr__(self) -> str:
         kinds = f"{self.n} joints" + (f", {sum(self.prismatic)} of them slide" if any(self.prismatic) else "")
@@ -140,12 +146,7 @@ class RobotDescription:
         return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
 
     def frame_index(self, frame: str) -> int:
-        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee).
-
-        Raises
-        ------
-        ArgumentError: there is no such frame; the message lists those there are.
-        """
+        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee)."""
         if not isinstance(frame, str) or frame not in self._frame_rows:
             raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
         return self._frame_rows[frame]
@@ -155,21 +156,11 @@ class RobotDescription:
         return {name: row for row, name in enumerate(self.frames, start=-1)}
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
-        """`value` as a finite, contiguous float64 array of shape (..., n).
-
-        Raises
-        ------
-        ArgumentError: it is not one; the message begins with `name`.
-        """
+        """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""
         return checks.trailing(value, (self.n,), name)
 
     def last_joint_frame(self, frame: str) -> FloatArray:
-        """T_joint_frame (4, 4) of a frame that is fixed in the last link.
-
-        Raises
-        ------
-        ArgumentError: `frame` is not one of flange, ee and the last joint; the message lists them.
-        """
+        """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
         if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):
             raise ArgumentError(
                 f"frame: expected one fixed in the last link (joint{self.n}, flange, ee), got {frame!r}"
@@ -220,12 +211,7 @@ class RobotDescription:
         return replace(self, friction=Friction.of(self.n), residual_map=None)
 
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
-        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged.
-
-        Raises
-        ------
-        ArgumentError: `T_flange_ee` is not a (4, 4) rigid transform.
-        """
+        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))
 
 

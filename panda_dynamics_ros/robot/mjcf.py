@@ -7,7 +7,10 @@ limits are the force ranges of joints and of actuators that drive them; MJCF sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import resource
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionError
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
-from panda_dynamics_ros.robot.visual import Visual
+from panda_dynamics_ros.untrusted import import_elsewhere, python_command
 
-MOST_OF_A_KIND = 1 << 28
-"""Numbers, or bytes of an arena, of one kind in a model; a Panda's meshes are 20 MB."""
-LAST_SHOWN = 2
-"""Group of geoms; those of higher groups are for collisions."""
+MEMORY, PATIENCE = 1 << 30, 60.0
+"""Bytes and s that MuJoCo may take to compile a file; a Panda's meshes are 20 MB."""
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
 
@@ -39,23 +40,12 @@ def parse_mjcf(path: Path) -> Tree:
     RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
     """
     try:
-        import mujoco
+        mujoco = import_elsewhere("mujoco")
     except ImportError as error:
         raise MissingDependencyError(f"an MJCF file needs MuJoCo (pip install mujoco): {error}") from error
-    try:
-        spec = mujoco.MjSpec.from_file(str(path))
-        spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
-        model = spec.compile()
-        model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
-        sizes = {name: getattr(model, name) for name in dir(model) if name.startswith("n")}
-        largest = max((size, name) for name, size in sizes.items() if isinstance(size, int))
-        if largest[0] > MOST_OF_A_KIND:  # MuJoCo would fill the memory, for minutes
-            raise ValueError(f"{largest[0]} of {largest[1]}, more than {MOST_OF_A_KIND}")
-        data = mujoco.MjData(model)
-    except (ValueError, MemoryError, mujoco.FatalError) as error:
-        raise RobotDescriptionError(
-            f"expected MJCF that MuJoCo compiles, got {' '.join(str(error).split())}"
-        ) from error
+    with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
+        model = mujoco.MjModel.from_binary_path(str(_compiled(path, Path(folder))))
+    data = mujoco.MjData(model)
     data.qpos[model.jnt_qposadr[model.jnt_type >= SLIDE]] = 0.0  # the posture of the file is at each joint's `ref`
     mujoco.mj_kinematics(model, data)
     names = [str(model.body(index).name or f"body{index}") for index in range(model.nbody)]
@@ -86,7 +76,39 @@ def parse_mjcf(path: Path) -> Tree:
         if name.endswith(FLANGES) and name not in links:
             T = _transform(data.site_xmat[index], data.site_xpos[index])
             fixed_or_moved(name, names[model.site_bodyid[index]], T)
-    return Tree(path.stem, links, joints, model.opt.gravity.copy(), tuple(_visuals(mujoco, model, data, names, world)))
+    return Tree(path.stem, links, joints, model.opt.gravity.copy())
+
+
+def _compiled(path: Path, folder: Path) -> Path:
+    """The compiled model as a file in a folder, where MuJoCo logs its warnings, too."""
+    target, expected = folder / "model.mjb", "expected MJCF that MuJoCo compiles, got"
+    command = python_command(__name__, str(path.absolute()), str(target))
+    try:
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RobotDescriptionError(f"{expected} one that takes longer than {PATIENCE:g} s") from error
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())[-500:]
+        raise RobotDescriptionError(f"{expected} {said or f'one that ends MuJoCo by signal {-done.returncode}'}")
+    return target
+
+
+def main() -> str | None:
+    """Compile a file: a few characters of MJCF can take any memory and time, or end the process that reads them."""
+    mujoco, (path, target) = import_elsewhere("mujoco"), sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    try:
+        spec = mujoco.MjSpec.from_file(path)
+        spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
+        model = spec.compile()
+        model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
+        mujoco.MjData(model)
+        mujoco.mj_saveModel(model, target, None)
+    except (ValueError, MemoryError, mujoco.FatalError) as error:
+        return str(error)
+    return None
 
 
 def _transform(R: FloatArray, p: FloatArray) -> FloatArray:
@@ -122,21 +144,3 @@ def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, 
             "armature": np.ravel(model.dof_armature)[dof],
         },
     }
-
-
-def _visuals(mujoco: Any, model: Any, data: Any, names: list[str], world: dict[str, FloatArray]) -> Iterator[Visual]:
-    """The meshes that MuJoCo's viewer shows, in the links' frames."""
-    for geom in range(model.ngeom):
-        if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH or model.geom_group[geom] > LAST_SHOWN:
-            continue
-        mesh, link, material = int(model.geom_dataid[geom]), names[model.geom_bodyid[geom]], model.geom_matid[geom]
-        vertices = slice(model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh])
-        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
-        triangles = np.array(model.mesh_vert[vertices], dtype=float), np.array(model.mesh_face[faces], dtype=np.int64)
-        R, p = np.empty(9), model.geom_pos[geom]
-        mujoco.mju_quat2Mat(R, model.geom_quat[geom])
-        body = _transform(data.xmat[model.geom_bodyid[geom]], data.xpos[model.geom_bodyid[geom]])
-        red, green, blue, opacity = (model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]).tolist()
-        T = np.linalg.inv(world[link]) @ body @ _transform(R, p)
-        name, colour = str(model.mesh(mesh).name), (red, green, blue, opacity)
-        yield Visual(link, T, name, np.ones(3), colour, None, triangles)

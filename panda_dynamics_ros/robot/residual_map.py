@@ -34,6 +34,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.untrusted import is_file
 
 POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
@@ -234,8 +235,8 @@ def read_residual_map(path: Path) -> ResidualMap:
         [f.name for f in fields(ResidualMap)],
     )
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise RobotDescriptionError(f"{expected} of at most {LARGEST_FILE} bytes, got {path.stat().st_size}")
+        if not is_file(path) or path.stat().st_size > LARGEST_FILE:
+            raise RobotDescriptionError(f"{expected} of at most {LARGEST_FILE} bytes, got none or a larger one")
         with zipfile.ZipFile(path) as archive:
             # A compressed entry could unpack to any size; what is written here is not compressed.
             entries = {e.filename for e in archive.infolist() if e.compress_type == zipfile.ZIP_STORED}

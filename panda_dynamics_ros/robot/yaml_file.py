@@ -32,6 +32,7 @@ from panda_dynamics_ros.untrusted import is_file
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
+LONGEST_NUMBER = 1000  # characters; one in sixties, as YAML has them, takes time with the square of its length
 YAML, URDF, MJCF = (".yaml", ".yml"), (".urdf",), (".xml",)
 REQUIRED = ("name", "joint_names", "inertia_about", "links", "limits", "residual")
 TEXTS = {"effort": MEASURED, "base_link": "", "flange_link": ""}
@@ -124,12 +125,15 @@ class _PlainLoader(yaml.SafeLoader):
     def get_single_node(self) -> Any:
         node = super().get_single_node()
         if node is not None and _value_count(node, {}) > MOST_VALUES:
-            raise yaml.YAMLError(f"aliases that stand for more than {MOST_VALUES} values")
+            what = f"aliases that stand for more than {MOST_VALUES} values"
+            raise yaml.YAMLError(f"{what}, or a number of more than {LONGEST_NUMBER} characters")
         return node
 
 
 def _value_count(node: yaml.Node, known: dict[int, float]) -> float:
-    """Number of values in a node with its aliases written out; infinite where it contains itself."""
+    """Number of values in a node with its aliases written out; infinite where it contains itself or what takes long."""
+    if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str") and len(node.value) > LONGEST_NUMBER:
+        return math.inf
     if id(node) not in known:
         known[id(node)] = math.inf
         children = node.value if isinstance(node, yaml.CollectionNode) else ()
@@ -142,9 +146,12 @@ def _value_count(node: yaml.Node, known: dict[int, float]) -> float:
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
     try:
-        if (size := path.stat().st_size) <= LARGEST_YAML:
+        if not is_file(path):
+            problem = "a readable file, got none"
+        elif (size := path.stat().st_size) <= LARGEST_YAML:
             return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)  # nosec B506
-        problem = f"at most {LARGEST_YAML} bytes, got {size}"
+        else:
+            problem = f"at most {LARGEST_YAML} bytes, got {size}"
     except RecursionError:
         problem = "YAML, got one that is nested too deeply"
     except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError

@@ -4,7 +4,7 @@
 from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
 from panda_dynamics_ros.simulation.mjcf import mujoco_model
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
-from panda_dynamics_ros.simulation.plant import Measurement, Scenario, SimulatedPanda, SimulatedRun, run_scenario
+from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda, SimulatedRun
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, SensorLevels
 
 __all__ = [
@@ -12,11 +12,9 @@ __all__ = [
     "Measurement",
     "OrnsteinUhlenbeck",
     "Realism",
-    "Scenario",
     "SensorLevels",
     "SimulatedPanda",
     "SimulatedRun",
     "exciting_motion",
     "mujoco_model",
-    "run_scenario",
 ]

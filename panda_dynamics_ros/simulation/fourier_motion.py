@@ -11,10 +11,8 @@ Motion time stands still before the start and during pauses; its rate falls and 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +20,6 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.untrusted import is_file, read_text
 
@@ -33,68 +30,6 @@ LARGEST_FILE = 1 << 25
 
 SHARE = 1e-6
 """Harmonics below this share of the largest one are what rounding left of the digits in a file."""
-
-
-@compiled
-def motion_time(t, standstill, pauses, ramp):
-    """Motion time phi, and its first and second derivative with respect to time t."""
-    phi, rate, change = max(t - standstill, 0.0), 1.0 if t >= standstill else 0.0, 0.0
-    for k in range(pauses.shape[0]):
-        start, end = pauses[k, 0], pauses[k, 0] + pauses[k, 1]
-        if t >= end + ramp:
-            phi -= pauses[k, 1] + ramp
-        elif t >= end:
-            x = (t - end) / ramp
-            phi -= pauses[k, 1] + 0.5 * ramp + ramp * (x - x**3 + 0.5 * x**4)
-            rate, change = x * x * (3.0 - 2.0 * x), 6.0 * x * (1.0 - x) / ramp
-        elif t >= start:
-            phi -= t - start + 0.5 * ramp
-            rate = 0.0
-        elif t >= start - ramp:
-            x = (t - start + ramp) / ramp
-            phi -= ramp * (x**3 - 0.5 * x**4)
-            rate, change = 1.0 - x * x * (3.0 - 2.0 * x), -6.0 * x * (1.0 - x) / ramp
-    return phi, rate, change
-
-
-@compiled
-def quintic_blend(phi, duration):
-    """s, ds/dphi and d2s/dphi2 of the quintic from 0 to 1, flat to second order at both ends; 1 without duration."""
-    if duration <= 0.0:
-        return 1.0, 0.0, 0.0
-    x = min(max(phi / duration, 0.0), 1.0)
-    value = x**3 * (10.0 + x * (6.0 * x - 15.0))
-    slope = 30.0 * x * x * (1.0 - x) ** 2 / duration
-    return value, slope, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / duration**2
-
-
-@compiled
-def motion_sample(t, timing, pauses, table, q, dq, ddq):
-    """q, dq, ddq (n,) at time t. `timing`, `pauses`, `table`: see `FourierMotion.arguments`."""
-    omega, blend, standstill, ramp = timing[0], timing[1], timing[2], timing[3]
-    phi, rate, change = motion_time(t, standstill, pauses, ramp)
-    s, ds, dds = quintic_blend(phi, blend)
-    harmonics = (table.shape[1] - 2) // 2
-    for i in range(table.shape[0]):
-        f, df, ddf = table[i, 1] - table[i, 0], 0.0, 0.0
-        for k in range(harmonics):
-            a, b, w = table[i, 2 + k], table[i, 2 + harmonics + k], omega * (k + 1)
-            sine, cosine = math.sin(w * phi), math.cos(w * phi)
-            f += (a * sine - b * cosine) / w
-            df += a * cosine + b * sine
-            ddf += w * (b * cosine - a * sine)
-        slope = ds * f + s * df
-        curvature = dds * f + 2.0 * ds * df + s * ddf
-        q[i] = table[i, 0] + s * f
-        dq[i] = slope * rate
-        ddq[i] = curvature * rate * rate + slope * change
-
-
-@compiled
-def motion_samples(t, timing, pauses, table, q, dq, ddq):
-    """q, dq, ddq (rows, n) at times t (rows,)."""
-    for k in range(t.shape[0]):
-        motion_sample(t[k], timing, pauses, table, q[k], dq[k], ddq[k])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +82,6 @@ class FourierMotion:
         """Time from which the motion is periodic (where there are no pauses), s."""
         return self.standstill + self.blend
 
-    @cached_property
-    def arguments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What `motion_sample` takes: timing (4,), pauses (k, 2), and per joint rest, centre, a_1.., b_1.. ."""
-        timing = np.array([2.0 * np.pi / self.period, self.blend, self.standstill, RAMP])
-        table = np.column_stack([self.centre if self.rest is None else self.rest, self.centre, self.cosine, self.sine])
-        return timing, np.array(self.pauses, dtype=np.float64).reshape(-1, 2), table
-
     def __call__(self, t: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Position, velocity and acceleration at times `t` (...,) in s: three arrays (..., n), rad and its rates.
 
@@ -161,11 +89,31 @@ class FourierMotion:
         ------
         ArgumentError: `t` is not finite.
         """
-        times = checks.real_array(t, "t")
-        q, dq, ddq = (np.empty((times.size, self.centre.size)) for _ in range(3))
-        motion_samples(times.reshape(-1), *self.arguments, q, dq, ddq)
-        shape = (*times.shape, self.centre.size)
-        return q.reshape(shape), dq.reshape(shape), ddq.reshape(shape)
+        phi, rate, change = self._motion_time(checks.real_array(t, "t")[..., None])
+        w = 2.0 * np.pi / self.period * np.arange(1.0, self.cosine.shape[1] + 1)
+        rest = self.centre if self.rest is None else self.rest
+        sine, cosine = np.sin(w * phi), np.cos(w * phi)
+        f = sine @ (self.cosine / w).T - cosine @ (self.sine / w).T + self.centre - rest
+        df = cosine @ self.cosine.T + sine @ self.sine.T
+        ddf = cosine @ (w * self.sine).T - sine @ (w * self.cosine).T
+        x = np.clip(phi / self.blend, 0.0, 1.0) if self.blend > 0.0 else np.ones_like(phi)
+        each = 1.0 / self.blend if self.blend > 0.0 else 0.0
+        s = x**3 * (10.0 + x * (6.0 * x - 15.0))
+        ds = 30.0 * each * (x * (1.0 - x)) ** 2
+        dds = 60.0 * each**2 * x * (1.0 - x) * (1.0 - 2.0 * x)
+        slope, curvature = ds * f + s * df, dds * f + 2.0 * ds * df + s * ddf
+        return rest + s * f, slope * rate, curvature * rate**2 + slope * change
+
+    def _motion_time(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Motion time phi, and its first and second derivative with respect to time t."""
+        phi, rate, change = np.maximum(t - self.standstill, 0.0), (t >= self.standstill) * 1.0, np.zeros_like(t)
+        for start, duration in self.pauses:
+            # Parts of the ramps that have passed, before the pause and after it.
+            x, y = (np.clip((t - begin) / RAMP, 0.0, 1.0) for begin in (start - RAMP, start + duration))
+            phi -= RAMP * (x**3 - 0.5 * x**4) + np.clip(t - start, 0.0, duration) + RAMP * (y - y**3 + 0.5 * y**4)
+            slowing = x * x * (3.0 - 2.0 * x) - y * y * (3.0 - 2.0 * y)
+            rate, change = rate - slowing, change - 6.0 * (x * (1.0 - x) - y * (1.0 - y)) / RAMP
+        return phi, rate, change
 
 
 def at_rest(cosine: FloatArray, sine: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -227,5 +175,5 @@ def read_motion(path: str | Path, n: int = 7) -> FourierMotion:
     harmonics = 1 + int(np.flatnonzero(size > SHARE * size.max(initial=0.0)).max(initial=0))
     cosine, sine = spectrum.real[1 : harmonics + 1].T, -spectrum.imag[1 : harmonics + 1].T
     period = float(table[-1, 0] - table[0, 0])
-    start, *_ = FourierMotion(np.zeros(n), cosine, sine, period)(np.zeros(1))
-    return FourierMotion(q[0] - start[0], cosine, sine, period)
+    start, *_ = FourierMotion(np.zeros(n), cosine, sine, period)(0.0)
+    return FourierMotion(q[0] - start, cosine, sine, period)

@@ -4,10 +4,6 @@
 Coefficients are drawn at random, scaled into the limits and tried for clearance. The best draw may then be improved by
 an evolution strategy (1+1) with the one-fifth rule (Rechenberg 1973), which needs no gradient: limits and clearance
 make the score a function with steps.
-
-For clearance the arm is represented by points: elbow (joint 4), wrist (the last joint but one), flange, and the tip of
-a tool on the flange. The base is the segment from the base's origin to the shoulder (joint 2), the upper arm that from
-the shoulder to the elbow.
 """
 
 from __future__ import annotations
@@ -70,7 +66,6 @@ def exciting_motion(
 
     Parameters
     ----------
-    seed: >= 0.
     period, blend, standstill, pauses: as in `FourierMotion`.
     trials: how many random motions to choose from.
     velocity_share: of the velocity limits, at most, once the motion is under way; `BRISK` is as fast as the public log.
@@ -119,11 +114,9 @@ def periodic_motion(
 
     Parameters
     ----------
-    score: what is made small, such as the condition number of a regressor.
     harmonics: of each joint, 2 or more.
     table_height: m, of a table in base axes; use -1 for none.
-    trials: motions to try; more is better.
-    seed: >= 0; the same one gives the same motion.
+    trials: motions to try; more is better. seed: >= 0; the same one gives the same motion.
     progress: is called with the number of trials done and the best score so far.
 
     Raises
@@ -132,7 +125,7 @@ def periodic_motion(
     """
     checks.number(duration, "duration", minimum=2.0, maximum=120.0)
     H = int(checks.number(harmonics, "harmonics", minimum=2, maximum=20))
-    checks.number(table_height, "table_height", minimum=-10.0, maximum=_reach(robot))
+    checks.number(table_height, "table_height", minimum=-10.0, maximum=10.0)
     n, limits = robot.n, robot.limits
 
     def draw(rng: np.random.Generator) -> FloatArray:
@@ -162,23 +155,14 @@ def within_limits(
 ) -> FourierMotion:
     """The motion `shape`, scaled joint by joint to what limits of position, velocity and acceleration leave.
 
-    Parameters
-    ----------
-    middle: (n,), rad, where the middle of each joint's motion should be, as far as its size allows.
-    share: (n,) or number in 0..1, of the largest size.
-    reach: rad, (n,) or number, the most to either side.
-    step: s, between the samples at which peaks are looked for.
+    middle: (n,), rad, where the middle of each joint's motion should be, as far as its size allows. share: of the
+    largest size. reach: rad, the most to either side. step: s, between the samples at which peaks are looked for.
     """
     q, dq, ddq = shape(np.arange(shape.settled, shape.settled + shape.period, step))
     room = np.minimum(0.5 * (limits.upper - limits.lower) - POSITION_MARGIN, reach)
-    scale = share * np.min(
-        [
-            velocity_share * limits.velocity / np.abs(dq).max(0),
-            ACCELERATION_SHARE * limits.acceleration / np.abs(ddq).max(0),
-            2.0 * room / np.ptp(q, axis=0),
-        ],
-        axis=0,
-    )
+    velocity, acceleration = velocity_share * limits.velocity, ACCELERATION_SHARE * limits.acceleration
+    most = velocity / np.abs(dq).max(0), acceleration / np.abs(ddq).max(0), 2.0 * room / np.ptp(q, axis=0)
+    scale = share * np.min(most, axis=0)
     half = scale * np.ptp(q, axis=0) / 2.0
     off_centre = scale * ((q.max(0) + q.min(0)) / 2.0 - shape.centre)
     low, high = limits.lower + POSITION_MARGIN + half, limits.upper - POSITION_MARGIN - half
@@ -203,13 +187,6 @@ def blocked(
         and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
     )
     return obstacle(robot, q, margins, table_height) if kept else "limits"
-
-
-def _reach(robot: RobotDescription) -> float:
-    """How far from the base's origin the tip of a tool may come, m; of a sliding joint, with all of its travel."""
-    travel = np.abs([robot.limits.lower, robot.limits.upper]).max(axis=0)[list(robot.prismatic)].sum()
-    lengths = np.linalg.norm(robot.placements[:, :3, 3], axis=1).sum() + np.linalg.norm(robot.T_joint_flange[:3, 3])
-    return float(lengths + travel + TOOL)
 
 
 def search(
@@ -243,18 +220,18 @@ def search(
             step = float(np.clip(step * np.exp((0.8 if better else -0.2) / 8.0), 0.005, 0.5))
         if progress is not None:
             progress(trial + 1, least)
-    if best is None:
-        if set(hits) == {TABLE}:
-            raise ArgumentError(
-                "table_height: expected a table with room for a motion above it, got one that is in the way of all "
-                f"{trials} motions"
-            )
-        counts = ", ".join(f"{name} {count} times" for name, count in hits.most_common())
+    if best is not None:
+        return FoundMotion(best, least, int(trials))
+    if set(hits) == {TABLE}:
         raise ArgumentError(
-            "trials: expected enough to find a motion within the limits and clear of table, base and upper arm, got "
-            f"{trials}; in the way were: {counts}"
+            "table_height: expected a table with room for a motion above it, got one that is in the way of all "
+            f"{trials} motions"
         )
-    return FoundMotion(best, least, int(trials))
+    counts = ", ".join(f"{name} {count} times" for name, count in hits.most_common())
+    raise ArgumentError(
+        "trials: expected enough to find a motion within the limits and clear of table, base and upper arm, got "
+        f"{trials}; in the way were: {counts}"
+    )
 
 
 TOOL = 0.12
@@ -292,8 +269,9 @@ def obstacle(
 ) -> str | None:
     """The first of table, base and upper arm to which the postures q (N, n) come nearer than `margins`; None if none.
 
-    Of an arm of fewer than six joints, only flange and tool are checked, against the table, whose height is m in base
-    axes.
+    The arm is represented by elbow (joint 4), wrist (the last joint but one), flange, and the tip of a tool on it; the
+    base by the segment from its origin to the shoulder (joint 2), the upper arm by that from shoulder to elbow. Of an
+    arm of fewer than six joints, only flange and tool are checked, against the table (m, base axes).
     """
     limit, T_flange = margins or Margins(), pose(robot, q, "flange")
     flange = T_flange[:, :3, 3]

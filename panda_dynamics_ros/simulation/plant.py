@@ -11,7 +11,7 @@ part comes from MuJoCo, not from this package's own dynamics.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,21 +21,12 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
 from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, motion_samples
+from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
 from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
-from panda_dynamics_ros.simulation.mjcf import (
-    PAYLOAD_BODY,
-    engine,
-    link_body,
-    mujoco_model,
-    refresh_constants,
-    write_body,
-)
+from panda_dynamics_ros.simulation.mjcf import PAYLOAD_BODY, engine, mujoco_model, refresh_constants, write_body
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
 
@@ -45,6 +36,9 @@ MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
 MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m
 JUMP = 0.02  # rad, between where the arm is and where a trajectory starts
 MAX_PAYLOAD = 10.0  # kg, more than three times the arm's rated payload
+RESTING = 0.02  # rad/s, |dq| of an arm at rest; eleven recordings of a standing Panda wander by 0.01 N m only
+STIFFNESS, DAMPING = 40.0**2, 2.0 * 40.0  # 1/s^2, 1/s: errors decay at 40 rad/s, critically damped
+PLANNED = 500  # samples of the reference that are computed at a time
 
 
 class Measurement(NamedTuple):
@@ -62,7 +56,19 @@ def _streams(seed: int, name: str) -> list[np.random.Generator]:
     return [np.random.default_rng(stream) for stream in streams]
 
 
-RESTING = 0.02  # rad/s, |dq| of an arm at rest; eleven recordings of a standing Panda wander by 0.01 N m only
+class SimulatedRun(NamedTuple):
+    """Samples of a run: stamp (k,); q, dq, tau (k, n) as measured; truth (k, 10), the payload's inertial vector."""
+
+    stamp: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+    truth: FloatArray
+
+    @property
+    def truth_mass(self) -> FloatArray:
+        """Mass that was carried, (k,), kg."""
+        return self.truth[:, 0]
 
 
 class SimulatedPanda:
@@ -130,15 +136,15 @@ class SimulatedPanda:
         )
         self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
-        self._samples = 0
-        self._trajectory: JointTrajectory | None = None
-        self._followed_since = 0.0
+        self._nominal = mujoco_model(self.robot, armature=ARMATURE, timestep=self.timestep)
+        self._control = mujoco.MjData(self._nominal)
+        self._samples = self._followed_since = 0
+        self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
         self._direction, self._scale = np.zeros((2, n)), PRESLIDING / self.true_arm.presliding
-        self._armature, self._motor_friction = np.array(ARMATURE), np.array(MOTOR_FRICTION)
-        self._reference = np.empty((3, n))
-        self._command, self._motor, self._rigid, self._push = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+        self._motor_friction = np.array(MOTOR_FRICTION)
+        self._motor, self._rigid, self._push = np.empty(n), np.empty(n), np.zeros(n)
         self._friction = np.empty((1, n))
-        self._push_body, self._push_force, self._push_end = 0, np.zeros(3), -1
+        self._push_link, self._push_force, self._push_end = 0, np.zeros(3), -1
 
     @property
     def time(self) -> float:
@@ -153,11 +159,8 @@ class SimulatedPanda:
     def step(self) -> Measurement:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
-        if self._trajectory is None:
-            motion_samples(np.array([stamp]), *self.excitation.arguments, *self._reference[:, None])
-        else:
-            self._reference[:] = self._trajectory(stamp - self._followed_since)
-        link_friction = self._link_friction()
+        friction_memory_kernel(self.true_arm.robot.friction.table, data.qvel[None], self._direction[:1], self._friction)
+        link_friction = self._friction[0]  # between torque sensor and link, so that it is a part of the torque
         self._apply_motors()
         self._update_push()
         data.qfrc_applied[:] = self._motor - link_friction + self._push
@@ -176,9 +179,14 @@ class SimulatedPanda:
     @property
     def reference(self) -> FloatArray:
         """(n,), rad, where the arm should be now."""
-        if self._trajectory is not None:
-            return self._trajectory(self.time - self._followed_since)[0]
-        return self.excitation(self.time)[0]
+        return self._reference()[0]
+
+    def _reference(self) -> FloatArray:
+        """(3, n): q, dq, ddq, where the arm should be now."""
+        part, row = divmod(self._samples - self._followed_since, PLANNED)
+        if row == 0 or self._samples == self._followed_since:
+            self._planned = np.stack(self._path(self.timestep * (PLANNED * part + np.arange(PLANNED))))
+        return self._planned[:, row]
 
     def follow(self, trajectory: JointTrajectory) -> None:
         """Leave the excitation for a trajectory, which starts now at its time 0; the arm stays where it ends.
@@ -192,9 +200,9 @@ class SimulatedPanda:
         jump = float(np.abs(trajectory.q[0] - self.reference).max())
         if jump > JUMP:
             raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
-        self._trajectory, self._followed_since = trajectory, self.time
+        self._path, self._followed_since = trajectory, self._samples
 
-    def attach(self, payload: InertialParameters) -> None:
+    def attach(self, payload: InertialParameters | None) -> None:
         """Join a payload (flange axes), which already moves along with the flange: velocities do not jump.
 
         Raises
@@ -231,119 +239,55 @@ class SimulatedPanda:
             raise ArgumentError(f"link: expected a number from 1 to {self.robot.n}, got {link!r}")
         self._push_force = checks.exactly(force, (3,), "force")
         steps = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
-        self._push_end = self._samples + steps
-        self._push_body = int(self._model.body(link_body(link)).id)
+        self._push_end, self._push_link = self._samples + steps, link
 
-    def _link_friction(self) -> FloatArray:
-        """What opposes the motion between torque sensor and link, (n,): part of the measured torque."""
-        friction = self.true_arm.robot.friction.table
-        friction_memory_kernel(friction, self._data.qvel[None], self._direction[:1], self._friction)
-        return self._friction[0]
+    def record(
+        self,
+        duration: float,
+        *,
+        payload: InertialParameters | None = None,
+        pick_at: float | None = None,
+        release_at: float | None = None,
+    ) -> SimulatedRun:
+        """The samples of the next `duration` s, in which `payload` may be picked up, and put down; times in s from now.
+
+        Raises
+        ------
+        ArgumentError: the duration is negative, or as for `attach`.
+        """
+        count = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
+        pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))
+        n = self.robot.n
+        run = SimulatedRun(np.empty(count), *(np.empty((count, width)) for width in (n, n, n, 10)))
+        for k in range(count):
+            if k == pick:
+                self.attach(payload)
+            if k == release:
+                self.release()
+            for column, value in zip(run, (*self.step(), self._payload.vector), strict=True):
+                column[k] = value
+        return run
 
     def _apply_motors(self) -> None:
-        """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model."""
-        q, dq, limits = self._data.qpos, self._data.qvel, self.robot.limits
-        computed_torque(
-            self.robot.table, self._armature, limits.effort, q, dq,
-            self._reference, self._command, self._motor,
-        )  # fmt: skip
-        self._motor -= self._motor_friction * self._direction[0]
+        """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.
+
+        Computed torque along the reference, within the effort limits, with the nominal model:
+            u = M(q) c + C(q, dq) dq + g(q) + armature c,   c = ddq_d + stiffness (q_d - q) + damping (dq_d - dq).
+        Like the real controller it knows neither payload nor friction.
+        """
+        data, control, effort = self._data, self._control, self.robot.limits.effort
+        q, dq, ddq = self._reference()
+        control.qpos[:], control.qvel[:] = data.qpos, data.qvel
+        control.qacc[:] = ddq + STIFFNESS * (q - data.qpos) + DAMPING * (dq - data.qvel)
+        self._mujoco.mj_inverse(self._nominal, control)
+        self._motor = np.clip(control.qfrc_inverse, -effort, effort) - self._motor_friction * self._direction[0]
 
     def _update_push(self) -> None:
         """Generalised force J^T F of the push, (n,); uses the body positions of this instant."""
         self._push[:] = 0.0
         if self._samples < self._push_end:
-            mujoco, data = self._mujoco, self._data
+            mujoco, data, body = self._mujoco, self._data, self._push_link  # body 0 is the world
             mujoco.mj_kinematics(self._model, data)
             mujoco.mj_comPos(self._model, data)
-            centre = data.xipos[self._push_body].copy()
-            mujoco.mj_applyFT(self._model, data, self._push_force, np.zeros(3), centre, self._push_body, self._push)
-
-
-@dataclass(frozen=True, eq=False)
-class Scenario:
-    """What happens to the arm. Times are in s from the beginning of the run.
-
-    Attributes
-    ----------
-    duration: of the run, s.
-    pick_at, release_at: when `payload` is picked up and put down; None for never.
-    payload: in flange axes; needed with `pick_at`.
-
-    Raises
-    ------
-    ArgumentError: a time is outside the run, out of order, or there is nothing to pick.
-    """
-
-    duration: float
-    pick_at: float | None = None
-    release_at: float | None = None
-    payload: InertialParameters | None = None
-
-    def __post_init__(self) -> None:
-        checks.number(self.duration, "duration", minimum=0.0)
-        if self.pick_at is not None:
-            checks.number(self.pick_at, "pick_at", minimum=0.0, maximum=self.duration)
-            if self.payload is None:
-                raise ArgumentError("payload: expected InertialParameters with pick_at, got None")
-        if self.release_at is not None:
-            earliest = 0.0 if self.pick_at is None else self.pick_at
-            checks.number(self.release_at, "release_at", minimum=earliest, maximum=self.duration)
-
-
-@dataclass(frozen=True, eq=False)
-class SimulatedRun:
-    """Samples of a run: stamp (k,); q, dq, tau (k, n) as measured; truth (k, 10), the payload's inertial vector."""
-
-    stamp: FloatArray
-    q: FloatArray
-    dq: FloatArray
-    tau: FloatArray
-    truth: FloatArray
-
-    @property
-    def truth_mass(self) -> FloatArray:
-        """Mass that was carried, (k,), kg."""
-        return self.truth[:, 0]
-
-
-def run_scenario(plant: SimulatedPanda, scenario: Scenario) -> SimulatedRun:
-    """Run the plant through the scenario from its present time on, and record every sample."""
-    count = round(scenario.duration / plant.timestep)
-    pick, release = (
-        None if at is None else round(at / plant.timestep) for at in (scenario.pick_at, scenario.release_at)
-    )
-    n = plant.robot.n
-    stamp, q, dq, tau = np.empty(count), *(np.empty((count, n)) for _ in range(3))
-    truth = np.empty((count, 10))
-    carried = plant.truth.vector
-    for k in range(count):
-        if k == pick and scenario.payload is not None:
-            plant.attach(scenario.payload)
-            carried = plant.truth.vector
-        if k == release:
-            plant.release()
-            carried = plant.truth.vector
-        stamp[k], q[k], dq[k], tau[k] = plant.step()
-        truth[k] = carried
-    return SimulatedRun(stamp, q, dq, tau, truth)
-
-
-STIFFNESS = 40.0**2  # 1/s^2: errors decay at 40 rad/s, critically damped
-DAMPING = 2.0 * 40.0  # 1/s
-
-
-@compiled
-def computed_torque(table, armature, effort, q, dq, reference, command, u):
-    """Motor torques u (n,) of computed torque along a reference, with the nominal model, within the effort limits.
-
-    u = M(q) c + C(q, dq) dq + g(q) + armature c,   c = ddq_d + stiffness (q_d - q) + damping (dq_d - dq).
-    Like the real controller it knows neither payload nor friction. `reference` (3, n): q_d, dq_d, ddq_d; `command`
-    (n,): workspace.
-    """
-    for i in range(q.shape[0]):
-        correction = STIFFNESS * (reference[0, i] - q[i]) + DAMPING * (reference[1, i] - dq[i])
-        command[i] = reference[2, i] + correction
-    newton_euler_of_one(table, 1.0, q, dq, command, u)
-    for i in range(q.shape[0]):
-        u[i] = min(max(u[i] + armature[i] * command[i], -effort[i]), effort[i])
+            centre = data.xipos[body].copy()
+            mujoco.mj_applyFT(self._model, data, self._push_force, np.zeros(3), centre, body, self._push)

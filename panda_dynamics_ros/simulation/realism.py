@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the simulated arm departs from its model: bodies, friction, offsets, coloured disturbances, sensors.
 
-Coloured disturbances are Ornstein-Uhlenbeck processes (Uhlenbeck and Ornstein, Physical Review 36, 1930), plain and
-oscillating:
-    dx = (-1/tau + i w) x dt + noise,
-of which the real part is used: its autocorrelation is std^2 exp(-|s|/tau) cos(w s). With w = 0 it is the slow residual
-that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
-
 Levels of torque noise are those of the public 1 kHz log of Gaz et al. (a real Panda): first differences over
 sqrt(2) of .097 .110 .096 .097 .051 .063 .039 N m, and a content above 20 Hz of .250 .347 .213 .339 .089 .105
 .026 N m, most of it at 25-45 Hz. White noise and vibration below add up to both (joint 7: to the first).
@@ -25,10 +19,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
@@ -41,17 +33,14 @@ VIBRATION_FREQUENCY, VIBRATION_TIME = 35.0, 0.03  # Hz, s
 class OrnsteinUhlenbeck:
     """Independent coloured processes of given std and correlation time, from a stationary start.
 
+    Ornstein-Uhlenbeck processes (Physical Review 36, 1930), plain and oscillating: dx = (-1/tau + i w) x dt + noise, of
+    which the real part is used: its autocorrelation is std^2 exp(-|s|/tau) cos(w s). With w = 0 it is the slow residual
+    that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
+
     Parameters
     ----------
     std: (n,), the stationary standard deviation, >= 0; in the unit of the output.
-    correlation_time: (n,) or number, s, > 0.
-    timestep: s, > 0.
-    rng: where the randomness comes from.
-    frequency: Hz, of the oscillation; 0 for none.
-
-    Raises
-    ------
-    ArgumentError: an argument has the wrong shape or sign, or is not finite.
+    correlation_time: (n,) or number, s, > 0. timestep: s. frequency: Hz, of the oscillation; 0 for none.
     """
 
     def __init__(
@@ -62,15 +51,9 @@ class OrnsteinUhlenbeck:
         rng: np.random.Generator,
         frequency: float = 0.0,
     ) -> None:
-        sigma = checks.real_array(std, "std").reshape(-1)
-        tau = np.broadcast_to(checks.real_array(correlation_time, "correlation_time"), sigma.shape)
-        h = checks.number(timestep, "timestep", minimum=1e-9)
-        if (sigma < 0.0).any() or (tau <= 0.0).any():
-            raise ArgumentError(
-                f"std, correlation_time: expected std >= 0 and times > 0, got {sigma.tolist()}, {tau.tolist()}"
-            )
+        sigma, tau, h = np.asarray(std, dtype=np.float64), np.asarray(correlation_time, dtype=np.float64), timestep
         # x_{k+1} = e^{(-1/tau + i w) h} x_k + std sqrt(1 - e^{-2 h/tau}) xi_k
-        self._decay = np.exp((-1.0 / tau + 2j * np.pi * checks.number(frequency, "frequency", minimum=0.0)) * h)
+        self._decay = np.ones(sigma.size) * np.exp((-1.0 / tau + 2j * np.pi * frequency) * h)
         self._input = sigma * np.sqrt(-np.expm1(-2.0 * h / tau))
         self._rng = rng
         self._state = sigma * self._noise()
@@ -106,10 +89,6 @@ class SensorLevels:
     velocity_noise, velocity_lag: rad/s, white; s, of a first-order filter on dq.
     position_noise, position_step: rad, white, and of the encoder.
     joint_offset: rad, std of each joint's constant encoder offset.
-
-    Raises
-    ------
-    ArgumentError: a level is negative or not finite, or not one for each of seven joints.
     """
 
     torque_noise: tuple[float, ...] = TORQUE_NOISE
@@ -119,13 +98,6 @@ class SensorLevels:
     position_noise: float = 2e-5
     position_step: float = 1e-5
     joint_offset: float = 3e-4
-
-    def __post_init__(self) -> None:
-        for name in ("torque_noise", "torque_vibration"):
-            for level in checks.exactly(getattr(self, name), (len(TORQUE_NOISE),), name):
-                checks.number(level, name, minimum=0.0)
-        for name in ("velocity_noise", "velocity_lag", "position_noise", "position_step", "joint_offset"):
-            checks.number(getattr(self, name), name, minimum=0.0)
 
     @classmethod
     def ideal(cls) -> SensorLevels:
@@ -155,42 +127,35 @@ class Sensors:
 
     def measure(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What is reported (three (n,) arrays) of the true q, dq and link-side torque."""
-        n = q.size
-        noise = self._white * self.rng.standard_normal(3 * n)
+        noise = (self._white * self.rng.standard_normal(self._white.size)).reshape(3, -1)
         if self._filtered_dq is None:
             self._filtered_dq = dq.copy()
         self._filtered_dq += self._gain * (dq - self._filtered_dq)
-        q = q + self.joint_offset + noise[:n]
-        step = self.levels.position_step
-        if step > 0.0:
-            q = step * np.rint(q / step)
-        return q, self._filtered_dq + noise[n : 2 * n], tau + noise[2 * n :] + self._vibration.step()
+        return self._rounded(q + noise[0]), self._filtered_dq + noise[1], tau + noise[2] + self._vibration.step()
 
     def measure_rows(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What is reported of a whole motion, true q, dq and link-side torque (N, n), from its first sample on."""
         from scipy.signal import lfilter
 
-        rows, n = q.shape
-        noise = self._white * self.rng.standard_normal((rows, 3 * n))
+        noise = (self._white * self.rng.standard_normal((len(q), self._white.size))).reshape(len(q), 3, -1)
         lagging, _ = lfilter([self._gain], [1.0, self._gain - 1.0], dq, axis=0, zi=(1.0 - self._gain) * dq[:1])
-        q = q + self.joint_offset + noise[:, :n]
-        step = self.levels.position_step
-        if step > 0.0:
-            q = step * np.rint(q / step)
-        return q, lagging + noise[:, n : 2 * n], tau + noise[:, 2 * n :] + self._vibration.rows(rows)
+        noisy = self._rounded(q + noise[:, 0]), lagging + noise[:, 1]
+        return *noisy, tau + noise[:, 2] + self._vibration.rows(len(q))
+
+    def _rounded(self, q: FloatArray) -> FloatArray:
+        step, shifted = self.levels.position_step, q + self.joint_offset
+        return step * np.rint(shifted / step) if step > 0.0 else shifted
 
 
 @dataclass(frozen=True)
 class Realism:
     """Imperfections of the simulated arm; `Realism()` is at the real arm's level, `Realism.ideal()` has none.
 
-    The torque that the model leaves unexplained has the RMS `residual * robot.residual.std` per joint, in
-    two parts: `disturbance_share` of it (in std) is a coloured disturbance that no model explains, the rest
-    comes from wrong inertias, friction and offsets and repeats with the motion. One half agrees with the real
-    log: a model identified on the very motion leaves .128 .205 .141 .140 .070 .029 .046 N m of the published
-    model's .257 .576 .238 .293 .149 .096 .067, a median of 0.48. What such a model leaves is quicker than the whole:
-    on held-out blocks of the real log it stays the same for a median of 0.2 s (`benchmarks/identification.py` prints
-    that), where what the published model leaves does so for 0.4 to 0.9 s.
+    The torque that the model leaves unexplained has the RMS `residual * robot.residual.std` per joint, in two parts:
+    `disturbance_share` of it (in std) is a coloured disturbance that no model explains, the rest comes from wrong
+    inertias, friction and offsets and repeats with the motion. One half agrees with the public 1 kHz log, of which a
+    model identified on the very motion leaves a median of 0.48, which stays the same for 0.2 s on held-out blocks
+    (`benchmarks/identification.py` prints that).
 
     Attributes
     ----------
@@ -201,11 +166,6 @@ class Realism:
     com_error: m, std of each coordinate of each link's centre of mass. The three are scaled down together
         where they alone would exceed the residual.
     link_friction: whether there is friction between torque sensor and link at all.
-    sensors: levels of noise, lag and offsets.
-
-    Raises
-    ------
-    ArgumentError: a level is negative, not finite, or a share above 1.
     """
 
     residual: float = 1.0
@@ -216,13 +176,6 @@ class Realism:
     com_error: float = 0.003
     link_friction: bool = True
     sensors: SensorLevels = field(default_factory=SensorLevels)
-
-    def __post_init__(self) -> None:
-        checks.number(self.residual, "residual", minimum=0.0)
-        checks.number(self.disturbance_share, "disturbance_share", minimum=0.0, maximum=1.0)
-        checks.number(self.disturbance_time, "disturbance_time", minimum=0.01, maximum=10.0)
-        for name in ("mass_error", "shape_error", "com_error"):
-            checks.number(getattr(self, name), name, minimum=0.0, maximum=0.3)
 
     @classmethod
     def ideal(cls) -> Realism:

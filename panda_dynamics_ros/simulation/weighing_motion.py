@@ -29,7 +29,7 @@ from panda_dynamics_ros.simulation.motion_search import (
     search,
     within_limits,
 )
-from panda_dynamics_ros.simulation.plant import Scenario, SimulatedPanda, run_scenario
+from panda_dynamics_ros.simulation.plant import SimulatedPanda
 from panda_dynamics_ros.simulation.realism import Realism
 
 HARMONICS = 12
@@ -153,7 +153,7 @@ def simulated_runs(
             arm_excitation=arm_excitation,
             noise_seed=1000 * seed + number + 1,
         )
-        run = run_scenario(plant, Scenario(duration(motion)))
+        run = plant.record(duration(motion))
         stamp = run.stamp + number * (duration(motion) + BETWEEN_S)
         name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
         yield JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, name)

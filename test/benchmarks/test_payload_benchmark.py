@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +13,11 @@ from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from benchmarks.payload import recordings
-from benchmarks.payload.baselines import BatchLeastSquares, ForgettingLeastSquares, GravityOnly
-from benchmarks.payload.bound import PRIOR, covariance
 from benchmarks.payload.incidents import noticed
-from benchmarks.payload.methods import Answer
+from benchmarks.payload.methods import Answer, BatchLeastSquares, ForgettingLeastSquares, GravityOnly
 from benchmarks.payload.samples import Samples, body
-from benchmarks.payload.scores import Cell, Score, alarms, detection, score
+from benchmarks.payload.scores import detection, pivot, score
 from benchmarks.payload.trial import Outcome, judged
-from benchmarks.payload.verdicts import OURS, comparisons
-from benchmarks.payload.zero_phase import unexplained
 
 
 def samples(robot: pdr.RobotModel, duration: float, payload: pdr.InertialParameters | None = None) -> Samples:
@@ -33,6 +28,9 @@ def samples(robot: pdr.RobotModel, duration: float, payload: pdr.InertialParamet
         motion.dq,
         torques(robot.without_friction(), motion, payload) + robot.friction_torques(motion.dq),
     )
+
+
+OURS = "estimator"
 
 
 def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
@@ -109,14 +107,6 @@ def test_gravity_only_is_right_for_an_arm_at_rest_in_several_poses(panda: pdr.Ro
     np.testing.assert_allclose(answer.vector[:4], payload.vector[:4], atol=1e-3)
 
 
-def test_without_payload_an_exact_model_leaves_nothing_unexplained(panda: pdr.RobotModel) -> None:
-    """But for what the filter makes of friction where a joint reverses: steps of 0.3 to 1.3 N m within 0.1 rad/s."""
-    data = samples(panda, 4.0)
-    heavy = replace(panda, links=tuple(pdr.InertialParameters(1.1 * x.mass, x.com, x.inertia) for x in panda.links))
-    assert np.abs(unexplained(panda, data)).max() < 0.1
-    assert np.abs(unexplained(heavy, data)).max() > 1.0
-
-
 def test_an_answer_is_judged_by_its_own_intervals() -> None:
     payload = body(1.0)
     vector = payload.vector.copy()
@@ -157,29 +147,10 @@ def test_delays_count_from_the_change_and_misses_count() -> None:
     assert (d.count, d.noticed, d.within_80ms, d.within_150ms) == (2, 0.5, 0.0, 0.5)
 
 
-def test_false_alarms_per_hour() -> None:
-    quiet = noticed("s", "a", "nothing", 0.0, 0.0, [(5.0, "contact"), (8.0, "pick")], 1800.0)
-    a = alarms([quiet, noticed("s", "a", "nothing", 0.0, 0.0, [], 1800.0)])
-    assert (a.hours, a.payload, a.contact, a.per_hour) == (1.0, 1, 1, 2.0)
-
-
-def test_the_best_baseline_is_the_one_to_beat() -> None:
-    def made(mass: float, com: float) -> Score:
-        return Score(mass, 0.0, com, 0.0, 1.0, 1.0, 1.0, 20)
-
-    cells = {
-        Cell("s", "a", "cold", 1.0, 2.0): {OURS: made(0.03, 0.01), "x": made(0.02, 0.05), "y": made(0.06, 0.02)},
-        Cell("s", "a", "cold", 1.0, 3.0): {OURS: made(9.0, 9.0), "x": made(1.0, 1.0)},  # not a scored time
-    }
-    ratios = {name: ratio for _, name, ratio in comparisons(cells)}
-    assert ratios == {"mass_rmse": pytest.approx(1.5), "com_median": pytest.approx(0.5)}
-
-
-def test_the_bound_is_that_of_generalised_least_squares(rng):
-    """Against the inverse of the disturbance's whole covariance, sample by sample."""
-    Y, std, decay = rng.normal(size=(40, 2, 10)), np.array([0.3, 0.7]), np.array([0.9, 0.6])
-    information = np.diag(1.0 / PRIOR**2)
-    lag = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
-    for j in range(2):
-        information += Y[:, j].T @ np.linalg.inv(std[j] ** 2 * decay[j] ** lag) @ Y[:, j]
-    np.testing.assert_allclose(covariance(Y, std, decay), np.linalg.inv(information), rtol=1e-8, atol=1e-12)
+def test_a_table_has_a_row_for_each_group_and_a_column_for_each_value() -> None:
+    late = Outcome("s", "own", "cold", 1.0, 5.0, OURS, 0.01, 0.01, 0.0, True, (True,), True)
+    made = pivot(
+        "t", [outcome(0.03, True), outcome(0.03, True), late], ("source", "arm"), "time", lambda s: f"{s.trials}"
+    )
+    assert [column.header for column in made.columns] == ["source", "arm", "2.0", "5.0"]
+    assert [list(column.cells) for column in made.columns] == [["s", "s"], ["a", "own"], ["2", "-"], ["-", "1"]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -16,20 +16,10 @@ from panda_dynamics_ros.cli import main
 
 def test_two_results_are_compared(panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     motion = sinusoids(3.0, 200.0)
-    header = ",".join(["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))])
-    table = np.column_stack((motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)))
-    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=header, comments="", fmt="%.17g")
+    log = write_csv(tmp_path / "log.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD))
     found = []
     for name, options in (("one", []), ("other", ["--known-mass", "0.5"])):
-        words = [
-            "replay",
-            str(tmp_path / "log.csv"),
-            "--output",
-            str(tmp_path / name),
-            "--bag-format",
-            "none",
-            "--json",
-        ]
+        words = ["replay", str(log), "--output", str(tmp_path / name), "--bag-format", "none", "--json"]
         assert main([*words, *options]) == 0
         found.append(json.loads(capsys.readouterr().out))
         curves = np.genfromtxt(tmp_path / name / "payload.csv", delimiter=",", names=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import subprocess
 import sys
@@ -37,21 +36,16 @@ def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
 def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     printed = capsys.readouterr().out
-    first_words = {line.split()[0] for line in printed.splitlines() if line.strip()}
     for name, summary in cli.COMMANDS.items():
-        there = (ROOT / "panda_dynamics_ros" / "cli" / f"{name.replace('-', '_')}.py").is_file()
-        assert (name in first_words) == there
-        assert (" ".join(summary.split()) in " ".join(printed.split())) == there
-    assert "pose" in cli.available_commands()
+        assert f"{name} {summary}" in " ".join(printed.split())
 
 
-@pytest.mark.parametrize("name", cli.available_commands())
+@pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--help"]) == 0
     printed = capsys.readouterr().out
     assert f"usage: panda-dynamics {name}" in printed
-    assert "example" in printed
-    assert importlib.import_module(f"panda_dynamics_ros.cli.{name.replace('-', '_')}").DESCRIPTION in printed
+    assert f"examples:\n  panda-dynamics {name} " in printed
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,18 +71,19 @@ def test_errors_of_the_package_are_one_line(
     assert capsys.readouterr().err == "panda-dynamics: error: bag.mcap: expected joint states, got none\n"
 
 
-def test_a_file_that_may_not_be_written_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied", "/output"), "/output: Permission denied"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(
+    error: OSError, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_instead(monkeypatch, PermissionError(13, "Permission denied", "/output"))
+    run_instead(monkeypatch, error)
     assert main(IDENTITY) == 2
-    assert capsys.readouterr().err == "panda-dynamics: error: /output: Permission denied\n"
-
-
-def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    run_instead(monkeypatch, OSError(28, "No space left on device"))
-    assert main(IDENTITY) == 2
-    assert capsys.readouterr().err == "panda-dynamics: error: No space left on device\n"
+    assert capsys.readouterr().err == f"panda-dynamics: error: {words}\n"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("bug"), ValueError("bug"), OSError("bug")])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion import sinusoids, torques
+from motion import sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -25,11 +25,7 @@ COMMAND = "import sys; from panda_dynamics_ros.cli import main; sys.exit(main(sy
 def write_log(path: Path, robot: pdr.RobotModel) -> Path:
     """Two seconds at 100 Hz."""
     motion = sinusoids(2.0, 100.0)
-    names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
-    table = np.column_stack((motion.stamp, motion.q, motion.dq, torques(robot, motion)))
-    with path.open("w") as stream:
-        np.savetxt(stream, table, delimiter=",", header=",".join(names), comments="", fmt="%.9g")
-    return path
+    return write_csv(path, motion.stamp, motion.q, motion.dq, torques(robot, motion))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +126,6 @@ def test_a_recording_is_not_replaced_by_what_is_made_of_it(
     for words in (
         ["replay", str(bag), "--output", str(bag.parent)],
         ["replay", str(storage), "--output", str(link)],
-        ["replay", str(log), "--unloaded-run", str(bag), "--output", str(bag.parent)],
         ["convert", str(bag), str(bag), "--overwrite"],
         ["convert", str(storage), str(link / "results"), "--overwrite"],
     ):

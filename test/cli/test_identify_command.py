@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.cli import main
@@ -18,11 +17,7 @@ from panda_dynamics_ros.cli import main
 @pytest.fixture
 def recording(panda: RobotModel, tmp_path: Path) -> Path:
     motion = sinusoids(10.0, 100.0)
-    columns = np.column_stack([motion.stamp, motion.q, motion.dq, torques(panda, motion)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    path = tmp_path / "motion.csv"
-    np.savetxt(path, columns, delimiter=",", header=",".join(names), comments="")
-    return path
+    return write_csv(tmp_path / "motion.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion))
 
 
 def test_file_to_robot_and_report(recording, tmp_path, capsys):
@@ -56,10 +51,8 @@ def test_urdf_elements_hold_the_links(recording, tmp_path):
 
 def test_an_implausible_result_is_written_by_force_only(panda, tmp_path, capsys):
     motion = sinusoids(10.0, 100.0)
-    columns = np.column_stack([motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    path, out = tmp_path / "loaded.csv", tmp_path / "mine.yaml"
-    np.savetxt(path, columns, delimiter=",", header=",".join(names), comments="")
+    tau, out = torques(panda, motion, PAYLOAD), tmp_path / "mine.yaml"
+    path = write_csv(tmp_path / "loaded.csv", motion.stamp, motion.q, motion.dq, tau)
     assert main(["identify", str(path), "--output", str(out)]) != 0
     error = capsys.readouterr().err
     assert "the arm carries about" in error
@@ -75,19 +68,6 @@ def test_a_person_sees_the_figures(recording, tmp_path, capsys):
     text = capsys.readouterr().out
     for expected in ("condition number", "held-out blocks", "tilt of the base", "written:"):
         assert expected in text
-
-
-def test_gravity_from_poses(panda, tmp_path, capsys):
-    """A row each second; the truth is the prior itself."""
-    q = np.random.default_rng(0).uniform(0.6 * panda.limits.lower, 0.6 * panda.limits.upper, (25, 7))
-    table = np.column_stack([np.arange(25.0), q, np.zeros_like(q), panda.gravity_torques(q)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    path, out = tmp_path / "poses.csv", tmp_path / "mine.yaml"
-    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
-    assert main(["identify", str(path), "--gravity-only", "--output", str(out), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["samples"] == 25
-    assert np.allclose(load_robot(out).gravity_torques(q), panda.gravity_torques(q), atol=0.01)
 
 
 def test_a_wrong_output_is_one_line(recording, tmp_path, capsys):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from franka_servers import HAND, LOAD, PAYLOAD, fr3, host, needs, panda, panda_with_hand
+from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_with_hand
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -97,28 +97,13 @@ def test_ctrl_c_ends_it_with_its_table(robot: str, tmp_path: Path) -> None:
     assert "user_stopped" in text
 
 
-def test_the_urdf_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "fr3.urdf"
-    with fr3(host(1)):
-        assert main(["live", host(1), "--save-urdf", str(file)]) == 0
-    assert pdr.load_robot(file).n == 7
-    assert main(["live", host(1), "--save-urdf", str(file)]) == 2
-    assert "expected a file that does not exist yet" in capsys.readouterr().err
-
-
-def test_a_panda_has_no_urdf(robot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["live", robot, "--save-urdf", str(tmp_path / "x.urdf")]) == 2
-    assert "GetRobotModel does not speak this robot's version" in capsys.readouterr().err
-    assert not (tmp_path / "x.urdf").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([host(1)], "the robot refuses connections: unlock the brakes and activate FCI"),
+        ([host(1)], "the robot refuses connections: unlock the brakes, activate FCI"),
         (["no-such-robot.invalid"], "there is no such host: check the address"),
         ([HOST, "--seconds", "0"], "--seconds: expected a number in"),
-        ([HOST, "--record", "run.mcap"], "--record: expected a name that ends in .csv"),
+        ([HOST, "--record", "run.mcap"], "--record: expected the name of a new file that ends in .csv"),
         ([HOST, "--binding", "libfranka"], "invalid choice"),
     ],
     ids=["no server", "no host", "no time", "no CSV", "no binding"],  # addresses differ from process to process

@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import json
 from array import array
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,14 +77,12 @@ def test_a_quaternion_alone_turns_without_moving(capsys: pytest.CaptureFixture[s
         "".join(f"- {word}\n" for word in words(MEASURED)) + "---\n",
     ],
 )
-@pytest.mark.parametrize("way", ["stdin", "file", "one word"])
+@pytest.mark.parametrize("way", ["stdin", "one word"])
 def test_numbers_may_be_separated_and_given_in_any_way(
-    text: str, way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    text: str, way: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    argument = {"stdin": "-", "file": str(tmp_path / "pose.txt"), "one word": text}[way]
-    (tmp_path / "pose.txt").write_text(text)
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    found = run_json(["pose", "--from", "measure-pose", argument], capsys)
+    found = run_json(["pose", "--from", "measure-pose", "-" if way == "stdin" else text], capsys)
     np.testing.assert_allclose(found["matrix"], T, atol=1e-14)
 
 
@@ -142,12 +139,13 @@ def test_forward_kinematics(frame: str, panda: RobotModel, capsys: pytest.Captur
         (["--from", "column-major", *"123"], "VALUES: expected 16 numbers, column by column, got 3"),
         (["--from", "quaternion", *"12345"], "expected 4 numbers x y z w, or 7 with a translation before them, got 5"),
         (["--from", "quaternion", *"0000"], "non-zero norm"),
-        (["--from", "measure-pose", "1", "2", "x", "4", "5", "6"], "VALUES: expected numbers, got 'x'"),
+        (
+            ["--from", "measure-pose", "1", "2", "x", "4", "5", "6"],
+            "VALUES: expected numbers, got 'x'",
+        ),
         (["--from", "measure-pose", "1", "2", "nan", "4", "5", "-inf"], "finite"),
         (["--from", "column-major", *words(T.ravel())], "row-major matrix"),
         (["--from", "matrix", *words(T.T.ravel())], "VALUES: expected the last row"),
-        (["--from", "matrix", "absent.txt"], "expected numbers, - or an existing file, got 'absent.txt'"),
-        (["--from", "matrix", "."], "Is a directory"),
         (["--from", "euler", "1"], "invalid choice: 'euler'"),
         (["--q", *"123456"], r"q: expected shape (..., 7), got (6,)"),
         (["--q", *"1234567", "--frame", "hand"], "frame: expected one of base, joint1"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from motion import write_csv
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
 pytest.importorskip("rosbags", reason="recordings are written with rosbags")
@@ -32,9 +33,7 @@ def poses_file(robot: RobotModel, path: Path) -> None:
     """What the section on poses takes for granted: 30 poses of an arm at rest, one a second."""
     limits = robot.limits
     q = np.random.default_rng(0).uniform(0.6 * limits.lower, 0.6 * limits.upper, (30, 7))
-    table = np.column_stack([np.arange(30.0), q, np.zeros_like(q), robot.gravity_torques(q)])
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "tau") for j in range(1, 8))]
-    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
+    write_csv(path, np.arange(30.0), q, np.zeros_like(q), robot.gravity_torques(q))
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +55,8 @@ def test_the_page_goes_all_the_way() -> None:
 
 
 def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
-    for name in (
-        "motion.csv",
-        "motion.yaml",
-        "motion.png",
-        "identification/report.html",
-        "links.xml",
-        "my_gravity.yaml",
-    ):
+    names = ["motion.csv", "motion.yaml", "motion.png", "identification/report.html", "links.xml", "my_gravity.yaml"]
+    for name in names:
         assert (folder / name).is_file(), name
 
 

@@ -11,10 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from browser import chromium, open_page
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 
@@ -26,11 +25,8 @@ COMMAND = "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))
 def log(tmp_path_factory: pytest.TempPathFactory, panda: pdr.RobotModel) -> Path:
     """A CSV of four seconds at 200 Hz with a payload."""
     motion = sinusoids(4.0, 200.0)
-    names = ["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))]
-    table = np.column_stack((motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD)))
-    path = tmp_path_factory.mktemp("log") / "carried.csv"
-    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
-    return path
+    tau = torques(panda, motion, PAYLOAD)
+    return write_csv(tmp_path_factory.mktemp("log") / "carried.csv", motion.stamp, motion.q, motion.dq, tau)
 
 
 def command(prologue: str, *arguments: object) -> list[str]:

@@ -143,7 +143,9 @@ def test_a_mutated_file_is_read_or_refused(kind: str, readers: LimitedReaders, t
             kept.write_bytes(content)
             crashes.append(f"{kept}: {outcome:.300}")
 
-    tried = try_examples(mutations(original), attempt, few=6 if kind == "replay" else 60)  # a replay draws its report
+    tried = try_examples(
+        mutations(original), attempt, few=6 if kind in ("replay", "mjcf") else 60
+    )  # these take a second
     assert tried > 3
     assert not crashes, f"{len(crashes)} of {tried}:\n" + "\n".join(crashes[:10])
 

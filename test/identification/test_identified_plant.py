@@ -10,12 +10,12 @@ import panda_dynamics_ros as pdr
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
 
-from panda_dynamics_ros.simulation.plant import Scenario, SimulatedPanda, run_scenario
+from panda_dynamics_ros.simulation.plant import SimulatedPanda
 
 
 def test_the_plant_is_found_within_its_sigmas(panda: pdr.RobotModel) -> None:
     plant = SimulatedPanda(panda, seed=3)
-    run = run_scenario(plant, Scenario(30.0))
+    run = plant.record(30.0)
     fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, panda.joint_names, "simulated"))
     truth = panda.base_parameters().mapping @ plant.true_arm.robot.inertial_vector
     inside = np.abs(fit.base_values - truth) < 2.0 * fit.base_std

@@ -16,7 +16,7 @@ from simulated_arm import other_arm, record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.identification.plausibility import ImplausibleRecordingWarning
+from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
 from panda_dynamics_ros.identification.procedure import PLAIN
 from panda_dynamics_ros.identification.regression import PriorScale
 
@@ -29,11 +29,11 @@ def simulated(
 ) -> pdr.JointDataset:
     """18 s of the simulated arm, with the payload all the time or from `pick_at` s on."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
-    from panda_dynamics_ros.simulation import Scenario, SimulatedPanda, run_scenario
+    from panda_dynamics_ros.simulation import SimulatedPanda
 
     always = pick_at is None
     plant = SimulatedPanda(robot, seed=seed, payload=payload if always else None)
-    run = run_scenario(plant, Scenario(18.0, pick_at=pick_at, payload=None if always else payload))
+    run = plant.record(18.0, pick_at=pick_at, payload=None if always else payload)
     return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
 
 

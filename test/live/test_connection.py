@@ -22,18 +22,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
 # What the bindings say (libfranka 0.9.2 and 0.21.3, panda-python 1.1), and the kind of problem.
 SAID = {
     "libfranka: Incompatible library version (server version: 5, library version: 10).": "wrong version",
-    "libfranka: incorrect object size": "wrong version",
-    "The robot speaks protocol version 7, but this panda-py was built with another": "wrong version",
     "libfranka: Connection to FCI refused. Please install FCI feature or enable FCI mode in Desk.": "refused",
     "[Errno 111] Connection refused": "refused",
     "libfranka: Connection error: Host not found": "no such host",
-    "libfranka: Running kernel does not have realtime capabilities.": "no real-time kernel",
-    "libfranka: unable to set realtime scheduling: Operation not permitted": "no real-time kernel",
     'libfranka: Move command aborted: motion aborted by reflex! ["cartesian_reflex"]': "reflex",
     "libfranka: Set Load command rejected due to activated safety function!": "locked",
     "libfranka: UDP receive: Timeout": "no states",
     "libfranka: server closed connection": "another client",
-    "libfranka: TCP connection got interrupted.": "another client",
     "timed out": "timed out",
     "libfranka: Connection timeout. Please check your network connection or settings.": "timed out",
     "something new": "failed",
@@ -157,13 +152,8 @@ def test_stamps_follow_the_shortest_delay() -> None:
     # On its way it moves by a thousandth of a second a second, so that no step differs by more from the robot's.
     assert min(steps) == pytest.approx(0.999e-3, abs=1e-9)
     assert max(steps) == pytest.approx(1e-3, abs=1e-9)
-
-
-def test_stamps_follow_a_clock_that_was_set_and_a_robot_that_was_started_anew() -> None:
-    clock = RobotClock()
+    # A clock that was set, then a robot that was started anew.
     for k in range(3000):
-        clock.at(1e-3 * k, 100.0 + 1e-3 * k)
-    for k in range(3000, 6000):
-        last = clock.at(1e-3 * k, 500.0 + 1e-3 * k)
-    assert last == pytest.approx(505.999)
+        last = clock.at(t + 1e-3 * k, 2000.0 + t + 1e-3 * k)
+    assert last == pytest.approx(2000.0 + t + 2.999)
     assert clock.at(0.0, 600.0) == pytest.approx(600.0)

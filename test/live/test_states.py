@@ -17,7 +17,7 @@ import pytest
 from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, panda_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.live.connection import MODULES, FrankaConnection, robot_urdf
+from panda_dynamics_ros.live.connection import BINDINGS, FrankaConnection
 from panda_dynamics_ros.live.stream import with_own_end_effector
 from panda_dynamics_ros.robot.libfranka_state import FrankaState, sample_of
 
@@ -41,7 +41,7 @@ def read(binding: str, address: str) -> FrankaState:
     if binding == "franka-rs":  # programs of users have its states
         needs("franka")
         return FrankaState(importlib.import_module("franka").Robot(address, realtime="ignore").read_once())
-    needs(MODULES[binding])
+    needs(BINDINGS[binding].partition(".")[0])
     return FrankaConnection(address, binding).read()
 
 
@@ -73,17 +73,6 @@ def test_an_fr3_agrees_with_our_model(fr3_server: str) -> None:
     assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
 
 
-def test_states_follow_each_other(fr3_server: str) -> None:
-    needs("pylibfranka")
-    connection = FrankaConnection(fr3_server, "pylibfranka")
-    stamps = np.array([connection.read().sample.stamp for _ in range(300)])
-    steps = np.diff(stamps)
-    assert (steps > 0.0).all()
-    # Whole milliseconds of the robot's clock; a busy machine takes the newest, and so may leave some out.
-    np.testing.assert_allclose(steps, np.round(steps, 3), atol=1e-9)
-    assert steps.min() == pytest.approx(0.001)
-
-
 def test_estimators_take_the_state_itself(panda_server: str) -> None:
     needs("panda_py")
     connection = FrankaConnection(panda_server, "panda-python")
@@ -100,7 +89,6 @@ def test_estimators_take_the_state_itself(panda_server: str) -> None:
 
 FRANKY = """
 import sys, numpy as np, franky
-from panda_dynamics_ros.live.connection import robot_urdf
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 host = sys.argv[1]
 robot = franky.Robot(host, realtime_config=franky.RealtimeConfig.Ignore)
@@ -109,9 +97,6 @@ assert state.sample.q.shape == state.external_torques.shape == (7,) and state.sa
 np.testing.assert_array_equal(state.T_base_ee, state.raw.O_T_EE.matrix)
 assert abs(state.end_effector.mass - 0.73) < 1e-6 and state.end_effector.com.shape == (3,)
 assert (state.load.mass, state.mode, state.errors) == (0.0, "idle", ())
-urdf = robot.model_urdf
-del robot  # it takes one client
-assert robot_urdf(host) == urdf
 print("all well")
 """
 
@@ -122,13 +107,6 @@ def test_franky(fr3_server: str) -> None:
         pytest.skip("the binding franky is not installed")
     done = subprocess.run([sys.executable, "-c", FRANKY, fr3_server], capture_output=True, text=True, timeout=120)
     assert done.stdout == "all well\n", done.stderr
-
-
-def test_an_fr3_hands_out_its_urdf(fr3_server: str, tmp_path: Path) -> None:
-    path = tmp_path / "fr3.urdf"
-    path.write_text(robot_urdf(fr3_server))
-    own, ours = pdr.load_robot(path, tip="link8"), pdr.load_robot("fr3")
-    np.testing.assert_allclose(own.pose(np.full(7, 0.3), "flange"), ours.pose(np.full(7, 0.3), "flange"), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +124,6 @@ def test_times_of_other_bindings(time: object, seconds: float) -> None:
     ("change", "words"),
     [
         ({"q": [0.0] * 6}, r"state\.q: expected shape \(7,\), got \(6,\)"),
-        ({"tau_J": [np.nan] * 7}, r"state\.tau_J: expected finite numbers, got nan"),
         ({"time": "now"}, r"state\.time: expected an array of real numbers, got 'now'"),
     ],
 )

@@ -37,7 +37,7 @@ def bag(recorded: list[JointStateSample], tmp_path_factory: pytest.TempPathFacto
 def test_a_recording_is_played_to_its_end(
     bag: Path, recorded: list[JointStateSample], probe: Probe, nodes: Nodes
 ) -> None:
-    nodes.start("bag_player", bag=bag, start_delay_s=2.0)
+    nodes.start("bag_player", bag=bag)
     got = probe.listen(JointState, f"{nodes.namespace}/joint_states")
     probe.until(lambda: len(got) == len(recorded), "the whole recording")
     assert nodes.wait("bag_player") == 0
@@ -70,20 +70,6 @@ def test_the_estimate_survives_a_loop_in_simulated_time(
     assert float(values["mass_kg"]) == pytest.approx(PAYLOAD.mass, abs=0.05)  # the torques are exact
     assert (values["changes"], values["backward"]) == ("0", "0")
     assert sorted(fresh.running()) == ["bag_player", "payload_estimator"]
-
-
-def test_nothing_is_played_before_all_that_are_awaited_listen(
-    bag: Path, recorded: list[JointStateSample], probe: Probe, fresh: Nodes
-) -> None:
-    topic = f"{fresh.namespace}/awaited"  # to which no other test listens
-    fresh.start("bag_player", "-r", f"joint_states:={topic}", bag=bag, start_delay_s=0.5, wait_for_subscribers=2)
-    first = probe.listen(JointState, topic)
-    probe.spin(1.5)
-    assert first == []
-    second = probe.listen(JointState, topic)
-    probe.until(lambda: len(first) == len(recorded), "the whole recording")
-    assert second
-    assert fresh.wait("bag_player") == 0
 
 
 def test_stamps_hours_away_are_not_waited_for(probe: Probe, fresh: Nodes, tmp_path: Path) -> None:

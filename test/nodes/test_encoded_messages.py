@@ -24,11 +24,7 @@ KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
     "torques": (lambda stamp, numbers: conversions.torque_message(stamp, list(NAMES), numbers), 7),
     "pose": (lambda stamp, numbers: conversions.pose_message(stamp, FRAME, numbers), 7),
     "wrench": (lambda stamp, numbers: conversions.wrench_message(stamp, FRAME, numbers), 6),
-    "inertia": (lambda stamp, numbers: conversions.inertia_message_of(stamp, FRAME, numbers), 10),
-    "com": (lambda stamp, numbers: conversions.com_message(stamp, FRAME, numbers), 43),
     "o_t_ee": (lambda stamp, numbers: conversions.o_t_ee_message(numbers), 16),
-    "covariance": (lambda stamp, numbers: conversions.matrix_message(numbers.reshape(10, 10)), 100),
-    "image": (lambda stamp, numbers: conversions.matrix_image(stamp, FRAME, numbers.reshape(10, 10)), 100),
 }
 
 

@@ -8,28 +8,17 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
-from nodes.fault_bench import ESTIMATE, FAULTY, GOOD, Bench, Fault, emptied
+from nodes.fault_bench import ESTIMATE, FAULTY, Bench, Fault, emptied
 from nodes.payload_stream import shifted
-from nodes.probe import Probe, values_of
+from nodes.probe import Probe
 from nodes.processes import Nodes
-from nodes.robot_stream import ARM, SHUFFLED, joint_state, nanoseconds_of
-from panda_dynamics_ros.recordings.messages import STAMP_MARK
+from nodes.robot_stream import joint_state, nanoseconds_of
 
 pytestmark = pytest.mark.usefixtures("said")
 
 
 def renamed(message: JointState) -> None:
     message.name = [name.replace("joint4", "elbow") for name in message.name]
-
-
-def shortened(message: JointState) -> None:
-    message.name = list(ARM[:6])
-    for field in ("position", "velocity", "effort"):
-        setattr(message, field, list(getattr(message, field))[:6])
-
-
-def repeated(message: JointState) -> None:
-    message.name = [*ARM[:6], ARM[0]]
 
 
 def spoilt(field: str, joint: int, value: float) -> Fault:
@@ -49,15 +38,11 @@ def replaced(field: str, values: list[float]) -> Fault:
 # What is done to a sample, the reason that counts it, and words of the problem that a person reads.
 REJECTED: dict[str, tuple[Fault, str, str]] = {
     "another joint": (renamed, "missing joints", "expected panda_joint4"),
-    "six joints": (shortened, "missing joints", "expected panda_joint7"),
     "an empty message": (emptied, "missing joints", "no names"),
-    "a joint twice": (repeated, "missing joints", "expected panda_joint7"),
     "nan position": (spoilt("position", 2, np.nan), "not finite", "nan for panda_joint3"),
-    "infinite effort": (spoilt("effort", 6, np.inf), "not finite", "inf for panda_joint7"),
     "absurd velocity": (spoilt("velocity", 0, 1e200), "implausible", "1e+200 for panda_joint1"),
     "all-zero effort": (replaced("effort", [0.0] * 7), "all-zero effort", "torque sensing is off"),
     "no effort": (replaced("effort", []), "no effort", "without effort"),
-    "no velocity": (replaced("velocity", []), "no velocity", "without velocity"),
     "short velocity": (replaced("velocity", [0.0] * 5), "lengths disagree", "velocity: expected 7 values"),
 }
 
@@ -76,15 +61,6 @@ def test_unusable_samples_are_left_out_and_counted(name: str, bench: Bench) -> N
     bench.assert_unharmed(before)
 
 
-def test_order_and_company_of_the_joints_do_not_matter(bench: Bench) -> None:
-    before, rejected = bench.stream.body, bench.count("rejected")
-    unseen = bench.unseen
-    bench.advance(GOOD, SHUFFLED)
-    bench.expect("received", unseen + GOOD, "")
-    assert bench.count("rejected") == rejected
-    bench.assert_unharmed(before)
-
-
 @pytest.mark.parametrize("step", [0, -5], ids=["duplicated", "backward"])
 def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
     """Their torques are wrong on purpose: they must not count."""
@@ -94,16 +70,6 @@ def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
     bench.stream.send([shifted(bench.script, bench.next, stamp, np.full(7, 40.0)) for stamp in stamps])
     bench.expect("out_of_order", FAULTY, "stamp stepped by")
     assert bench.count(kind, ESTIMATE) == own + FAULTY
-    bench.assert_unharmed(before)
-
-
-def test_every_sample_twice(bench: Bench) -> None:
-    """As two publishers on one topic do."""
-    before = bench.stream.body
-    messages = [bench.script.message(bench.next + k // 2) for k in range(2 * GOOD)]
-    bench.stream.feed_messages(messages)
-    bench.next += GOOD
-    bench.expect("out_of_order", GOOD, "stamp stepped by")
     bench.assert_unharmed(before)
 
 
@@ -129,19 +95,6 @@ def test_a_payload_never_goes_back_in_time(bench: Bench) -> None:
     assert (np.diff(stamps) > 0).all()
 
 
-def test_joint_states_of_a_different_arm_are_said_to_be_so(probe: Probe, fresh: Nodes) -> None:
-    fresh.start("payload_estimator")
-    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
-    zero = np.zeros(7)
-    message = joint_state(0, zero, zero, zero, [f"wheel_{i}" for i in range(4)])
-    timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
-    name = f"{fresh.namespace[1:]}/payload_estimator: input"
-    values = values_of(probe.diagnostic(name, lambda got: got["rejected"] != "0"))
-    probe.node.destroy_timer(timer)
-    assert "expected panda_joint1 .. panda_joint7" in values["latest_problem"]
-    assert "got wheel_0, wheel_1, wheel_2, wheel_3" in values["latest_problem"]
-
-
 def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes) -> None:
     """A user who has mistaken the topic, or forgotten the namespace, reads both names among many."""
     elsewhere = f"{fresh.namespace}/arm/joint_states"
@@ -158,7 +111,7 @@ def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes)
 
 def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
     """The nodes' own messages have these names, and frames made of them."""
-    stem = f"{STAMP_MARK.tobytes().decode()}panda_"
+    stem = "\r|kZN=,\x1b panda_"
     names, zero = [f"{stem}joint{i + 1}" for i in range(7)], np.full(7, 0.1)
     for module in ("dynamics", "payload_estimator"):
         fresh.start(module)

@@ -6,10 +6,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
@@ -18,7 +16,7 @@ from motion import PAYLOAD
 from mutations import mutations, try_examples
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -27,9 +25,7 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros import RobotModel
-from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 
 MEMORY = 1 << 30  # bytes resident, of a node
 
@@ -54,24 +50,6 @@ def parameters(draw: st.DrawFn, names: list[str]) -> Parameter:
         double_array_value=draw(st.lists(number, max_size=20)),
     )
     return Parameter(name=draw(st.sampled_from([*names, "no_such"])), value=value)
-
-
-def test_a_mutated_joint_state_is_decoded_as_rclpy_does_or_refused(panda: RobotModel) -> None:
-    """Also by the layout that the decoder remembers of sound messages before it."""
-    script = Script(panda, 0.1)
-    original, decoder = serialize_message(script.message(0)), JointStateDecoder()
-
-    def attempt(content: bytes) -> None:
-        decoder.decode(original)
-        with contextlib.suppress(SampleError):
-            decoded = decoder.decode(content)
-            wanted = deserialize_message(content, JointState)
-            assert decoded.stamp == wanted.header.stamp
-            assert decoded.names == tuple(wanted.name)
-            for ours, theirs in zip(decoded[2:], (wanted.position, wanted.velocity, wanted.effort), strict=True):
-                np.testing.assert_array_equal(ours, theirs)
-
-    assert try_examples(mutations(original), attempt) > 3
 
 
 def test_nodes_go_on_after_whatever_came(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:

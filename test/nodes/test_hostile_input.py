@@ -12,7 +12,6 @@ from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from nodes.payload_stream import LATCHED
 from nodes.probe import Probe, values_of
@@ -82,15 +81,6 @@ def test_a_negative_clock_ends_no_node(probe: Probe, fresh: Nodes) -> None:
         publisher.publish(message)
         probe.spin(0.05)
     assert sorted(fresh.running()) == sorted(modules)
-
-
-def test_a_save_path_without_a_home_is_a_warning(probe: Probe, fresh: Nodes) -> None:
-    fresh.start("payload_estimator", save_path="~nosuchuser/payload.yaml")
-    answer = probe.call(Trigger, f"{fresh.namespace}/payload_estimator/save")
-    assert not answer.success
-    assert answer.message.startswith("not saved to ~nosuchuser/payload.yaml: ")
-    assert "save: not saved to ~nosuchuser" in fresh.log("payload_estimator")
-    assert fresh.running() == ["payload_estimator"]
 
 
 @pytest.mark.parametrize("text", ["memory: [", "memory: {vector: [1e308]}"])

@@ -75,16 +75,6 @@ def test_what_was_known_survives_kill_9(bench: Bench) -> None:
     )
 
 
-def test_it_learns_on_from_there(bench: Bench) -> None:
-    before = float(bench.stream.values("estimate")["mass_std_kg"])
-    bench.stream.feed(bench.script, LEARNT, LEARNT + MORE)
-    values = bench.stream.values("estimate")
-    assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
-    # Learning and forgetting are in balance: a fresh start would be at several times the deviation.
-    assert float(values["mass_std_kg"]) < 1.2 * before
-    assert values["changes"] == "0"
-
-
 def test_it_saves_at_the_end(bench: Bench) -> None:
     bench.path.unlink()
     assert bench.nodes.stop() == {"payload_estimator": 0}

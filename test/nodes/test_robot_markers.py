@@ -50,11 +50,6 @@ def position(marker: Marker) -> np.ndarray:
     return np.array([p.x, p.y, p.z])
 
 
-def rotation(marker: Marker) -> np.ndarray:
-    o = marker.pose.orientation
-    return pdr.pose.quaternion_to_matrix([o.x, o.y, o.z, o.w])
-
-
 def test_all_are_in_the_base_frame_with_the_samples_stamp(markers: list[Marker], script: Script) -> None:
     assert {marker.header.frame_id for marker in markers} == {"panda_link0"}
     assert {nanoseconds_of(marker.header.stamp) for marker in markers} == {script.stamp(SAMPLE)}
@@ -73,34 +68,6 @@ def test_links_centres_of_mass_are_where_they_are(markers: list[Marker], script:
     volumes = np.array([ball.scale.x**3 for ball in balls])
     masses = np.array([link.mass for link in panda.links])
     np.testing.assert_allclose(volumes / volumes[0], masses / masses[0], rtol=1e-9)
-
-
-def test_the_end_effectors_axes_are_its_pose(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
-    T = panda.pose(script.motion.q[SAMPLE], "ee")
-    arrows = [marker for marker in markers if marker.ns == "ee"]
-    assert len(arrows) == 3
-    for axis, arrow in enumerate(arrows):
-        tail, tip = ([p.x, p.y, p.z] for p in arrow.points)
-        np.testing.assert_allclose(position(arrow) + rotation(arrow) @ tail, T[:3, 3], rtol=0.0, atol=EXACT)
-        direction = rotation(arrow) @ (np.array(tip) - tail)
-        np.testing.assert_allclose(direction / np.linalg.norm(direction), T[:3, axis], rtol=0.0, atol=EXACT)
-
-
-def test_bent_arrows_turn_about_the_joints_axes_by_the_torques_share(
-    markers: list[Marker], script: Script, panda: pdr.RobotModel
-) -> None:
-    q = script.motion.q[SAMPLE]
-    shares = panda.gravity_torques(q) / panda.limits.effort
-    drawn = np.flatnonzero(np.abs(shares) > 0.02)
-    arcs = [marker for marker in markers if marker.ns == "gravity" and marker.type == Marker.SPHERE_LIST]
-    assert len(arcs) == len(drawn) > 1
-    for joint, arc in zip(drawn, arcs, strict=True):
-        T = panda.pose(q, f"joint{joint + 1}")
-        points = np.array([[p.x, p.y, p.z] for p in arc.points])
-        np.testing.assert_allclose(rotation(arc)[:, 2], T[:3, 2], rtol=0.0, atol=EXACT)
-        assert np.linalg.norm(np.cross(position(arc) - T[:3, 3], T[:3, 2])) < EXACT  # its middle is on the axis
-        turned = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
-        assert turned[-1] - turned[0] == pytest.approx(1.5 * np.pi * shares[joint], rel=1e-9)
 
 
 def test_the_layout_for_rviz_opens_on_these_markers(markers: list[Marker], probe: Probe, nodes: Nodes) -> None:

@@ -18,11 +18,6 @@ from panda_dynamics_ros import JointDataset, RobotModel, load_dataset, pose
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting import replay_bag as topics
 from panda_dynamics_ros.reporting.replay_bag import TOPICS, write_replay
-from panda_dynamics_ros.reporting.replay_markers import MARKER_ARRAY, SceneSerialiser
-from panda_dynamics_ros.reporting.scene import Scene
-from panda_dynamics_ros.reporting.scene.markers import ADD, ARROW, CUBE, DELETE, SPHERE
-from panda_dynamics_ros.reporting.scene.payload import MOMENTS
-from panda_dynamics_ros.reporting.scene.primitives import Ellipsoid, Primitive
 from panda_dynamics_ros.robot.stamps import to_seconds
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
@@ -117,44 +112,6 @@ def test_payloads_come_at_the_node_s_period(
     covariance = np.array(messages["/payload_estimator/payload_covariance"][-1].data).reshape(10, 10)
     np.testing.assert_array_equal(covariance, estimate.covariance)
     assert latched == {"/payload_estimator/payload"}
-
-
-def test_markers_show_arm_and_payload(data: JointDataset, panda: RobotModel, result: Replay, tmp_path: Path) -> None:
-    """Ten times a second, in the base frame; the payload's once it is known to be there."""
-    write_replay(tmp_path / "results", data, panda, result)
-    messages, times, _ = read(tmp_path / "results")
-    arm, payload = messages["/panda_dynamics/robot_markers"], messages["/payload_estimator/payload_markers"]
-    assert times["/panda_dynamics/robot_markers"] == data.stamp_ns[::100].tolist()
-    assert len(payload) == len(arm) == 15
-    end_effector = [marker for marker in arm[7].markers if marker.ns == "ee" and marker.type == ARROW][2]
-    p, o = end_effector.pose.position, end_effector.pose.orientation
-    np.testing.assert_allclose([p.x, p.y, p.z], result.pose[700, :3, 3], rtol=0.0, atol=1e-12)
-    axis = pose.quaternion_to_matrix([o.x, o.y, o.z, o.w])[:, 2]
-    np.testing.assert_allclose(axis, result.pose[700, :3, 2], rtol=0.0, atol=1e-12)
-    assert payload[0].markers == []
-    assert {(marker.header.frame_id, marker.action) for marker in payload[-1].markers} == {("fer_link8", ADD)}
-    estimate = result.estimates[np.searchsorted(result.published, 1400, side="right") - 1]
-    types = {marker.type for marker in payload[-1].markers}
-    assert SPHERE in types
-    assert (CUBE in types) is bool(estimate.identifiable[MOMENTS].all())
-    words = [marker.text for marker in payload[-1].markers if marker.text]
-    assert words == [f"{estimate.mass:.2f} +/- {1.96 * estimate.std[0]:.2f} kg"]
-
-
-def test_what_is_no_longer_shown_is_deleted() -> None:
-    serialiser = SceneSerialiser("base")
-    ball = Ellipsoid("payload/com", "flange", np.eye(4), (1.0, 0.0, 0.0, 1.0), np.full(3, 0.01))
-    frames = {"flange": np.eye(4)}
-
-    def markers(time: int, *primitives: Primitive) -> Any:
-        array: Any = TYPES.deserialize_cdr(serialiser.message(time, Scene(frames, primitives)), MARKER_ARRAY)
-        return array.markers
-
-    shown, gone, nothing = markers(START, ball), markers(START + 1), markers(START + 2)
-    assert [(marker.ns, marker.action) for marker in shown] == [("payload", ADD)]
-    assert [(marker.ns, marker.id, marker.action) for marker in gone] == [("payload", shown[0].id, DELETE)]
-    assert stamp(gone[0]) == START + 1
-    assert nothing == []
 
 
 def test_the_bag_stands_alone(data: JointDataset, result: Replay, tmp_path: Path, panda: RobotModel) -> None:

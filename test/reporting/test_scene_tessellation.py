@@ -27,7 +27,6 @@ SOLIDS: list[tuple[Primitive, float]] = [
     (Box(*PLACE, np.array([0.1, 0.2, 0.3])), 0.1 * 0.2 * 0.3),
     (Cylinder(*PLACE, 0.1, 0.5), np.pi * 0.1**2 * 0.5),
     (Capsule(*PLACE, 0.1, 0.5), np.pi * 0.1**2 * 0.5 + 4.0 / 3.0 * np.pi * 0.1**3),
-    (Capsule(*PLACE, 0.1, 0.01), np.pi * 0.1**2 * 0.01 + 4.0 / 3.0 * np.pi * 0.1**3),
     # Shaft and cone, the latter of 2.2 times the shaft's radius and five of them long.
     (Arrow(*PLACE, 0.3, 0.02), np.pi * 0.02**2 * 0.2 + np.pi * 0.044**2 * 0.1 / 3.0),
     (Arrow(*PLACE, 0.05, 0.02), np.pi * 0.044**2 * 0.05 / 3.0),

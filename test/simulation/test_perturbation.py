@@ -10,7 +10,6 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation import Realism, SensorLevels, exciting_motion
 from panda_dynamics_ros.simulation.realism import perturbed_arm, perturbed_body
@@ -63,23 +62,3 @@ def test_the_true_friction_never_drives_a_joint(robot: pdr.RobotModel) -> None:
         without_offset = replace(arm.robot.friction, offset=np.zeros(7))
         tau = replace(robot, friction=without_offset).friction_torques(dq)
         assert (tau * dq > -1e-9).all()  # rounding at rest
-
-
-def test_without_imperfections_the_arm_is_the_model(panda: pdr.RobotModel) -> None:
-    arm = perturbed_arm(panda, exciting_motion(panda), Realism.ideal(), np.random.default_rng(0))
-    assert arm.robot.links == panda.links
-    assert not arm.robot.friction.table[:, [0, 1, 2, 4]].any()
-    assert not arm.joint_offset.any()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"residual": -1.0}, "residual: expected a number in"),
-        ({"disturbance_share": 1.2}, r"disturbance_share: expected a number in \[0, 1\], got 1.2"),
-        ({"com_error": float("nan")}, "com_error: expected finite"),
-    ],
-)
-def test_bad_realism(arguments: dict[str, float], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        Realism(**arguments)  # type: ignore[arg-type]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Primitives in the terms of visualization_msgs/Marker, without ROS: nodes publish them, a replay records them."""
+"""Primitives in the terms of visualization_msgs/Marker, without ROS."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import singledispatch
 
 import numpy as np
 
@@ -18,19 +17,18 @@ from panda_dynamics_ros.reporting.scene.primitives import (
     Cylinder,
     Ellipsoid,
     Label,
-    MeshPart,
     Primitive,
     translation,
 )
 
-ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING, MESH_RESOURCE = 0, 1, 2, 3, 7, 9, 10  # Marker's types
+ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING = 0, 1, 2, 3, 7, 9  # Marker's types
 ADD, DELETE = 0, 2  # Marker's actions
 Key = tuple[str, int]
 """`ns` and `id` of a marker, by which RViz knows it."""
 
 LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
 LABEL: Colour = (0.93, 0.33, 0.08, 1.0)
-"""As far from white meshes as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
+"""As far from white robots as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,32 +40,23 @@ class Drawing:
     colour: Colour
     points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     text: str = ""
-    uri: str = ""
 
 
 def split(primitive: Primitive) -> tuple[Primitive, ...]:
-    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls.
-
-    A mesh is read by RViz as a whole: the first of its parts stands for all.
-    """
-    if isinstance(primitive, MeshPart) and not primitive.uri:
-        return ()
+    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls."""
     if not isinstance(primitive, Capsule):
         return (primitive,)
-    ball, half = np.full(3, primitive.radius), 0.5 * primitive.length
-    wall = Cylinder(primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius, primitive.length)
-    if primitive.colour[3] < 1.0:  # a ball shines through the wall that it ends in
+    name, frame, T, colour, radius = primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius
+    wall = Cylinder(name, frame, T, colour, radius, primitive.length)
+    if colour[3] < 1.0:  # a ball shines through the wall that it ends in
         return (wall,)
-    ends = (
-        Ellipsoid(
-            f"{primitive.name}{end}", primitive.frame, primitive.T @ translation([0.0, 0.0, z]), primitive.colour, ball
-        )
-        for end, z in ((".start", -half), (".end", half))
+    ends = ((".start", -0.5 * primitive.length), (".end", 0.5 * primitive.length))
+    balls = (
+        Ellipsoid(name + end, frame, T @ translation([0.0, 0.0, z]), colour, np.full(3, radius)) for end, z in ends
     )
-    return (wall, *ends)
+    return (wall, *balls)
 
 
-@singledispatch
 def draw(primitive: Primitive) -> Drawing:
     """The drawing of one primitive; the marker's pose is that of the primitive's axes.
 
@@ -75,55 +64,26 @@ def draw(primitive: Primitive) -> Drawing:
     ------
     TypeError: there is no marker for primitives of this class.
     """
+    colour = primitive.colour
+    if isinstance(primitive, Ellipsoid):
+        x, y, z = (2.0 * primitive.semi_axes).tolist()
+        return Drawing(SPHERE, (x, y, z), colour)
+    if isinstance(primitive, Box):
+        x, y, z = np.asarray(primitive.edges, dtype=np.float64).tolist()
+        return Drawing(CUBE, (x, y, z), colour)
+    if isinstance(primitive, Cylinder):
+        return Drawing(CYLINDER, (2.0 * primitive.radius, 2.0 * primitive.radius, float(primitive.length)), colour)
+    if isinstance(primitive, Arrow):  # diameters of shaft and head, length of the head
+        scale = (2.0 * primitive.radius, 2.0 * primitive.head_radius, float(primitive.head_length))
+        return Drawing(ARROW, scale, colour, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, primitive.length]]))
+    if isinstance(primitive, Arc):  # beads, one radius apart: RViz draws lines as flat ribbons
+        length, thickness = abs(primitive.angle) * primitive.bend_radius, 2.0 * primitive.radius
+        beads = primitive.points(2 + int(length / primitive.radius))
+        return Drawing(SPHERE_LIST, (thickness, thickness, thickness), colour, beads)
+    if isinstance(primitive, Label):  # scale x is the width of a space in RViz 2, and its text is ASCII
+        height = float(primitive.height)
+        return Drawing(TEXT_VIEW_FACING, (0.5 * height, 0.0, height), LABEL, text=primitive.text.replace("±", "+/-"))
     raise TypeError(f"primitive: expected a class that RViz has a marker for, got {type(primitive).__name__}")
-
-
-@draw.register
-def _ellipsoid(primitive: Ellipsoid) -> Drawing:
-    x, y, z = (2.0 * primitive.semi_axes).tolist()
-    return Drawing(SPHERE, (x, y, z), primitive.colour)
-
-
-@draw.register
-def _box(primitive: Box) -> Drawing:
-    x, y, z = np.asarray(primitive.edges, dtype=np.float64).tolist()
-    return Drawing(CUBE, (x, y, z), primitive.colour)
-
-
-@draw.register
-def _cylinder(primitive: Cylinder) -> Drawing:
-    return Drawing(
-        CYLINDER, (2.0 * primitive.radius, 2.0 * primitive.radius, float(primitive.length)), primitive.colour
-    )
-
-
-@draw.register
-def _arrow(primitive: Arrow) -> Drawing:
-    """Scale: diameter of the shaft, diameter of the head, length of the head."""
-    scale = (2.0 * primitive.radius, 2.0 * primitive.head_radius, float(primitive.head_length))
-    return Drawing(ARROW, scale, primitive.colour, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, primitive.length]]))
-
-
-@draw.register
-def _arc(primitive: Arc) -> Drawing:
-    """As beads, one radius apart: RViz draws lines as flat ribbons, which are thin from the side."""
-    length, thickness = abs(primitive.angle) * primitive.bend_radius, 2.0 * primitive.radius
-    count = 2 + int(length / primitive.radius)
-    return Drawing(SPHERE_LIST, (thickness, thickness, thickness), primitive.colour, primitive.points(count))
-
-
-@draw.register
-def _mesh(primitive: MeshPart) -> Drawing:
-    """With the materials of the file, which RViz uses where the colour is zero."""
-    x, y, z = primitive.scale.tolist()
-    return Drawing(MESH_RESOURCE, (x, y, z), (0.0, 0.0, 0.0, 0.0), uri=primitive.uri)
-
-
-@draw.register
-def _label(primitive: Label) -> Drawing:
-    """Scale x is the width of a space in RViz 2, and its text is ASCII."""
-    height = float(primitive.height)
-    return Drawing(TEXT_VIEW_FACING, (0.5 * height, 0.0, height), LABEL, text=primitive.text.replace("±", "+/-"))
 
 
 class MarkerIds:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques, pose
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.reporting.scene.arm import arm_primitives, link_capsules
+from panda_dynamics_ros.reporting.scene.arm import arm_primitives
 from panda_dynamics_ros.reporting.scene.forces import torque_primitives, wrench_primitives
-from panda_dynamics_ros.reporting.scene.labels import FreePlaces
 from panda_dynamics_ros.reporting.scene.payload import payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Label, Primitive
+from panda_dynamics_ros.reporting.scene.primitives import Primitive
 from panda_dynamics_ros.robot import RobotDescription
 
 
@@ -38,11 +37,10 @@ class ArmScene:
     Parameters
     ----------
     robot: the arm's model, with the end effector to show.
-    meshes: whether it is drawn with the meshes of its description, if they can be had.
     """
 
-    def __init__(self, robot: RobotDescription, meshes: bool = True) -> None:
-        self._robot, self._arm, self._capsules = robot, arm_primitives(robot, meshes), link_capsules(robot)
+    def __init__(self, robot: RobotDescription) -> None:
+        self._robot, self._arm = robot, arm_primitives(robot)
 
     def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
         """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
@@ -59,15 +57,7 @@ class ArmScene:
         torques = torque_primitives(robot, gravity_torques(robot, q))
         carried = payload_primitives(estimate) if estimate is not None else ()
         touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
-        others = [each for each in (*carried, *touching) if not isinstance(each, Label)]
-        labels = [each for each in (*carried, *touching) if isinstance(each, Label)]
-        places = self.free_places(frames, others)
-        placed = [places.of(label, (frames[label.frame] @ label.T)[:3, 3]) for label in labels]
-        return Scene(frames, (*self._arm, *torques, *others, *placed))
-
-    def free_places(self, frames: Mapping[str, FloatArray], primitives: Sequence[Primitive]) -> FreePlaces:
-        """Places for labels clear of the arm, and of other primitives."""
-        return FreePlaces(frames, (*self._capsules, *primitives))
+        return Scene(frames, (*self._arm, *torques, *carried, *touching))
 
 
 def frame_poses(robot: RobotDescription, q: ArrayLike) -> dict[str, FloatArray]:

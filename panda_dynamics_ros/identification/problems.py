@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings that no arm can be identified from, and results that are not the arm's: each with cause and remedy.
+
+A payload is fitted along with the arm:
+    tau = tau_prior + Y dpi + F dphi + T dg + Y_payload pi_payload,
+dpi, dphi, dg with the standard deviations by which arms of one kind differ, pi_payload with those of payloads. A mass
+at the flange that is far above its standard deviation is then no difference between arms. Blocks of the recording that
+need different masses were recorded with different loads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.errors import ArgumentError, DataError
+from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
+from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, prior_std
+from panda_dynamics_ros.identification.rows import MotionSamples, Pieces, joined, pieces_of
+from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+
+LEAST_DURATION_S = 2.0
+LEAST_MOTION = 0.05  # rad
+_SATURATED, _OFTEN = 0.99, 0.01  # share of the effort limit; share of the samples
+_FOREIGN = 0.5  # share of the torque that stays unexplained
+_FAR_OUT = 6.0  # times the largest position limit: no arm turns its joints that often
+_WRONG_UNIT = 5.0  # times: noise and lag make the ratio of derivatives and velocities 0.8 to 1.2
+
+
+class ImplausibleRecordingWarning(UserWarning):
+    """The recording does not look like one of the unloaded arm; the message names the likely cause and the remedy."""
+
+
+class Recording(NamedTuple):
+    """What an identification keeps of a recording: its rows, and what is asked of all recordings together.
+
+    least, largest: (2, n), of positions and torques. saturated: (n,), samples at the limit, of `samples`.
+    """
+
+    joint: str
+    duration: float
+    samples: int
+    least: FloatArray
+    largest: FloatArray
+    saturated: FloatArray
+    rows: Pieces
+
+    @classmethod
+    def of(cls, prior: RobotModel, data: JointDataset) -> Recording:
+        """Of a recording of an arm of this kind.
+
+        Raises
+        ------
+        DataError: the number of joints is not the arm's, or units are wrong.
+        ArgumentError: gravity is not in the efforts of the arm's kind.
+        """
+        if prior.effort == WITHOUT_GRAVITY:
+            raise ArgumentError(
+                "robot: expected an arm whose effort has gravity in it, got effort "
+                f"{prior.effort}: the torques of a model that the driver has subtracted do not identify another one"
+            )
+        if len(data.names) != prior.n:
+            raise DataError(f"{data.source}: expected the {prior.n} joints of {prior.name}, got {len(data.names)}")
+        data = replace(data, tau=link_side_torques(prior, data.q, data.tau))
+        values = np.stack([data.q, data.tau])
+        least, largest = values.min(axis=1), values.max(axis=1)
+        if (largest[0] - least[0] >= LEAST_MOTION).any():
+            _check_units(data, prior)
+        saturated = (np.abs(data.tau) > _SATURATED * prior.limits.effort).sum(axis=0)
+        rows = pieces_of(data) if data.duration_s > 0.0 else Pieces(data.source, [], 0)
+        return cls(data.names[0], data.duration_s, len(data.stamp), least, largest, saturated, rows)
+
+
+def _check_units(data: JointDataset, robot: RobotModel) -> None:
+    """Refuse positions in degrees, and stamps or velocities in other units than the positions."""
+    largest = float(np.abs(data.q).max())
+    if largest > _FAR_OUT * float(np.abs([robot.limits.lower, robot.limits.upper]).max()):
+        raise DataError(f"{data.source}: expected positions in rad, got up to {largest:.0f}; are they in degrees?")
+    derivative = np.gradient(data.q, data.stamp, axis=0)
+    ratio = float((data.dq * derivative).sum() / max((data.dq**2).sum(), 1e-12))
+    if not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
+        raise DataError(
+            f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
+            "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
+        )
+
+
+def samples_of(recordings: Sequence[Recording], prior: RobotModel) -> MotionSamples:
+    """The rows in which no torque is at its limit, without rotor torques; a warning says where torques are saturated.
+
+    Raises
+    ------
+    ArgumentError: there is no recording.
+    DataError: they are too short, nothing moves, or a joint's torque is constant or always at its limit.
+    """
+    if not recordings:
+        raise ArgumentError("data: expected at least one recording, got none")
+    sources = ", ".join(each.rows.source for each in recordings)
+    total = sum(each.duration for each in recordings)
+    if total < LEAST_DURATION_S:
+        raise DataError(
+            f"{sources}: expected at least {LEAST_DURATION_S:g} s of motion, got {total:.2f} s; no base "
+            "parameter can be identified; one period of an exciting motion (panda-dynamics excite) shows all"
+        )
+    least = np.min([each.least for each in recordings], axis=0)
+    q, tau = np.max([each.largest for each in recordings], axis=0) - least
+    if (q < LEAST_MOTION).all():
+        raise DataError(
+            f"{sources}: expected motion, got joints that move by {q.max():.3f} rad at most; no inertia and no "
+            "friction can be identified; record an exciting motion (panda-dynamics excite)"
+        )
+    if not tau.all():
+        raise DataError(
+            f"{sources}: expected measured torques, got a constant one at joints {_joints(tau == 0.0)}; neither their "
+            "friction nor the base parameters of their links can be identified; record link-side torques of a "
+            "moving arm"
+        )
+    often = sum(each.saturated for each in recordings) > _OFTEN * sum(each.samples for each in recordings)
+    if often.any():
+        text = (
+            f"{sources}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; those "
+            "samples do not count, and friction and base parameters of these joints are the less certain for it; "
+            "move slower"
+        )
+        warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+    samples = joined([each.rows for each in recordings])
+    tau = samples.tau - prior.felt_rotor_inertia * samples.ddq
+    free = (np.abs(tau) <= _SATURATED * prior.limits.effort).all(axis=1)
+    if not free.any():
+        raise DataError(
+            f"data: expected torques within the limits of {prior.name}, got none; no base parameter can be identified; "
+            "move slower, or is it another arm?"
+        )
+    rows = {name: getattr(samples, name)[free] for name in ("stamp", "q", "dq", "ddq", "s", "block")}
+    return replace(samples, tau=tau[free], **rows)
+
+
+def _joints(which: NDArray[np.bool_]) -> list[int]:
+    return [int(j) + 1 for j in np.flatnonzero(which)]
+
+
+def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
+    """Refuse a fit that leaves most of a torque unexplained.
+
+    Raises
+    ------
+    DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's torque
+        and five times the prior's residual.
+    """
+    error = np.sqrt((model.unexplained(x) ** 2).mean(axis=0))
+    size = np.sqrt((samples.tau**2).mean(axis=0))
+    explained = 1.0 - np.linalg.norm(error) / np.linalg.norm(size)
+    foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)
+    if foreign.any() or explained < _FOREIGN:
+        raise DataError(
+            f"data: expected torques of {model.prior.name}, got {error.max():.2f} N m RMS that no such arm explains at "
+            f"joints {_joints(foreign if foreign.any() else error > _FOREIGN * size)}; none of its base parameters can "
+            "be identified; is it another arm, another order of the joints or other units, or does it carry something?"
+        )
+
+
+ONE_KIND = PriorScale(bodies=0.3, friction=2.0, tilt=1.0, stribeck=0.0)
+"""How far arms of one kind differ: two real arms and simulated ones need 0.06 to 0.16 for their bodies."""
+PAYLOAD_STD = np.array([1.5, 0.15, 0.15, 0.15, *[0.02] * 6])
+"""Of a payload's inertial vector in the flange frame: kg, kg m, kg m^2."""
+LEAST_MASS, LEAST_SIGMAS = 0.3, 4.0
+"""kg, and standard deviations, from which on a mass at the flange is a payload: unloaded arms show up to 0.12 kg."""
+BLOCKS, BLOCK_S = 6, 1.0
+"""How many parts a recording has, and how long each is at least."""
+DIFFERENT_SIGMAS = 5.0
+LARGEST_RESIDUAL = 2.0
+"""Of held-out torque over the prior's residual; real arms leave up to 0.95 of it, one that a person guides 3."""
+LEAST_RESIDUAL = 0.004
+"""Share of the effort limit: an arm that was identified may have a smaller residual than another motion leaves."""
+KINDS = {"panda": "panda", "fer": "panda", "fr3": "fr3"}
+"""Of arms by what their joints' names contain."""
+
+
+def problems_of(
+    recordings: Sequence[Recording],
+    model: LinearModel,
+    samples: MotionSamples,
+    weight: FloatArray,
+    rms: FloatArray,
+    prior_rms: FloatArray,
+) -> tuple[str, ...]:
+    """Sentences with cause and remedy, most telling first; none for a plausible recording.
+
+    Parameters
+    ----------
+    weight: (n,), of the rows, by the prior's residual.
+    rms, prior_rms: (n,), N m, on held-out blocks, of the fits and of the prior; nan where there are none.
+    """
+    prior, found = model.prior, []
+    expected = _kind(prior.joint_names[0])
+    for each in recordings:
+        if expected and _kind(each.joint) not in (None, expected):
+            found.append(
+                f"{each.rows.source} has the joints {each.joint}.. of another arm than {prior.name}: start from "
+                f"{_kind(each.joint)}"
+            )
+            break
+    if load := _load(model, samples, weight):
+        found.append(load)
+    else:
+        usual = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
+        ratio = min(float(np.sqrt(np.mean((each / usual) ** 2))) for each in (rms, prior_rms))
+        if ratio > LARGEST_RESIDUAL:
+            found.append(
+                f"held-out blocks are predicted {ratio:.1f} times as badly as {prior.name} usually is: is it another "
+                "arm, or did something touch it?"
+            )
+    if np.linalg.norm(rms) > np.linalg.norm(prior_rms):
+        found.append(
+            f"held-out blocks are predicted with {np.linalg.norm(rms):.2f} N m RMS, by {prior.name} itself with "
+            f"{np.linalg.norm(prior_rms):.2f}: keep {prior.name}, or record a longer exciting motion "
+            "(panda-dynamics excite) of the unloaded arm"
+        )
+    return tuple(found)
+
+
+def _kind(joint: str) -> str | None:
+    return next((kind for word, kind in KINDS.items() if word in joint), None)
+
+
+def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str:
+    """A load that changes, one that is there all the time, or less than none."""
+    std = prior_std(model.prior, ONE_KIND)
+    arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
+    rest = replace(model, columns=partial(_payload, model.prior), b=model.unexplained(arm))
+    count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
+    parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
+    (least, least_std), (most, most_std) = min(parts), max(parts)
+    if most - least > max(LEAST_MASS, DIFFERENT_SIGMAS * float(np.hypot(least_std, most_std))):
+        return (
+            f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
+            "or touched the arm; record it unloaded all the time, and identify from that part only"
+        )
+    both = replace(model, columns=partial(_with_payload, model))
+    mass, deviation = _mass(both, weight, np.concatenate([std, PAYLOAD_STD]))
+    if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
+        return ""
+    if mass > 0.0:
+        return (
+            f"the arm carries about {mass:.2f} kg more than {model.prior.name}: record it unloaded, or name what is "
+            "mounted for good as its end effector (hand, or a YAML file)"
+        )
+    return (
+        f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {model.prior.name}: is gravity "
+        "missing from them, their sign wrong, or an end effector named that is not mounted?"
+    )
+
+
+def _payload(robot: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
+    return robot.payload_regressor(q, dq, ddq)
+
+
+def _with_payload(model: LinearModel, *state: FloatArray) -> FloatArray:
+    return np.concatenate([model.columns(*state), _payload(model.prior, *state)], axis=-1)
+
+
+def _mass(
+    model: LinearModel, weight: FloatArray, std: FloatArray, rows: NDArray[np.intp] | slice = slice(None)
+) -> tuple[float, float]:
+    """The payload's mass and its standard deviation, kg; its columns are the last ten of the model."""
+    cost = Quadratic.of(NormalEquations.of(model, rows), weight, std)
+    place = -PARAMETERS
+    return float(cost.minimum()[place]), float(np.sqrt(cost.covariance()[place, place]))

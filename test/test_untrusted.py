@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders and archives of strangers: programs beside the recordings, FIFOs, short descriptions of enormous arms."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bag_files import samples
+from limited import LimitedReaders
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.annotation.rows import RECORDING
+from panda_dynamics_ros.annotation.table import read_table, write_table
+from panda_dynamics_ros.errors import RobotDescriptionError
+from panda_dynamics_ros.recordings import write_joint_states
+from panda_dynamics_ros.robot.description import LARGEST
+from panda_dynamics_ros.robot.yaml_file import LIBRARY
+
+PANDA = (LIBRARY / "panda.yaml").read_text()
+BODY = '<worldbody><body><joint axis="0 0 1"/><geom size=".1" mass="1"/></body></worldbody>'
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "mujoco"])
+def test_a_library_is_imported_without_what_lies_in_the_working_folder(library: str, tmp_path: Path) -> None:
+    """Also by a Python that it starts, as MuJoCo's glfw does."""
+    for name in ("ctypes", "struct", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("open('taken', 'w')\n")
+    root = Path(pdr.__file__).parents[1]
+    program = f"import sys; sys.path.append({str(root)!r}); from panda_dynamics_ros.untrusted import import_elsewhere; "
+    program += f"import_elsewhere({library!r}); import os; print(os.getcwd())"
+    done = subprocess.run([sys.executable, "-I", "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.strip() == str(tmp_path), done.stderr
+    assert not (tmp_path / "taken").exists()
+
+
+def fifo_of(name: str, reader: str) -> tuple[str, Callable[[Path], Path]]:
+    def make(folder: Path) -> Path:
+        os.mkfifo(folder / name)
+        return folder / name
+
+    return reader, make
+
+
+def fifo_as_metadata(folder: Path) -> Path:
+    recording = write_joint_states(folder / "recording", samples(5)).parent
+    (recording / "metadata.yaml").unlink()
+    os.mkfifo(recording / "metadata.yaml")
+    return recording
+
+
+def fifo_as_residual_map(folder: Path) -> Path:
+    os.mkfifo(folder / "map.npz")
+    (folder / "arm.yaml").write_text(PANDA + "\nresidual_map: map.npz\n")
+    return folder / "arm.yaml"
+
+
+@pytest.mark.parametrize(
+    ("reader", "make"),
+    [
+        *(fifo_of(name, "dataset") for name in ("log.csv", "log.mcap", "log.h5")),
+        *(fifo_of(name, "payload") for name in ("payload.yaml",)),
+        ("dataset", fifo_as_metadata),
+        ("robot", fifo_as_residual_map),
+    ],
+)
+def test_nobody_waits_for_the_writer_of_a_fifo(reader: str, make: Callable[[Path], Path], tmp_path: Path) -> None:
+    """An archive may hold one; a child of `LimitedReaders` would wait forever, and the suite's time limit end it."""
+    program = "import sys, limited; print(limited._child(limited._readers()[sys.argv[1]], sys.argv[2]))"
+    command = [sys.executable, "-c", program, reader, str(make(tmp_path))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parent)
+    assert done.stdout.startswith("read: 5 samples" if make is fifo_as_metadata else "refused: "), done.stdout
+
+
+def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path: Path) -> None:
+    """Equal numbers are stored as one and a count."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    part = arrow.table({"q1": np.ones(1 << 20)})
+    with parquet.ParquetWriter(tmp_path / "log.parquet", part.schema) as writer:
+        for _ in range(20):
+            writer.write_table(part)
+    assert (tmp_path / "log.parquet").stat().st_size < 1 << 20
+    with LimitedReaders() as readers:
+        outcome = readers.outcome("dataset", tmp_path / "log.parquet")
+    assert "expected at most 134217728 bytes unpacked, got more" in outcome
+
+
+def test_aliases_of_merged_keys_are_counted(tmp_path: Path) -> None:
+    """A few lines of which the safe loader makes billions of keys, beside a sound recording."""
+    recording = write_joint_states(tmp_path / "recording", samples(5)).parent
+    lines = ["a0: &a0 {k0: 1}", *(f"a{k}: &a{k} {{<<: [*a{k - 1}, *a{k - 1}], k{k}: 1}}" for k in range(1, 40))]
+    (recording / "metadata.yaml").write_text("\n".join(lines))
+    with LimitedReaders() as readers:
+        assert readers.outcome("dataset", recording) == "read: 5 samples"
+
+
+@pytest.mark.parametrize("number", ["59:" * 100_000 + "59", "1_" * 100_000], ids=["sixties", "long"])
+def test_a_number_of_many_digits_is_none(number: str, tmp_path: Path) -> None:
+    """Of sixties, Python would make one for minutes."""
+    (tmp_path / "arm.yaml").write_text(f"name: {number}\n")
+    with pytest.raises(RobotDescriptionError, match="a number of more than 1000 characters"):
+        pdr.load_robot(tmp_path / "arm.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>{BODY}',
+        f'<asset><model name="m" file="arm.xml"/></asset>{BODY}',  # of itself: MuJoCo 4.0 ends the process
+        f'<include file="fifo"/>{BODY}',
+        '<worldbody><replicate count="100000000" euler="0 0 1">' + BODY[11:-12] + "</replicate></worldbody>",
+    ],
+    ids=["hfield", "itself", "fifo", "replicate"],
+)
+def test_mjcf_takes_limited_memory_and_time(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("panda_dynamics_ros.robot.mjcf.PATIENCE", 3.0)
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "arm.xml").write_text(f"<mujoco>{text}</mujoco>")
+    with pytest.raises(RobotDescriptionError, match=r"arm\.xml: expected MJCF that MuJoCo compiles, got "):
+        pdr.load_robot(tmp_path / "arm.xml")
+
+
+def test_mujoco_writes_nothing_into_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log of warnings would be appended to whatever a link of that name points to."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.xml").write_text(f'<mujoco><option timestep="nan"/>{BODY}</mujoco>')
+    assert pdr.load_robot("arm.xml").n == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.xml"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("name: panda", 'name: "\\e[2J"'), ("name: panda", 'name: "\\u202e"'), ("panda_joint1", '"\\e]0;x\\a"')],
+)
+def test_names_that_a_terminal_would_obey_are_refused(old: str, new: str, tmp_path: Path) -> None:
+    (tmp_path / "arm.yaml").write_text(PANDA.replace(old, new, 1))
+    with pytest.raises(RobotDescriptionError, match="expected printable characters") as refused:
+        pdr.load_robot(tmp_path / "arm.yaml")
+    assert str(refused.value).isprintable()
+
+
+def test_an_arm_of_absurd_numbers_is_refused(panda: pdr.RobotModel) -> None:
+    for size in (1e300, 1.1 * LARGEST):
+        with pytest.raises(RobotDescriptionError, match="expected masses, lengths, inertias and gravity of at most"):
+            panda.with_payload(pdr.InertialParameters(size, (0.0, 0.0, 0.0), size * np.eye(3)))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_takes_names_that_are_no_text(ending: str, tmp_path: Path) -> None:
+    """One such file among thousands would end the job when all is done."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    row = json.loads(json.dumps({"kind": RECORDING, "path": os.fsdecode(b"\xff.csv")}))
+    write_table(tmp_path / f"table.{ending}", [row])
+    assert [each["path"] for each in read_table(tmp_path / f"table.{ending}")] == ["\\udcff.csv"]
