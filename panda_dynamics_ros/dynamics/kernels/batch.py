@@ -75,6 +75,7 @@ class RowsKernel:
         self.stacked, self.blocks, self._shared = stacked, blocks, shared
 
     def __call__(self, *arguments: Any) -> None:
+        """Fill the results, the last arguments, in place."""
         shared, arrays = arguments[: self._shared], arguments[self._shared :]
         rows = len(arrays[0])
         if self.blocks is None or rows < BLOCK or RowsKernel.one_at_a_time:
