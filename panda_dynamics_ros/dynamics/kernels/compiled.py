@@ -91,6 +91,7 @@ def _cache_folder() -> Path | None:
 
 CACHE = _cache_folder()
 
+
 def compiled(function: Callable[..., Any] | None = None, *, nogil: bool = False) -> Any:
     """Compile `function` at its first call; later processes load it from the cache.
 
