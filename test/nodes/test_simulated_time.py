@@ -88,7 +88,7 @@ def test_simulated_time_passes_and_starts_again(number: int, bench: Bench) -> No
         assert int(values["gaps"]) >= 1
 
 
-def test_a_clock_that_nobody_publishes_is_missed(bench: Bench) -> None:
-    """While it greeted them, this test had no clock yet."""
+def test_a_clock_that_comes_a_little_later_is_not_missed(bench: Bench) -> None:
+    """As that of a recording which begins at zero; while it greeted them, this test had no clock yet."""
     for node in ("dynamics", "payload_estimator"):
-        assert "use_sim_time is set, but nobody publishes /clock" in bench.nodes.log(node)
+        assert "nobody publishes /clock" not in bench.nodes.log(node)
