@@ -17,7 +17,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.recordings.mcap_file import write_checksums
 from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.stamps import BILLION
@@ -132,8 +131,6 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
         yield writer, file
-    if storage == "mcap":
-        write_checksums(file)
 
 
 def _remove_recording(path: Path, overwrite: bool) -> None:

@@ -22,14 +22,13 @@ from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_TO
 from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"SQLite format 3\0"
-_BY_TIME = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
-    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
-_IN_ORDER_OF_WRITING = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages NOT INDEXED
-    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?)"""
+_MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages {}
+    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) {}"""
+_BY_TIME, _IN_ORDER_OF_WRITING = _MESSAGES.format("", "ORDER BY timestamp, id"), _MESSAGES.format("NOT INDEXED", "")
 
 
 class SqliteFile:
-    """One .db3 file: a `BagFile`.
+    """One .db3 file; its attributes are those of `McapFile`.
 
     Raises
     ------

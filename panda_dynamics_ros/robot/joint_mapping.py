@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -88,16 +89,7 @@ def link_name(joint_names: Sequence[str], number: int) -> str:
 
 
 class JointMapping:
-    """Takes the values of some joints out of messages that name them in any order, beside others.
-
-    Parameters
-    ----------
-    joint_names: the n names to take, in the order of the arrays that `extract` returns.
-
-    Raises
-    ------
-    ArgumentError: no names, or one of them twice.
-    """
+    """Takes the values of `joint_names` out of messages that name them in any order, beside others."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self.joint_names = tuple(joint_names)
@@ -171,17 +163,13 @@ def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatAr
         rows = np.empty(0)
     if rows.shape == (3, count):
         return rows
-    given = [np.asarray(each, dtype=np.float64) for each in values]
-    field = next(k for k in range(3) if given[k].shape != (count,))
-    raise _wrong_length(FIELDS[field], given[field], count)
-
-
-def _wrong_length(field: str, given: FloatArray, count: int) -> SampleError:
-    if given.size == 0:
-        return SampleError(
-            f"{field}: expected {count} values, got none: the message comes without {field}", _ABSENT[field]
-        )
-    return SampleError(f"{field}: expected {count} values, as many as names, got {given.size}", LENGTHS_DISAGREE)
+    shapes = zip(FIELDS, map(np.shape, values), strict=True)
+    field, size = next((field, math.prod(shape)) for field, shape in shapes if shape != (count,))
+    if size == 0:
+        what, reason = f"got none: the message comes without {field}", _ABSENT[field]
+    else:
+        what, reason = f"as many as names, got {size}", LENGTHS_DISAGREE
+    raise SampleError(f"{field}: expected {count} values, {what}", reason)
 
 
 def _listed(names: Sequence[str]) -> str:
