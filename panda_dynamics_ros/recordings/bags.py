@@ -30,9 +30,7 @@ from panda_dynamics_ros.recordings.limits import (
     LARGEST_JOINT_STATE,
     MEBIBYTE,
 )
-from panda_dynamics_ros.recordings.mcap_file import McapFile
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
-from panda_dynamics_ros.recordings.sqlite_file import SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, is_file
@@ -41,8 +39,8 @@ UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-BagFile = McapFile | SqliteFile
-_KINDS = {sqlite_file.MAGIC: SqliteFile, mcap_file.MAGIC: McapFile}
+BagFile = mcap_file.McapFile | sqlite_file.SqliteFile
+_KINDS: dict[bytes, type[BagFile]] = {sqlite_file.MAGIC: sqlite_file.SqliteFile, mcap_file.MAGIC: mcap_file.McapFile}
 _STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
@@ -195,11 +193,9 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.items()], "topics")
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
-    if not any(counts.values()) or (topic is not None and not counts[topic]):
+    candidates = {name: count for name, count in counts.items() if count and topic in (None, name)}
+    if not candidates:
         raise DataError(f"{path}: expected joint states, got {listed}{damage}")
-    if topic is not None:
-        return topic
-    candidates = {name: count for name, count in counts.items() if count}
     if len(candidates) > 1:
         candidates = {name: count for name, count in candidates.items() if name.endswith("joint_states")}
     most = [name for name, count in candidates.items() if count == max(candidates.values())]
@@ -244,10 +240,7 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
 
 
 def _listed_files(metadata: Path) -> list[str]:
-    """The names of a recording's files, each once, in the order of recording.
-
-    None where metadata.yaml is absent, unfinished, or something else.
-    """
+    """The names of a recording's files, each once, in order; none where metadata.yaml is absent or something else."""
     with suppress(RobotDescriptionError, TypeError, KeyError):
         names = read_yaml(metadata)["rosbag2_bagfile_information"]["relative_file_paths"]
         return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name

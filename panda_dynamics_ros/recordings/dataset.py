@@ -111,9 +111,10 @@ def open_dataset(
     path = checks.path(path, "path")
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
+    stream: JointStateStream | TableStream
     if is_table(path) and (is_file(path) or not exists(path)):
-        stream: JointStateStream | TableStream = TableStream(path, columns, episode)
-        default = stream.names
+        table = TableStream(path, columns, episode)
+        stream, default = table, table.names
     else:
         stream, default = read_joint_states(path, topic), PANDA_JOINTS
     wanted = tuple(joint_names or (robot.joint_names if robot else default))

@@ -53,7 +53,7 @@ class Table(NamedTuple):
     """Rows that are none, by reason."""
 
 
-class TableStream(Iterator[JointStateSample]):
+class TableStream:
     """The rows of a table as samples; `columns` and `episode` as in `load_dataset`.
 
     `rejected` counts rows that are no samples, by reason; `notes` has what else is to be said.
@@ -75,15 +75,12 @@ class TableStream(Iterator[JointStateSample]):
         self._values = np.stack([fields["q"], velocity, fields["tau"]], axis=1)
         self._external = fields.get(EXTERNAL)
         self.names = tuple(f"joint{i + 1}" for i in range(self._values.shape[2]))
-        self._next = 0
 
-    def __next__(self) -> JointStateSample:
-        if self._next == len(self._stamps):
-            raise StopIteration
-        k, self._next = self._next, self._next + 1
-        external = None if self._external is None else self._external[k]
-        position, velocity, effort = self._values[k]
-        return JointStateSample(float(self._stamps[k]), self.names, position, velocity, effort, None, external)
+    def __iter__(self) -> Iterator[JointStateSample]:
+        for k, stamp in enumerate(self._stamps.tolist()):
+            external = None if self._external is None else self._external[k]
+            position, velocity, effort = self._values[k]
+            yield JointStateSample(stamp, self.names, position, velocity, effort, None, external)
 
     def _note(self, note: str) -> None:
         self.notes += (f"{self.path}: {note}",)
@@ -144,7 +141,7 @@ class TableStream(Iterator[JointStateSample]):
 
 
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
-    """What a table lacks, and which map its names suggest."""
+    """What a table lacks."""
     shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
     shown += ", ..." if len(widths) > 6 else ""
     if columns is not OWN:

@@ -53,15 +53,7 @@ def end_effector_names() -> tuple[str, ...]:
 
 
 def read_end_effector(source: str | Path) -> EndEffector | None:
-    """The end effector of a library name or a YAML file; None of "none".
-
-    Raises
-    ------
-    ArgumentError: neither a library name nor a path; the message lists the names.
-    DataFileNotFoundError: a path to a file that does not exist.
-    RobotDescriptionError: the file cannot be read, is malformed, or a body is not physical; the message names
-        the file, and the key or the body.
-    """
+    """The end effector of a library name or a YAML file; None of "none". Errors are those of `read_robot`."""
     if source == NONE:
         return None
     path = find_description(source, LIBRARY, YAML, "end_effector", others=(NONE,))

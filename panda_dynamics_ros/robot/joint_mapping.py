@@ -44,14 +44,12 @@ def resolve_joint_names(
 
     Parameters
     ----------
-    available_names: names of any number of joints, in any order.
-    robot_joint_names: the n names of the robot's description.
     arm_prefix: `left` or `left_`, where several arms share a topic.
 
     Raises
     ------
-    ArgumentError: several sets fit; the message lists them.
-    SampleError: the arm's joints are not all there; the message names those there are.
+    ArgumentError: several sets fit.
+    SampleError: the arm's joints are not all there.
     """
     available = set(available_names)
     for prefix in (arm_prefix, f"{arm_prefix}_") if arm_prefix else ("",):
@@ -102,16 +100,7 @@ class JointMapping:
     def extract(
         self, names: Sequence[str], position: ArrayLike, velocity: ArrayLike, effort: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The arm's part of one sample, in the order of `joint_names`.
-
-        Parameters
-        ----------
-        names: N names, N >= n, in any order.
-        position, velocity, effort: (N,), rad, rad/s, N m.
-
-        Returns
-        -------
-        q, dq, tau, each (n,) float64.
+        """q, dq, tau, each (n,), of a message with N names and values (N,), rad, rad/s, N m.
 
         Raises
         ------

@@ -104,13 +104,6 @@ def test_two_arms_on_one_topic_need_a_prefix(tmp_path: Path, together: bool) -> 
     np.testing.assert_array_equal(data.q[0], written[0].position[7:] if together else written[1].position)
 
 
-def test_an_arm_with_the_robots_own_names_after_another(tmp_path: Path) -> None:
-    names = (tuple(f"left_{name}" for name in ARM), ARM)
-    written = [replace(sample, names=names[k % 2]) for k, sample in enumerate(samples(10))]
-    with pytest.raises(ArgumentError, match="got left_panda_joint1 and panda_joint1 to choose from"):
-        load_dataset(write_bag(tmp_path / "bag", {"/joint_states": written}))
-
-
 def test_joint_names_may_be_given(tmp_path: Path) -> None:
     names = ("shoulder", "elbow", "wrist")
     written = samples(10, names=names[::-1])
@@ -120,12 +113,6 @@ def test_joint_names_may_be_given(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.q[:, ::-1], [sample.position for sample in written])
     with pytest.raises(DataError, match=r"none among 10 \(10 missing joints\).*shoulder"):
         load_dataset(bag)
-
-
-def test_a_robot_may_be_given_or_named(tmp_path: Path, panda: RobotModel) -> None:
-    bag = write_bag(tmp_path / "bag", {"/joint_states": samples(3, names=tuple(f"fr3_joint{i + 1}" for i in range(7)))})
-    for robot in (panda, "panda", "fr3"):
-        assert load_dataset(bag, robot).names[0] == "fr3_joint1"
 
 
 def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[str]], list[str]] = lambda x: x) -> Path:

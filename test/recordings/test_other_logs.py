@@ -196,14 +196,11 @@ def test_episodes_follow_each_other_or_are_chosen(tmp_path: Path) -> None:
     ("columns", "error", "words"),
     [
         ("t=t q=q# dq=dq#", ArgumentError, "expected t=.. q=.. dq=.. tau=.., each once"),
-        ("t=t q=q# dq=dq# tau=tau# t=t", ArgumentError, "each once"),
         ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
-        ("t=t q=q#:Nm dq=dq# tau=tau#", ArgumentError, "q: expected one of rad, deg"),
         ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
         ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
         ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q1, q2"),
         ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
-        ("t=q# q=q# dq=dq# tau=tau#", DataError, "7 of t"),
     ],
 )
 def test_a_map_that_does_not_fit_is_named(columns: str, error: type, words: str, tmp_path: Path) -> None:

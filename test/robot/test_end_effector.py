@@ -13,7 +13,7 @@ from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.robot import attach, end_effector_names, read_end_effector
+from panda_dynamics_ros.robot import read_end_effector
 
 MOUNT = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, -np.pi / 4), np.array([0.0, 0.0, 0.107]))  # the hand in joint 7
 HAND = (0.73, (-0.01, 0.0, 0.03), (0.001, 0.0025, 0.0017))  # kg, m, kg m^2
@@ -49,12 +49,6 @@ def test_tool_of_the_hand(panda: pdr.RobotModel) -> None:
     assert np.abs(T[:3, :3] - MOUNT.rotation).max() < 1e-15  # two roundings of sin 45 degrees
     assert T[:3, 3].tolist() == [0.0, 0.0, 0.1034]
     assert np.array_equal(panda.T_flange_ee, np.eye(4))
-
-
-def test_none_changes_nothing(panda: pdr.RobotModel) -> None:
-    assert np.array_equal(pdr.load_robot("panda", end_effector="none").table, panda.table)
-    assert attach(panda, None) is panda
-    assert end_effector_names() == ("none", "hand")
 
 
 def test_a_users_end_effector(tmp_path: Path, panda: pdr.RobotModel) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -76,9 +75,7 @@ def test_transformed_is_the_body_of_the_moved_points(masses: np.ndarray, points:
     ("T", "message"),
     [
         (np.eye(3), r"T_a_b: expected shape \(..., 4, 4\), got \(3, 3\)"),
-        (np.stack([np.eye(4)] * 2), r"T_a_b: expected shape \(4, 4\), got \(2, 4, 4\)"),
         (transform((0, 0, 1), (1, 2, 3)).T, r"T_a_b: expected the last row \(0, 0, 0, 1\), got \[1\.0, 2\.0, 3\.0, 1"),
-        (np.diag((2.0, 2.0, 2.0, 1.0)), r"the rotation of T_a_b: expected R R\^T = I within 0.0001, got a deviation"),
         (np.diag((1.0, 1.0, -1.0, 1.0)), r"the rotation of T_a_b: expected det R = \+1, got -1 \(a reflection\)"),
     ],
 )
@@ -165,19 +162,3 @@ def test_rounding_of_the_inertia_is_symmetrised_and_more_is_refused() -> None:
     inertia[0, 1] = 1e-3
     with pytest.raises(ArgumentError, match=r"^inertia: expected a symmetric matrix, got an asymmetry of 0\.001$"):
         InertialParameters(1.0, np.zeros(3), inertia)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("mass", [1.0, 2.0], "mass: expected a number, got an array of shape (2,)"),
-        ("mass", np.nan, "mass: expected finite numbers, got nan"),
-        ("com", (0.0, np.inf, 0.0), "com: expected finite numbers, got inf at index (1,)"),
-        ("inertia", np.zeros(6), "inertia: expected shape (3, 3), got (6,)"),
-    ],
-)
-def test_a_wrong_field_is_named(field: str, value: Any, message: str) -> None:
-    fields = {"mass": 1.0, "com": np.zeros(3), "inertia": np.eye(3), field: value}
-    with pytest.raises(ArgumentError) as caught:
-        InertialParameters(**fields)
-    assert str(caught.value) == message

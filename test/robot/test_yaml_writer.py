@@ -48,12 +48,6 @@ def test_random_chains_come_back(n: int, tmp_path: Path, rng: np.random.Generato
     assert_same(pdr.load_robot(write_robot(arm, tmp_path / "arm.yml")), arm)
 
 
-def test_the_comment_heads_the_file(tmp_path: Path, panda: pdr.RobotModel) -> None:
-    path = write_robot(panda, tmp_path / "arm.yaml", comment="From a fit.\n\nRMS: 0.1 N m")
-    assert path.read_text(encoding="utf-8").startswith("# From a fit.\n#\n# RMS: 0.1 N m\nname: panda\n")
-    assert_same(pdr.load_robot(path), panda)
-
-
 def test_a_link_that_could_not_be_read_back_is_refused(tmp_path: Path, panda: pdr.RobotModel) -> None:
     bad = replace(panda.links[2], mass=-1.0)
     write_robot(panda, tmp_path / "arm.yaml")
