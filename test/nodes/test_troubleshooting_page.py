@@ -98,15 +98,14 @@ def test_the_log_of_a_node_without_a_clock(probe: Probe, nodes: Nodes) -> None:
     nodes.start("dynamics", use_sim_time=True)
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
     (quote,) = quotes()[8]
-    publisher.publish(sample(0))
-    probe.until(lambda: "listening to joints" in nodes.log("dynamics"), "the first sample")
-    assert quote not in nodes.log("dynamics"), "a clock may begin at zero, or come a little later"
 
-    def said() -> bool:
+    def said(words: str) -> bool:
         publisher.publish(sample(0))
-        return quote in nodes.log("dynamics")
+        return words in nodes.log("dynamics")
 
-    probe.until(said, quote)
+    probe.until(lambda: said("listening to joints"), "the first sample")
+    assert quote not in nodes.log("dynamics"), "a clock may begin at zero, or come a little later"
+    probe.until(lambda: said(quote), quote)
 
 
 def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode, panda: pdr.RobotModel) -> None:
