@@ -62,7 +62,7 @@ class McapFile:
                     if opcode in (DATA_END, FOOTER):
                         return
                     if opcode not in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
-                        stream.seek(length, 1)
+                        stream.seek(min(length, size), 1)
                         continue
                     if length > LARGEST_RECORD:
                         raise ValueError(f"a record of {length} bytes at byte {place}, of at most {LARGEST_RECORD}")
@@ -74,7 +74,7 @@ class McapFile:
                     if len(content) < length:
                         raise EOFError(f"a record of {length} bytes at byte {place} ends after {len(content)}")
                 raise EOFError("it ends without its index, as where the recorder was killed")
-            except (*DAMAGE, OverflowError) as error:
+            except DAMAGE as error:
                 self.damage = self.damage or f"cut off or damaged: {error}"
 
     def _chunk(self, content: bytes, place: int, is_whole: bool) -> Iterator[Message]:
