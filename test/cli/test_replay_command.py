@@ -9,7 +9,7 @@ from motion import sinusoids, torques, write_csv
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, read_joint_states, rosbag2, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint_states
 
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
 SUMMARY_KEYS = {
@@ -193,17 +193,6 @@ def test_what_is_no_bag_is_not_replaced(recording, tmp_path, capsys):
     assert main(["replay", str(recording), "--output", str(tmp_path), "--json"]) == 2
     assert "results holds something else" in capsys.readouterr().err
     assert (tmp_path / "results" / "thesis.tex").read_text() == "years of work"
-
-
-def test_a_recording_called_results_is_not_replaced(recording, tmp_path, capsys):
-    """But that of an earlier replay is."""
-    bag = write_joint_states(tmp_path / "results", read_joint_states(recording))
-    before = bag.read_bytes()
-    assert main(["replay", str(recording), "--output", str(tmp_path)]) == 2
-    assert "expected a folder without results" in capsys.readouterr().err
-    assert bag.read_bytes() == before
-    for _ in range(2):
-        replayed(recording, tmp_path / "again", capsys)
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--bag-format", "mcap"), 2)])
