@@ -64,7 +64,7 @@ ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 ROS_ROOMS = {"nodes"}
 # The front door opens without these.
 OPTIONAL = {
-    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "trimesh", "distributed"),
+    *("rclpy", "mujoco", "rosbags", "matplotlib", "pinocchio", "sympy", "clarabel", "viser", "distributed"),
     *("pylibfranka", "panda_py"),
 }
 

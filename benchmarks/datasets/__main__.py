@@ -22,6 +22,7 @@ from benchmarks.datasets.sample import seconds_per_sample
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.annotation import Task, annotate_recordings
 from panda_dynamics_ros.annotation.job import cores
+from panda_dynamics_ros.annotation.table import read_table
 
 DROID_EPISODES, HOURS_1KHZ = 76_000, 10_000
 
@@ -41,15 +42,12 @@ class Run(NamedTuple):
 
 def run(name: str, folder: Path, output: Path, task: Task, scheduler: str | None = None) -> Run:
     """Annotate a folder with all cores."""
-    recorded: list[float] = []
     began, cpu = time.perf_counter(), _cpu()
-    outcome = annotate_recordings(
-        [folder], output, task, scheduler=scheduler, overwrite=True,
-        progress=lambda result, _: recorded.append(result.rows[0].get("end_s") or 0.0),
-    )  # fmt: skip
+    outcome = annotate_recordings([folder], output, task, scheduler=scheduler, overwrite=True)
     wall = time.perf_counter() - began
     cpu = math.nan if scheduler else _cpu() - cpu
-    return Run(name, outcome.done, sum(recorded), wall, cpu, outcome.samples, outcome.bytes, len(outcome.failures))
+    recorded = sum(row.get("end_s") or 0.0 for row in read_table(output) if row["kind"] == "recording")
+    return Run(name, outcome.done, recorded, wall, cpu, outcome.samples, outcome.bytes, len(outcome.failures))
 
 
 def _cpu() -> float:

@@ -31,14 +31,9 @@ PATIENCE_WITH_SCHEDULER = "20s"
 
 @dataclass
 class Outcome:
-    """What a run has done.
+    """What a run has done: `skipped` of `sources` had been done before; `done` and `failures` are of this run.
 
-    Attributes
-    ----------
-    table: the file.
-    sources: all recordings, in the table's order.
-    skipped: recordings that had been done before; `done`, those of this run; `failures`, the errors of this run's.
-    worker_s, samples, bytes: seconds that workers needed, samples and bytes that they read.
+    `worker_s`, `samples`, `bytes`: seconds that workers needed, samples and bytes that they read.
     """
 
     table: Path
@@ -72,14 +67,7 @@ def cores() -> int:
 
 @contextlib.contextmanager
 def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
-    """`jobs` threads of this machine (by default one for each core), or the workers of a Dask scheduler.
-
-    Raises
-    ------
-    ArgumentError: there is no scheduler at this address.
-    MissingDependencyError: `distributed` is not installed.
-    WorkerError: the connection to the scheduler is lost.
-    """
+    """`jobs` threads of this machine (by default one for each core), or the workers of a Dask scheduler."""
     if scheduler is None:
         pool = ThreadPoolExecutor(jobs or cores())
         try:
@@ -128,8 +116,7 @@ def annotate_recordings(
     jobs, scheduler: see `open_executor`.
     resume: keep what an earlier table has of recordings that have not changed and did not fail.
     overwrite: replace an earlier table.
-    started: called once with the outcome so far and the recordings that will be annotated.
-    progress: called after each recording.
+    started, progress: called once with the recordings that will be annotated, and after each of them.
 
     Raises
     ------

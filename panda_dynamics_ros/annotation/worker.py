@@ -100,11 +100,9 @@ def annotate_in_worker(message: str) -> list[Row]:
     """
     fields, source = json.loads(message)
     task, thread = Task(*fields), threading.get_ident()
-    worker = _workers.get(thread)
-    if worker is None or worker.task != task:
-        if worker is not None:
-            worker.close()
-        worker = _workers[thread] = _Worker(task)
+    if thread in _workers and _workers[thread].task != task:
+        _workers.pop(thread).close()
+    worker = _workers[thread] = _workers.get(thread) or _Worker(task)
     rows = worker.annotate(Source(*source))
     if worker.has_ended:
         del _workers[thread]
@@ -185,17 +183,14 @@ def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Cal
             copy = str(path)
             warnings.simplefilter("ignore")  # a recording's are in `notes`
             sha256 = contents_sha256(path, progress)
-            rows = annotate(path, robot, progress=progress, **task.options)
+            row, *others = annotate(path, robot, progress=progress, **task.options)
     except MemoryError:
         return task.failure(source, f"out of memory: more than {task.memory_gib:g} GiB are needed")
-    except (PandaDynamicsError, OSError) as error:
-        return task.failure(source, str(error).replace(copy, source.path))
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
-        return task.failure(source, f"{type(error).__name__}: {error}".replace(copy, source.path))
-    notes = rows[0]["notes"].replace(copy, source.path)
-    rows[0] = task.provenance(source) | rows[0] | {"sha256": sha256, "notes": notes}
-    rows[0]["seconds"] = time.perf_counter() - began
-    return [{"path": source.path, "arm": rows[0]["arm"]} | row for row in rows]
+        kind = "" if isinstance(error, PandaDynamicsError | OSError) else f"{type(error).__name__}: "
+        return task.failure(source, f"{kind}{error}".replace(copy, source.path))
+    row |= {"sha256": sha256, "notes": row["notes"].replace(copy, source.path), "seconds": time.perf_counter() - began}
+    return [task.provenance(source) | row, *({"path": source.path, "arm": source.arm} | each for each in others)]
 
 
 def main() -> None:

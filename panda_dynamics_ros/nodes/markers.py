@@ -21,7 +21,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.nodes.interface import fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.pose import matrix_to_quaternion, quaternion_to_matrix
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
@@ -92,8 +92,6 @@ def _message(drawing: Drawing) -> Marker:
         color=ColorRGBA(r=red, g=green, b=blue, a=opacity),
         points=[Point(x=x, y=y, z=z) for x, y, z in drawing.points.tolist()],
         text=drawing.text,
-        mesh_resource=drawing.uri,
-        mesh_use_embedded_materials=bool(drawing.uri),
         lifetime=Duration(sec=LIFETIME),
     )
 
@@ -131,11 +129,8 @@ class RobotMarkers:
     """
 
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
-        words = "Whether ~/robot_markers show the meshes of the arm's description, if its files are on this machine."
-        # Triangles without a file would be sent ten times a second.
-        have_files = all(each.triangles is None for each in samples.robot.visuals)
         self._samples, self._markers = samples, SceneMarkers()
-        self._scene = ArmScene(samples.robot, meshes=fixed(node, "draw_meshes", True, words) and have_files)
+        self._scene = ArmScene(samples.robot)
         self._scene.at(samples.robot.limits.lower.copy())  # compiles, while no sample is waiting
         self._sample: Sample | None = None
         self._wrench: FloatArray | None = None

@@ -18,7 +18,6 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
-from panda_dynamics_ros.robot.visual import Visual
 
 Self = TypeVar("Self", bound="RobotDescription")
 
@@ -51,7 +50,6 @@ class RobotDescription:
         none.
     residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
         Estimators use it; the functions of `dynamics` are those of the model alone.
-    visuals: meshes that the description draws the arm with.
 
     Raises
     ------
@@ -76,7 +74,6 @@ class RobotDescription:
     base_link: str = ""
     flange_link: str = ""
     residual_map: ResidualMap | None = None
-    visuals: tuple[Visual, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "links", "prismatic"):

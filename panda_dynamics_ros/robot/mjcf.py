@@ -11,7 +11,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionError
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
-from panda_dynamics_ros.robot.visual import Visual
 from panda_dynamics_ros.untrusted import import_elsewhere, python_command
 
 MEMORY, PATIENCE = 1 << 30, 60.0
 """Bytes and s that MuJoCo may take to compile a file; a Panda's meshes are 20 MB."""
-LAST_SHOWN = 2
-"""Group of geoms; those of higher groups are for collisions."""
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
 
@@ -80,7 +76,7 @@ def parse_mjcf(path: Path) -> Tree:
         if name.endswith(FLANGES) and name not in links:
             T = _transform(data.site_xmat[index], data.site_xpos[index])
             fixed_or_moved(name, names[model.site_bodyid[index]], T)
-    return Tree(path.stem, links, joints, model.opt.gravity.copy(), tuple(_visuals(mujoco, model, data, names, world)))
+    return Tree(path.stem, links, joints, model.opt.gravity.copy())
 
 
 def _compiled(path: Path, folder: Path) -> Path:
@@ -148,21 +144,3 @@ def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, 
             "armature": np.ravel(model.dof_armature)[dof],
         },
     }
-
-
-def _visuals(mujoco: Any, model: Any, data: Any, names: list[str], world: dict[str, FloatArray]) -> Iterator[Visual]:
-    """The meshes that MuJoCo's viewer shows, in the links' frames."""
-    for geom in range(model.ngeom):
-        if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH or model.geom_group[geom] > LAST_SHOWN:
-            continue
-        mesh, link, material = int(model.geom_dataid[geom]), names[model.geom_bodyid[geom]], model.geom_matid[geom]
-        vertices = slice(model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh])
-        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
-        triangles = np.array(model.mesh_vert[vertices], dtype=float), np.array(model.mesh_face[faces], dtype=np.int64)
-        R, p = np.empty(9), model.geom_pos[geom]
-        mujoco.mju_quat2Mat(R, model.geom_quat[geom])
-        body = _transform(data.xmat[model.geom_bodyid[geom]], data.xpos[model.geom_bodyid[geom]])
-        red, green, blue, opacity = (model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]).tolist()
-        T = np.linalg.inv(world[link]) @ body @ _transform(R, p)
-        name, colour = str(model.mesh(mesh).name), (red, green, blue, opacity)
-        yield Visual(link, T, name, np.ones(3), colour, None, triangles)

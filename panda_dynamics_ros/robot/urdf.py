@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -33,7 +33,6 @@ from panda_dynamics_ros.robot.inertial import (
     symmetric_from_six,
 )
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.visual import Visual
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 Source = TypeVar("Source", Path, Path | str)
@@ -83,7 +82,6 @@ class Tree:
     links: Mapping[str, InertialParameters | None]
     joints: Iterable[Joint]
     gravity: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
-    visuals: tuple[Visual, ...] = ()
     above: dict[str, Joint] = field(init=False, default_factory=dict)
     below: dict[str, list[Joint]] = field(init=False, default_factory=dict)
 
@@ -200,9 +198,9 @@ def parse_urdf(source: Path | str) -> Tree:
         if name in links:
             raise RobotDescriptionError(f"link {name}: expected one link of this name, got two")
         links[name] = _inertial(element, f"link {name}")
-    name, folder = ("robot", None) if isinstance(source, str) else (source.stem, source.parent)
+    name = "robot" if isinstance(source, str) else source.stem
     joints = [_joint(element) for element in root.findall("joint")]
-    return Tree(root.get("name", name), links, joints, visuals=tuple(_visuals(root, folder)))
+    return Tree(root.get("name", name), links, joints)
 
 
 def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
@@ -238,27 +236,6 @@ def _joint(element: ET.Element) -> Joint:
         dynamics={} if dynamics is None else dynamics.attrib,
         mimics=None if mimic is None else mimic.get("joint", "another joint"),
     )
-
-
-def _visuals(root: ET.Element, folder: Path | None) -> Iterator[Visual]:
-    """The meshes of all links; what is malformed in them is left out, since nothing is computed with them."""
-    colours = {each.get("name"): each.find("color") for each in root.findall("material")}
-    for link in root.findall("link"):
-        for visual in link.findall("visual"):
-            mesh, material = visual.find("geometry/mesh"), visual.find("material")
-            if mesh is None or not mesh.get("filename"):
-                continue
-            colour = None if material is None else material.find("color")
-            if colour is None and material is not None:
-                colour = colours.get(material.get("name"))
-            try:
-                scale = _numbers(mesh.get("scale", "1 1 1"), 3, "scale")
-                rgba = None if colour is None else _numbers(colour.get("rgba", ""), 4, "rgba")
-                T = _origin(visual, "visual")
-            except RobotDescriptionError:
-                continue
-            shown = None if rgba is None else (float(rgba[0]), float(rgba[1]), float(rgba[2]), float(rgba[3]))
-            yield Visual(link.get("name", ""), T, mesh.get("filename", ""), scale, shown, folder)
 
 
 def _child(element: ET.Element, tag: str, owner: str) -> ET.Element:
@@ -369,13 +346,12 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) ->
     if not joints:
         raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
     parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
-    placements, links, visuals, locked = [], [], _visuals_of(tree, parts, T_link_frame, "base"), []
-    for number, joint in enumerate(joints, start=1):
+    placements, links, locked = [], [], []
+    for joint in joints:
         T_link_next = _frame_along(joint.axis)
         placements.append(T_link_frame.T @ parts[joint.parent] @ joint.T_parent_child @ T_link_next)
         parts, T_link_frame = tree.held(joint.child, joints), T_link_next
         links.append(_joined(tree, parts, T_link_frame, strict))
-        visuals += _visuals_of(tree, parts, T_link_frame, f"joint{number}")
         locked += [each for part in parts for each in tree.below[part] if each.kind != "fixed" and each not in joints]
     _warn_of_locked(tree, locked)
     limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
@@ -395,7 +371,6 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) ->
         rotor_inertia=_dynamics(joints, "armature"),
         base_link=base,
         flange_link=tip,
-        visuals=tuple(visuals),
     )
 
 
@@ -444,15 +419,6 @@ def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, 
         )
     # Where no mass is fixed to it, such an inertia is left out.
     return require_physical(whole, f"link {', '.join(massless)}", strict=False) if massless else whole
-
-
-def _visuals_of(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, frame: str) -> list[Visual]:
-    """The meshes of links that move together, in a frame of the arm."""
-    return [
-        replace(each, frame=frame, T=T_link_frame.T @ parts[each.frame] @ each.T)
-        for each in tree.visuals
-        if each.frame in parts
-    ]
 
 
 def _limit(joint: Joint, key: str) -> float:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MuJoCo model of a robot description: kinematics as XML, inertias written into the compiled model.
+"""A MuJoCo model of a robot description, its inertias written into the compiled model.
 
 MuJoCo's compiler refuses a body whose principal moments break the triangle inequality (link 2 of
-`panda_ledezma`, by rounding), and `balanceinertia="true"` would replace all three moments by their mean. The
+`panda_ledezma`, by rounding), and `balanceinertia` would replace all three moments by their mean. The
 engine itself needs neither: it wants mass, centre, principal moments and their axes. So every body is
 compiled with a placeholder and gets its own, diagonalised here, by `write_body`; nothing is rounded, and a
 payload changes at run time the same way.
@@ -21,8 +21,6 @@ from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 PAYLOAD_BODY = "payload"
-# Off-centre and turned, so that the compiler sets none of its shortcuts for aligned inertial frames.
-_PLACEHOLDER = '<inertial pos=".01 .02 .03" quat=".8 .4 .4 .2" mass="1" diaginertia=".01 .02 .025"/>'
 
 
 def engine() -> Any:
@@ -38,34 +36,6 @@ def engine() -> Any:
         raise MissingDependencyError(f"the simulated arm needs MuJoCo (pip install mujoco): {error}") from error
 
 
-def _xml(robot: RobotDescription, timestep: float) -> str:
-    """MJCF of the arm with placeholders as inertias; there are no shapes, so that nothing collides.
-
-    Joint limits are not constraints: the controller keeps to them.
-    """
-    gravity = " ".join(repr(float(x)) for x in robot.gravity)
-    lines = [
-        f'<mujoco model="{robot.name}"><compiler angle="radian" inertiafromgeom="false" balanceinertia="false"/>',
-        # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
-        f'<option timestep="{float(timestep)!r}" gravity="{gravity}" integrator="Euler">',
-        '<flag eulerdamp="disable"/></option>',
-        "<worldbody>",
-    ]
-    for i, (name, T) in enumerate(zip(robot.joint_names, robot.placements, strict=True)):
-        joint = "slide" if robot.prismatic[i] else "hinge"
-        lines += [
-            f'<body name="link{i + 1}" {_placement(T)}>{_PLACEHOLDER}',
-            f'<joint name="{name}" type="{joint}" axis="0 0 1" limited="false"/>',
-        ]
-    lines += [
-        f'<site name="flange" {_placement(robot.T_joint_flange)}/>',
-        f'<body name="{PAYLOAD_BODY}" {_placement(robot.T_joint_flange)}>{_PLACEHOLDER}</body>',
-        "</body>" * robot.n,
-        "</worldbody></mujoco>",
-    ]
-    return "\n".join(lines)
-
-
 def mujoco_model(
     robot: RobotDescription,
     *,
@@ -76,7 +46,8 @@ def mujoco_model(
 ) -> Any:
     """The robot as a `mujoco.MjModel`, its inertias exact to rounding.
 
-    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload`; world is base.
+    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload`; world is base. There are no
+    shapes, so that nothing collides; joint limits are not constraints: the controller keeps to them.
 
     Parameters
     ----------
@@ -90,7 +61,20 @@ def mujoco_model(
     ArgumentError: an inertia is not positive definite.
     MissingDependencyError: MuJoCo is not installed.
     """
-    model = engine().MjModel.from_xml_string(_xml(robot, timestep))
+    mujoco = engine()
+    spec = mujoco.MjSpec()
+    spec.modelname, spec.option.timestep, spec.option.gravity = robot.name, timestep, robot.gravity
+    # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    body, kinds = spec.worldbody, (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+    placeholder = {"mass": 1.0, "inertia": (0.01, 0.02, 0.025), "explicitinertial": True}
+    for i, (name, T) in enumerate(zip(robot.joint_names, robot.placements, strict=True)):
+        body = body.add_body(name=f"link{i + 1}", **_placement(T), **placeholder)
+        body.add_joint(name=name, type=kinds[robot.prismatic[i]], axis=(0.0, 0.0, 1.0))
+    flange = _placement(robot.T_joint_flange)
+    body.add_site(name="flange", **flange)
+    body.add_body(name=PAYLOAD_BODY, **flange, **placeholder)
+    model = spec.compile()
     model.dof_armature[:], model.dof_damping[:] = armature, damping
     for i, link in enumerate(robot.links, start=1):
         write_body(model, f"link{i}", link)
@@ -130,9 +114,8 @@ def refresh_constants(model: Any, scratch: Any = None) -> None:
     mujoco.mj_setConst(model, mujoco.MjData(model) if scratch is None else scratch)
 
 
-def _placement(T: FloatArray) -> str:
-    """`pos` and `quat` (w, x, y, z) attributes of a rigid transform."""
+def _placement(T: FloatArray) -> dict[str, FloatArray]:
+    """Position, and orientation as a quaternion w, x, y, z, of a rigid transform."""
     quaternion = np.empty(4)
     engine().mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
-    position, orientation = (" ".join(repr(float(x)) for x in v) for v in (T[:3, 3], quaternion))
-    return f'pos="{position}" quat="{orientation}"'
+    return {"pos": T[:3, 3], "quat": quaternion}

@@ -47,7 +47,7 @@ def by_name(primitives: tuple[Primitive, ...]) -> dict[str, Primitive]:
 
 
 def test_names_are_distinct_and_frames_known(robot: pdr.RobotModel) -> None:
-    scene = ArmScene(robot, meshes=False).at(Q, estimate_of(1.0), [10.0, 0.0, 0.0, 0.0, 2.0, 0.0])
+    scene = ArmScene(robot).at(Q, estimate_of(1.0), [10.0, 0.0, 0.0, 0.0, 2.0, 0.0])
     assert len(by_name(scene.primitives)) == len(scene.primitives)
     assert {primitive.layer for primitive in scene.primitives} == {"arm", "com", "ee", "gravity", "payload", "contact"}
     assert {primitive.frame for primitive in scene.primitives} <= set(robot.frames)

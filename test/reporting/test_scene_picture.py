@@ -20,7 +20,7 @@ def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) ->
     q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
     body = pdr.InertialParameters(1.0, np.array([0.0, 0.0, 0.1]), 0.002 * np.eye(3))
     estimate = PayloadEstimate(0.0, body.vector, 1e-5 * np.eye(10), np.ones(10, dtype=bool), "estimating")
-    maker, counts = ArmScene(panda, meshes=False), []
+    maker, counts = ArmScene(panda), []
     for scene in (maker.at(q), maker.at(q, estimate), maker.at(q, estimate, [0.0, 30.0, 0.0, 0.0, 0.0, 0.0])):
         image = imread(draw_scene(scene, tmp_path / "scene.png"))[..., :3]
         assert image.shape == (900, 1200, 3)
@@ -38,7 +38,7 @@ def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) ->
 
 def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel, tmp_path: Path) -> None:
     """Around the same points camera and floor stand still; each scene by itself is drawn as large as it fits."""
-    maker = ArmScene(panda, meshes=False)
+    maker = ArmScene(panda)
     scenes = [maker.at([0.0, elbow, 0.0, -2.0, 0.0, 1.8, 0.7]) for elbow in (-0.9, 0.6)]
     around = np.concatenate([scene_points(scene) for scene in scenes])
     fixed = [imread(draw_scene(scene, tmp_path / "scene.png", around)) for scene in scenes]
@@ -54,7 +54,7 @@ def test_a_banner_is_red_and_on_top(panda: pdr.RobotModel, tmp_path: Path) -> No
     curves = {
         "estimate": SmoothedHistory(motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], np.zeros(20, dtype=bool))
     }
-    scene, path = ArmScene(panda, meshes=False).at(np.zeros(7)), tmp_path / "picture.png"
+    scene, path = ArmScene(panda).at(np.zeros(7)), tmp_path / "picture.png"
     draw: list[Callable[[str], Path]] = [
         lambda banner: plot_payload(time, curves, path, "title", banner=banner),
         lambda banner: plot_torques(time, motion, motion, motion, path, banner),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from matplotlib.image import imread
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.reporting import web_view
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene.tessellation import tessellate
@@ -36,11 +34,7 @@ def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
 
 
 @pytest.fixture
-def view(
-    panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[WebView]:
-    """Of an arm that is drawn from its model, whatever meshes are installed."""
-    monkeypatch.setattr(web_view, "ArmScene", partial(ArmScene, meshes=False))
+def view(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> Iterator[WebView]:
     with WebView(panda, "a run", PORT) as view:
         yield view
     assert capsys.readouterr().out == ""  # what is printed belongs to the command
@@ -53,7 +47,7 @@ def nodes_of(view: WebView) -> dict[str, Any]:
 
 def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel) -> None:
     """viser leaves an update out that is within 1e-5 and 1e-8 of what it has (numpy.allclose)."""
-    maker = ArmScene(panda, meshes=False)
+    maker = ArmScene(panda)
     for q in (Q, Q + 0.2):
         view.show(0.0, q, estimate_of(1.0), wrench=PUSH)
         nodes, scene = nodes_of(view), maker.at(q, estimate_of(1.0), PUSH)

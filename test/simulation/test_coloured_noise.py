@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from residual_level import correlation_time
 from scipy import signal
 
 from panda_dynamics_ros.simulation import OrnsteinUhlenbeck, SensorLevels
@@ -42,13 +41,6 @@ def test_oscillating_noise_has_its_power_at_its_frequency() -> None:
     assert abs(frequencies[power.mean(axis=1).argmax()] - 35.0) < 1.0
 
 
-def test_correlation_time_of_a_known_process() -> None:
-    x = samples(4000, 0.05)
-    # 200 s hold 400 correlation times; the estimates' spread averages out over 400 copies, a bias of 1 % stays.
-    times = [correlation_time(column, 0.05) for column in x.T]
-    assert abs(np.mean(times) - 0.5) < 0.05
-
-
 def measured(levels: SensorLevels, dq: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     sensors = Sensors(levels, np.full(7, 1e-3), 1e-3, np.random.default_rng(5))
     q, tau = np.full(7, 0.3), np.full(7, 2.0)
@@ -75,11 +67,3 @@ def test_velocity_lags_behind_a_ramp_by_the_lag() -> None:
     dq = measured(levels, ramp)[1]
     # A first-order lag follows a ramp 5 ms late; sampling at 1 ms takes up to one half of a step off that.
     np.testing.assert_allclose((ramp - dq)[-1] / 2.0, 0.0045, rtol=0.0, atol=0.0001)
-
-
-def test_ideal_sensors_tell_the_truth() -> None:
-    dq = np.random.default_rng(1).standard_normal((10, 7))
-    sensors = Sensors(SensorLevels.ideal(), np.zeros(7), 1e-3, np.random.default_rng(5))
-    for row in dq:
-        for out, true in zip(sensors.measure(row + 1.0, row, row - 1.0), (row + 1.0, row, row - 1.0), strict=True):
-            np.testing.assert_allclose(out, true, rtol=0.0, atol=1e-15)  # rounding of x + 0

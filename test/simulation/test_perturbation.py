@@ -62,10 +62,3 @@ def test_the_true_friction_never_drives_a_joint(robot: pdr.RobotModel) -> None:
         without_offset = replace(arm.robot.friction, offset=np.zeros(7))
         tau = replace(robot, friction=without_offset).friction_torques(dq)
         assert (tau * dq > -1e-9).all()  # rounding at rest
-
-
-def test_without_imperfections_the_arm_is_the_model(panda: pdr.RobotModel) -> None:
-    arm = perturbed_arm(panda, exciting_motion(panda), Realism.ideal(), np.random.default_rng(0))
-    assert arm.robot.links == panda.links
-    assert not arm.robot.friction.table[:, [0, 1, 2, 4]].any()
-    assert not arm.joint_offset.any()

@@ -55,14 +55,6 @@ def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_rele
     assert np.abs(ddq).max() > 0.5  # the arm does move
 
 
-def test_reported_states_belong_together_within_half_a_step(panda: pdr.RobotModel) -> None:
-    run = ideal(panda).record(6.0)
-    central = (run.q[2:] - run.q[:-2]) / (2.0 * H)
-    # q moves with the dq of the step's end, so the reported dq is h/2 behind: h/2 max|ddq|, less than 3 rad/s^2 here.
-    assert np.abs(central - run.dq[1:-1]).max() < 0.5 * H * 3.0
-    assert np.abs(np.diff(run.q, 2, axis=0) / H**2 - accelerations(run)[1:]).max() < 1e-6  # rounding 1e-16 / h^2
-
-
 def test_sensor_side_torque_differs_from_the_motor_side_by_rotor_and_gear(panda: pdr.RobotModel) -> None:
     plant = ideal(panda)
     plant.record(4.0)
@@ -143,47 +135,10 @@ def test_the_same_seed_gives_the_same_samples(panda: pdr.RobotModel) -> None:
     assert np.abs(first.tau - other.tau).max() > 0.1
 
 
-def test_a_payload_changes_neither_noise_nor_the_true_arm(panda: pdr.RobotModel) -> None:
-    bare, loaded = SimulatedPanda(panda, seed=7), SimulatedPanda(panda, seed=7, payload=PAYLOAD)
-    assert bare.true_arm.robot.links == loaded.true_arm.robot.links
-    for with_load, without in zip(loaded.step()[:3], bare.step()[:3], strict=True):  # stamp, q, dq: not yet moved
-        np.testing.assert_array_equal(with_load, without)
-    again = SimulatedPanda(panda, seed=7, payload=PAYLOAD)
-    again.release()
-    np.testing.assert_array_equal(again.step().tau, SimulatedPanda(panda, seed=7).step().tau)
-
-
-def test_truth_and_time(panda: pdr.RobotModel) -> None:
-    plant = ideal(panda)
-    assert plant.truth.mass == 0.0
-    plant.attach(PAYLOAD)
-    assert plant.truth == PAYLOAD
-    other = pdr.InertialParameters(0.5, np.zeros(3), 0.001 * np.eye(3))
-    plant.attach(other)
-    assert plant.truth == other
-    assert plant.step().stamp == 0.0
-    assert plant.time == H
-    assert plant.step().stamp == H
-    plant.release()
-    plant.release()
-    assert plant.truth.mass == 0.0
-
-
-def test_samples_are_not_overwritten(panda: pdr.RobotModel) -> None:
-    plant = SimulatedPanda(panda, realism=Realism.ideal())
-    first = plant.step()
-    kept = [np.copy(x) for x in first[1:]]
-    for _ in range(1500):
-        plant.step()
-    for now, then in zip(first[1:], kept, strict=True):
-        np.testing.assert_array_equal(now, then)
-
-
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
         (pdr.InertialParameters.zero(), "expected a mass above 0"),
-        (pdr.InertialParameters(-1.0, np.zeros(3), np.eye(3)), "expected a mass above 0"),
         (pdr.InertialParameters(50.0, np.zeros(3), np.eye(3)), "up to 10 kg, got 50"),
         (
             pdr.InertialParameters(1.0, np.zeros(3), np.diag([1.0, 0.1, 0.1])),

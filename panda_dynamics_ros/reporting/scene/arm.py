@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.reporting.scene.meshes import mesh_primitives
 from panda_dynamics_ros.reporting.scene.primitives import (
     Arrow,
     Capsule,
@@ -31,14 +30,12 @@ IN_LINE = 0.99  # cosine: a Panda's forearm, at 0.98, leads past joint 5's axis 
 COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
 
 
-def arm_primitives(robot: RobotDescription, meshes: bool = True) -> tuple[Primitive, ...]:
+def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
-    Layers: `arm`, `com` and `ee`. With `meshes`, the arm is drawn as its description does, if its meshes can be had
-    (`mesh_primitives`). The ball at a link's centre of mass has the link's mass at `COM_DENSITY`.
+    Layers: `arm`, `com` and `ee`. The ball at a link's centre of mass has the link's mass at `COM_DENSITY`.
     """
-    body = (mesh_primitives(robot) if meshes else ()) or (*_links(robot), *_joints(robot))
-    return (*body, *_centres_of_mass(robot), *_end_effector(robot))
+    return (*_links(robot), *_joints(robot), *_centres_of_mass(robot), *_end_effector(robot))
 
 
 def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:

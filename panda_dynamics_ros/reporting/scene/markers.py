@@ -17,19 +17,18 @@ from panda_dynamics_ros.reporting.scene.primitives import (
     Cylinder,
     Ellipsoid,
     Label,
-    MeshPart,
     Primitive,
     translation,
 )
 
-ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING, MESH_RESOURCE = 0, 1, 2, 3, 7, 9, 10  # Marker's types
+ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING = 0, 1, 2, 3, 7, 9  # Marker's types
 ADD, DELETE = 0, 2  # Marker's actions
 Key = tuple[str, int]
 """`ns` and `id` of a marker, by which RViz knows it."""
 
 LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
 LABEL: Colour = (0.93, 0.33, 0.08, 1.0)
-"""As far from white meshes as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
+"""As far from white robots as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +40,10 @@ class Drawing:
     colour: Colour
     points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     text: str = ""
-    uri: str = ""
 
 
 def split(primitive: Primitive) -> tuple[Primitive, ...]:
-    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls.
-
-    A mesh is read by RViz as a whole: the first of its parts stands for all.
-    """
-    if isinstance(primitive, MeshPart) and not primitive.uri:
-        return ()
+    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls."""
     if not isinstance(primitive, Capsule):
         return (primitive,)
     name, frame, T, colour, radius = primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius
@@ -87,9 +80,6 @@ def draw(primitive: Primitive) -> Drawing:
         length, thickness = abs(primitive.angle) * primitive.bend_radius, 2.0 * primitive.radius
         beads = primitive.points(2 + int(length / primitive.radius))
         return Drawing(SPHERE_LIST, (thickness, thickness, thickness), colour, beads)
-    if isinstance(primitive, MeshPart):  # with the materials of the file, which RViz uses where the colour is zero
-        x, y, z = primitive.scale.tolist()
-        return Drawing(MESH_RESOURCE, (x, y, z), (0.0, 0.0, 0.0, 0.0), uri=primitive.uri)
     if isinstance(primitive, Label):  # scale x is the width of a space in RViz 2, and its text is ASCII
         height = float(primitive.height)
         return Drawing(TEXT_VIEW_FACING, (0.5 * height, 0.0, height), LABEL, text=primitive.text.replace("±", "+/-"))

@@ -107,18 +107,6 @@ class Mesh:
 
 
 @dataclass(frozen=True, eq=False)
-class MeshPart(Primitive):
-    """The triangles of one material of a mesh, in the primitive's axes.
-
-    `uri` is that of the whole file, at the first of its parts, and empty at the others; `scale` (3,) is the file's.
-    """
-
-    mesh: Mesh
-    uri: str
-    scale: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
 class Label(Primitive):
     """Text that faces the viewer, centred on the origin; `height` of a capital letter, m."""
 

@@ -37,11 +37,10 @@ class ArmScene:
     Parameters
     ----------
     robot: the arm's model, with the end effector to show.
-    meshes: whether it is drawn with the meshes of its description, if they can be had.
     """
 
-    def __init__(self, robot: RobotDescription, meshes: bool = True) -> None:
-        self._robot, self._arm = robot, arm_primitives(robot, meshes)
+    def __init__(self, robot: RobotDescription) -> None:
+        self._robot, self._arm = robot, arm_primitives(robot)
 
     def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
         """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.

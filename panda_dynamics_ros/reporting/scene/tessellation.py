@@ -14,7 +14,6 @@ from panda_dynamics_ros.reporting.scene.primitives import (
     Cylinder,
     Ellipsoid,
     Mesh,
-    MeshPart,
     Primitive,
 )
 
@@ -28,8 +27,6 @@ HALF = np.array([-0.5, 0.5])
 def tessellate(primitive: Primitive) -> Mesh:
     """The surface of a primitive, in its own axes; of a label, which has none, an empty mesh."""
     polar = np.linspace(0.0, 0.5 * np.pi, ALONG_DOME + 1)
-    if isinstance(primitive, MeshPart):
-        return primitive.mesh
     if isinstance(primitive, Ellipsoid):
         ball = _capsule(np.sin(polar), np.cos(polar), np.zeros(2))
         return Mesh(ball.vertices * primitive.semi_axes, ball.faces)
