@@ -41,9 +41,7 @@ setup(
         "setuptools",
         "numpy>=1.26,<3",
         "scipy>=1.11,<2",
-        # Private parts of both are used (test/kernels/test_numba_internals.py); these versions have been tested.
-        "numba>=0.61,<0.69",
-        "llvmlite>=0.44,<0.51",
+        "numba>=0.61",
         "PyYAML>=6,<7",
         "rich>=13,<16",
         "matplotlib>=3.6,<4",

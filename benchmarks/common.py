@@ -18,7 +18,8 @@ from rich.progress import track
 from rich.table import Table
 
 Z95 = 1.96
-Job, Result = TypeVar("Job"), TypeVar("Result")
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 def parser(name: str, description: str) -> argparse.ArgumentParser:

@@ -124,19 +124,19 @@ def reported(robot: RobotModel, data: Samples) -> list[tuple[float, int]]:
 
 
 class Pushes(NamedTuple):
-    """`count` pushes of each rise on the arm of `seed`."""
+    """`number` pushes of each rise on the arm of `seed`."""
 
     seed: int
     mass: float
     still: bool
-    count: int
+    number: int
 
     def run(self) -> list[Found | Watched]:
         """A `Found` for each push and model, and what was reported without any."""
         rng, own = np.random.default_rng([self.seed, 11, self.still]), simulated("own", self.seed)
-        data = recorded(self.seed, self.mass, self.still, FIRST + PERIOD * self.count)
+        data = recorded(self.seed, self.mass, self.still, FIRST + PERIOD * self.number)
         found: list[Found | Watched] = []
-        rows = np.searchsorted(data.stamp, FIRST + PERIOD * np.arange(self.count) - 1e-6)
+        rows = np.searchsorted(data.stamp, FIRST + PERIOD * np.arange(self.number) - 1e-6)
         for rise in RISES:
             pushes = [drawn(own, rng, float(data.stamp[row]), data.q[row], rise) for row in rows]
             touched = pushed(data, pushes)

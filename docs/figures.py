@@ -115,7 +115,7 @@ def demo_pictures() -> None:
 
 def page_picture(recording: Path) -> None:
     """The web page of a replay, by Chromium, where that is installed."""
-    words = ["replay", str(recording), "--view", "--rate", "4", "--output", "viewed", "--bag-format", "none"]
+    words = ["replay", str(recording), "--view", "--rate", "1", "--output", "viewed", "--bag-format", "none"]
     sys.path.append(str(ROOT / "test"))
     from browser import open_page
 
@@ -130,6 +130,7 @@ def page_picture(recording: Path) -> None:
         address = next(line.split()[-1] for line in process.stderr if line.startswith("live view: "))
         with open_page(address) as page:
             page.wait_for_text("detected pick")
+            page.evaluate("document.querySelectorAll('[class*=Notification-close]').forEach(each => each.click())")
             time.sleep(4.0)  # until the picture has settled
             page.screenshot(IMAGES / "view.png")
     finally:

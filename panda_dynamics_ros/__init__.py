@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panda_dynamics_ros import pose
-    from panda_dynamics_ros.dynamics.kernels.batch import threads
     from panda_dynamics_ros.errors import PandaDynamicsError
     from panda_dynamics_ros.estimation import (
         ArmMonitor,
@@ -60,7 +59,6 @@ __all__ = [
     "load_robot",
     "pose",
     "replay",
-    "threads",
     "weigh_paired_runs",
     "write_robot",
 ]
@@ -72,7 +70,6 @@ _HOMES = {
         "learn_residual",
     ),
     "identification": ("Identification", "identify"),
-    "dynamics.kernels.batch": ("threads",),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),

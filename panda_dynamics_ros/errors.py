@@ -22,10 +22,6 @@ class SampleError(PandaDynamicsError, ValueError):
         self.reason = reason
 
 
-class EncodingError(PandaDynamicsError, ValueError):
-    """The encoding of a message does not show where its numbers are; it can still be decoded as a whole."""
-
-
 class DataError(PandaDynamicsError, ValueError):
     """A recording cannot be read, or holds nothing that can be used."""
 

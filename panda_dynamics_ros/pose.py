@@ -31,15 +31,7 @@ GIMBAL_LOCK = 1e-12
 
 
 def to_column_major(T: ArrayLike) -> FloatArray:
-    """The 16 numbers a_0 .. a_15 of a pose, column by column.
-
-    Parameters
-    ----------
-    T: (..., 4, 4), T_a_b, m.
-
-    Returns
-    -------
-    (..., 16); the translation is a_12, a_13, a_14.
+    """The 16 numbers (..., 16) of a pose T_a_b (..., 4, 4), m, column by column; the translation is a_12, a_13, a_14.
 
     Raises
     ------
@@ -52,22 +44,12 @@ def to_column_major(T: ArrayLike) -> FloatArray:
 
 
 def from_column_major(a: ArrayLike) -> FloatArray:
-    """The pose of 16 column-major numbers.
-
-    Parameters
-    ----------
-    a: (..., 16), m.
-
-    Returns
-    -------
-    (..., 4, 4), T_a_b, m.
+    """The pose T_a_b (..., 4, 4), m, of column-major numbers (..., 16).
 
     Raises
     ------
     ArgumentError: not 16 finite numbers, not a rigid transform, or a row-major matrix. A row-major pose
         without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
-
-    Reference: document 001, "Pose representation in RaceCom messages and state machines".
     """
     rows = checks.trailing(a, (16,), "a (16 floats, column-major)")
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
@@ -82,19 +64,11 @@ def from_column_major(a: ArrayLike) -> FloatArray:
 
 
 def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
-    """The unit quaternion (x, y, z, w), w >= 0, of a rotation matrix.
+    """The unit quaternion (x, y, z, w), (..., 4), w >= 0, of a rotation matrix (..., 3, 3).
 
     The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
     entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
     diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
-
-    Parameters
-    ----------
-    R: (..., 3, 3).
-
-    Returns
-    -------
-    (..., 4).
 
     Raises
     ------
@@ -136,15 +110,7 @@ def canonical(quat: FloatArray) -> FloatArray:
 
 
 def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
-    """The rotation matrix of a quaternion (x, y, z, w) of any non-zero norm.
-
-    Parameters
-    ----------
-    quat: (..., 4).
-
-    Returns
-    -------
-    (..., 3, 3).
+    """The rotation matrix (..., 3, 3) of a quaternion (x, y, z, w), (..., 4), of any non-zero norm.
 
     Raises
     ------
@@ -153,17 +119,12 @@ def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
-    R = np.empty((*x.shape, 3, 3))
-    R[..., 0, 0] = 1.0 - 2.0 * (y * y + z * z)
-    R[..., 0, 1] = 2.0 * (x * y - z * w)
-    R[..., 0, 2] = 2.0 * (x * z + y * w)
-    R[..., 1, 0] = 2.0 * (x * y + z * w)
-    R[..., 1, 1] = 1.0 - 2.0 * (x * x + z * z)
-    R[..., 1, 2] = 2.0 * (y * z - x * w)
-    R[..., 2, 0] = 2.0 * (x * z - y * w)
-    R[..., 2, 1] = 2.0 * (y * z + x * w)
-    R[..., 2, 2] = 1.0 - 2.0 * (x * x + y * y)
-    return R
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def _unit(quat: ArrayLike) -> FloatArray:
@@ -245,15 +206,9 @@ def euler_degrees_to_quaternion(xyz: ArrayLike) -> FloatArray:
 
 
 def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
-    """What the "Measure Pose" app shows for a pose: x, y, z in mm, rotation x, y, z in degrees.
+    """What the "Measure Pose" app shows for a pose (..., 4, 4): x, y, z in mm, rotation x, y, z in degrees, (..., 6).
 
-    Parameters
-    ----------
-    T: (..., 4, 4), T_a_b, m.
-
-    Returns
-    -------
-    (..., 6), -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
+    -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
 
     Raises
     ------

@@ -55,9 +55,9 @@ def read_text(path: Path, most: int) -> str:
         if len(content) > most:
             raise DataError(f"{path!s:.300}: expected at most {most} bytes, got more")
         return content.decode("utf-8")
+    except DataError:
+        raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        if isinstance(error, DataError):
-            raise
         reason = getattr(error, "strerror", None) or f"{error}"
         raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
 

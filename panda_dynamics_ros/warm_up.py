@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.cache import compilation
+from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
 from panda_dynamics_ros.model import RobotModel, load_robot
@@ -68,15 +70,32 @@ NODES: dict[str, Callable[[], None]] = {
 """What each node runs before it is ready."""
 
 
+COMPLETE = "complete"
+"""Name of the file in the cache's folder that stands for: all that the nodes need has been compiled."""
+
+
+@contextlib.contextmanager
+def _alone(folder: Path, report: Callable[[str], None]) -> Iterator[None]:
+    """Within, no other process of this user is."""
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report("waiting for another process that compiles the kernels")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     """Run what these nodes run, so that their kernels are in memory, and in the cache on disk.
 
-    One process of a user compiles at a time, also for those that call this meanwhile, which sleep and then load.
+    After an installation one process of a user compiles, what all nodes need; those that call this meanwhile wait, and
+    then load.
 
     Parameters
     ----------
     nodes: some of `NODES`.
-    report: gets a line where it takes long, and where the cache cannot be used.
+    report: gets a line where it takes long.
 
     Raises
     ------
@@ -86,10 +105,13 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     for node in nodes:
         if node not in NODES:
             raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {node!r}")
-    with compilation.reporting_to(report, *nodes):
-        done: set[str] = set()
-        while wanted := [node for node in (*nodes, *compilation.wishes_of_others()) if node not in done]:
-            node = wanted[0]
-            with contextlib.suppress(*(() if node in nodes else (MissingDependencyError,))):
-                NODES.get(node, lambda: None)()
-            done.add(node)
+    if CACHE is not None and not (CACHE / COMPLETE).exists():
+        with contextlib.suppress(OSError), _alone(CACHE, report):
+            if not (CACHE / COMPLETE).exists():
+                report("compiling the kernels, which takes about 15 s after an installation")
+                for node in NODES:
+                    with contextlib.suppress(MissingDependencyError):
+                        NODES[node]()
+                (CACHE / COMPLETE).touch()
+    for node in nodes:
+        NODES[node]()

@@ -49,14 +49,13 @@ ARROWS["__init__"] = {
         "errors",
         "estimation",
         "identification",
-        "dynamics",
         "model",
         "pose",
         "recordings",
         "robot",
     ),
 }
-ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation", "untrusted"} | {"__init__"}
+ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation"} | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
@@ -217,3 +216,58 @@ def test_a_right_arrow_passes(file: str, source: str) -> None:
 def test_a_missing_library_would_be_noticed() -> None:
     with pytest.raises(AssertionError, match="numpy"):
         run_without({"numpy"}, f"import {NAME}.model")
+
+
+OF_NUMBA = {"numba", "numba.extending"}
+"""The public modules of numba; of llvmlite, which it is built on, nothing is used."""
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def private_names(source: str) -> Iterator[str]:
+    """Names that another library keeps for itself: with an underscore, or in modules of numba that are not public."""
+    tree, foreign = ast.parse(source), set[str]()
+    ours = {*sys.stdlib_module_names, NAME}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names:
+            library, *inside = f"{above}{alias.name}".split(".")
+            if library in ours:
+                continue
+            foreign.add((alias.asname or alias.name).split(".")[0])
+            hidden = library == "numba" and (above or f"{alias.name}.") not in {f"{name}." for name in OF_NUMBA}
+            if library == "llvmlite" or hidden or any(map(is_private, inside)):
+                yield f"{above}{alias.name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            owner = node.value
+            while isinstance(owner, ast.Attribute | ast.Call):
+                owner = owner.func if isinstance(owner, ast.Call) else owner.value
+            if isinstance(owner, ast.Name) and owner.id in foreign:
+                yield ast.unparse(node)
+
+
+def test_no_private_name_of_another_library_is_used() -> None:
+    found = [f"{file.relative_to(ROOT)}: {name}" for file in FILES for name in private_names(file.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from numba.core.caching import FunctionCache",
+        "from numba.core import cgutils",
+        "import numba.core.typing",
+        "import llvmlite.binding as llvm",
+        "from matplotlib import _api",
+        "import numpy as np\nnp.core._internal",
+        "from yaml import Loader\nLoader()._state",
+    ],
+)
+def test_a_private_name_is_seen(source: str) -> None:
+    assert list(private_names(source))
+    assert not list(private_names("from numba import njit\nimport numba\nnumba.config.CACHE_DIR\nself._own"))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -67,7 +66,6 @@ class Workspace:
         (folder / "src").mkdir()
         (folder / "src" / NAME).symlink_to(ROOT)
         self.log = self.colcon("build", "--executor", "sequential")
-        self._take_compiled_kernels()
 
     def colcon(self, *arguments: str) -> str:
         """What a colcon command prints; it must succeed."""
@@ -83,15 +81,6 @@ class Workspace:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
-
-    def _take_compiled_kernels(self) -> None:
-        """Spare the installed copy half a minute of compiling where that has been done: numba's cache fits copies."""
-        (site,) = self.prefix.glob(f"lib/python*/site-packages/{NAME}")
-        for file in (ROOT / NAME).glob("**/__pycache__/*.nb[ci]"):
-            target = site / file.relative_to(ROOT / NAME)
-            if target.parents[1].is_dir():  # a folder that has gone from the package may have left its cache
-                target.parent.mkdir(exist_ok=True)
-                shutil.copy2(file, target)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """A command in a shell that has sourced the workspace; it prints to `output`."""

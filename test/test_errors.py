@@ -13,7 +13,6 @@ from panda_dynamics_ros import errors
 BUILT_IN = {
     "ArgumentError": ValueError,
     "RobotDescriptionError": ValueError,
-    "EncodingError": ValueError,
     "DataError": ValueError,
     "SampleError": ValueError,
     "DataFileNotFoundError": FileNotFoundError,

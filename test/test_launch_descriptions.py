@@ -97,7 +97,7 @@ def test_an_argument_reaches_every_node(
     ("arguments", "words"),
     [
         ({"mounting": "upside down"}, "mounting: expected numbers such as 0 0 1.57, got 'upside down'"),
-        ({"rviz": "true", "robot": "robot_description"}, "expected base_frame, its fixed frame, got none"),
+        ({"rviz": "true", "log_level": "warn"}, "expected base_frame, its fixed frame"),
     ],
 )
 def test_what_does_not_fit_is_noticed_before_a_process_runs(

@@ -27,7 +27,7 @@ def cluster(workers: int) -> Iterator[str]:
     address, folder = f"tcp://127.0.0.1:{port}", Path(tempfile.mkdtemp(prefix="panda_dynamics_"))
     programs = [["dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show"]]
     programs += [["dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]] * workers
-    processes = []
+    processes: list[subprocess.Popen[bytes]] = []
     try:
         for program, *arguments in programs:
             command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]

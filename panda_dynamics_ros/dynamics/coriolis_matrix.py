@@ -12,33 +12,37 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     IDENTITY,
     ZERO,
     add,
     column,
     compiled,
-    compose,
     cross,
     dot,
     joint_count,
+    link_body,
+    part,
+    place_joints,
     placed,
     rotate,
     rotate_back,
     scale,
+    slides,
     store,
     sub,
     symmetric_times,
     vector_at,
 )
-from panda_dynamics_ros.dynamics.mass_matrix import body_at, body_to_parent
-from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
+from panda_dynamics_ros.dynamics.kinematics import step_along
+from panda_dynamics_ros.dynamics.mass_matrix import body_to_parent
+from panda_dynamics_ros.robot.description import RobotDescription
 
 BODY = 22  # columns of the workspace for a body: inertial vector, h and E; then come a unit twist and its rate
 
 
-@compiled
+@part
 def twist_and_rate(work, i):
     """The unit twist of joint i, linear part first, and its rate."""
     return (
@@ -49,13 +53,13 @@ def twist_and_rate(work, i):
     )
 
 
-@compiled
+@part
 def momentum_of(mass, mc, inertia, v, w):
     """(linear, angular) about the base origin: the spatial inertia times a twist."""
     return add(scale(mass, v), cross(w, mc)), add(symmetric_times(inertia, w), cross(mc, v))
 
 
-@compiled
+@part
 def velocity_product(mass, mc, inertia, v, w):
     """h and E of B(I, V) = [[0, -[h]], [0, E]], the paper's 1/2 [(V x*) I + (I V) xbar* - I (V x)].
 
@@ -73,7 +77,7 @@ def velocity_product(mass, mc, inertia, v, w):
     return add(scale(mass, v), cross(w, mc)), x, y, z
 
 
-@compiled
+@part
 def coriolis_matrix_sample(table, frames, dq, work, C):
     """C (n, n) of one state, its joints placed.
 
@@ -83,18 +87,17 @@ def coriolis_matrix_sample(table, frames, dq, work, C):
     R, p, v, w = IDENTITY, ZERO, ZERO, ZERO
     for i in range(n):
         R_i, p_i = placed(frames, i)
-        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+        R, p = step_along(R, p, R_i, p_i)
         z = column(R, 2)
         s = cross(p, z)
-        if table[i, PRISMATIC] != 0.0:
+        if slides(table, i):
             s, z = z, scale(0.0, z)
         v, w = add(v, scale(dq[i], s)), add(w, scale(dq[i], z))
         store(work, i, BODY, s)
         store(work, i, BODY + 3, z)
         store(work, i, BODY + 6, add(cross(w, s), cross(v, z)))
         store(work, i, BODY + 9, cross(w, z))
-        mass, mc, inertia = body_at(table[:, INERTIAL:], i)
-        mc, inertia = body_to_parent(R, p, mass, mc, inertia)
+        mass, mc, inertia = body_to_parent(R, p, link_body(table, i))
         work[i, 0] = mass
         store(work, i, 1, mc)
         store(work, i, 4, (inertia[0], inertia[1], inertia[2]))
@@ -105,7 +108,8 @@ def coriolis_matrix_sample(table, frames, dq, work, C):
         store(work, i, 16, y)
         store(work, i, 19, z)
     for j in range(n - 1, -1, -1):
-        mass, mc, inertia = body_at(work, j)
+        mass, mc = work[j, 0], vector_at(work, j, 1)
+        inertia = (work[j, 4], work[j, 5], work[j, 6], work[j, 7], work[j, 8], work[j, 9])
         h, x, y = vector_at(work, j, 10), vector_at(work, j, 13), vector_at(work, j, 16)
         E_T = (x[0], x[1], x[2], y[0], y[1], y[2], work[j, 19], work[j, 20], work[j, 21])
         s, z, ds, dz = twist_and_rate(work, j)
@@ -114,12 +118,7 @@ def coriolis_matrix_sample(table, frames, dq, work, C):
         l2, m2 = momentum_of(mass, mc, inertia, s, z)  # I S
         m3 = add(cross(h, s), rotate(E_T, z))  # B^T S, which has no linear part
         for i in range(j, -1, -1):
-            s, z, ds, dz = (
-                vector_at(work, i, BODY),
-                vector_at(work, i, BODY + 3),
-                vector_at(work, i, BODY + 6),
-                vector_at(work, i, BODY + 9),
-            )
+            s, z, ds, dz = twist_and_rate(work, i)
             C[j, i] = dot(ds, l2) + dot(dz, m2) + dot(z, m3)
             C[i, j] = dot(s, l1) + dot(z, m1)
         if j > 0:
@@ -127,7 +126,18 @@ def coriolis_matrix_sample(table, frames, dq, work, C):
                 work[j - 1, k] += work[j, k]
 
 
-coriolis_matrix_of_one, coriolis_matrix_kernel = batched(coriolis_matrix_sample, columns=BODY + 12)
+@compiled
+def coriolis_matrix_of_one(table, q, dq, C):
+    """C (rows n, n) of stacked states; False if one is not finite."""
+    n = joint_count(table)
+    frames, work = np.empty((n, 12)), np.empty((n, BODY + 12))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        coriolis_matrix_sample(table, frames, dq[k : k + n], work, C[k : k + n])
+    return finite(q) and finite(dq)
+
+
+coriolis_matrix_kernel = RowsKernel(coriolis_matrix_of_one)
 
 
 def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:

@@ -8,28 +8,29 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     IDENTITY,
     ZERO,
     add,
     column,
     compiled,
-    compose,
     cross,
     joint_count,
+    part,
     placement,
     rotate,
+    slides,
     sub,
 )
-from panda_dynamics_ros.dynamics.kinematics import beyond_joints
+from panda_dynamics_ros.dynamics.kinematics import beyond_joints, step_along
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription
 
 _AT_THE_ORIGIN = checks.read_only(np.zeros(3))
 
 
-@compiled
+@part
 def jacobian_sample(table, frame, offset, q, J):
     """Jacobian (6, n) of the point `offset` (in the axes of `frame`, from its origin), linear part first.
 
@@ -39,7 +40,7 @@ def jacobian_sample(table, frame, offset, q, J):
     R, p = IDENTITY, ZERO
     for i in range(min(frame + 1, n)):
         R_i, p_i = placement(table, i, q[i])
-        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+        R, p = step_along(R, p, R_i, p_i)
         store_column(J, i, p, column(R, 2))
     R, p = beyond_joints(table, frame, R, p)
     point = add(p, rotate(R, (offset[0], offset[1], offset[2])))
@@ -48,13 +49,13 @@ def jacobian_sample(table, frame, offset, q, J):
             store_column(J, i, ZERO, ZERO)
         else:
             origin, z = (J[0, i], J[1, i], J[2, i]), (J[3, i], J[4, i], J[5, i])
-            if table[i, PRISMATIC] != 0.0:
+            if slides(table, i):
                 store_column(J, i, z, ZERO)
             else:
                 store_column(J, i, cross(z, sub(point, origin)), z)
 
 
-@compiled
+@part
 def store_column(J, i, linear, angular):
     """Write column i of J (6, n)."""
     for row in range(3):
@@ -62,7 +63,16 @@ def store_column(J, i, linear, angular):
         J[3 + row, i] = angular[row]
 
 
-jacobian_of_one, jacobian_kernel = batched(jacobian_sample)
+@compiled
+def jacobian_of_one(table, frame, offset, q, J):
+    """J (6 rows, n) of stacked states; False if one is not finite."""
+    n = joint_count(table)
+    for k in range(q.shape[0] // n):
+        jacobian_sample(table, frame, offset, q[k * n : (k + 1) * n], J[6 * k : 6 * k + 6])
+    return finite(q)
+
+
+jacobian_kernel = RowsKernel(jacobian_of_one, shared=3)
 
 
 def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:

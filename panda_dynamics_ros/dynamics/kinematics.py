@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.blocks import (
+    BLOCK,
+    ORIGIN,
+    PLACED,
+    get,
+    get_rotation,
+    place_block,
+    put,
+    put_rotation,
+    workspace,
+)
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     IDENTITY,
     ZERO,
@@ -18,57 +29,97 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     compose,
     fixed_rotation,
     joint_count,
+    part,
     placement,
     rotate,
-    vector_at,
+    translation,
 )
-from panda_dynamics_ros.robot.description import TRANSLATION, RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription
 
 
-@compiled
+@part
+def step_along(R, p, R_i, p_i):
+    """The pose of a frame that is placed at R_i, p_i in the frame at R, p."""
+    return compose(R, R_i), add(p, rotate(R, p_i))
+
+
+@part
 def beyond_joints(table, frame, R, p):
     """The pose of `frame` from that of the last joint's frame, by the fixed placements between them."""
     for row in range(joint_count(table), frame + 1):
-        R, p = step_beyond(table, row, R, p)
+        R, p = step_along(R, p, fixed_rotation(table, row), translation(table, row))
     return R, p
 
 
-@compiled
-def step_beyond(table, row, R, p):
-    """The pose of the frame in row `row` of the table, whose parent is at R, p."""
-    return compose(R, fixed_rotation(table, row)), add(p, rotate(R, vector_at(table, row, TRANSLATION)))
-
-
-@compiled
+@part
 def frame_sample(table, frame, q):
     """Rotation and position in base of the frame in row `frame` of the table (-1 is base itself)."""
-    n = joint_count(table)
     R, p = IDENTITY, ZERO
-    for i in range(min(frame + 1, n)):
+    for i in range(min(frame + 1, joint_count(table))):
         R_i, p_i = placement(table, i, q[i])
-        R, p = compose(R, R_i), add(p, rotate(R, p_i))
+        R, p = step_along(R, p, R_i, p_i)
     return beyond_joints(table, frame, R, p)
 
 
-@compiled
+@part
 def store_transform(R, p, T):
     """Write a rotation and a position into T (4, 4)."""
     for i in range(3):
-        for j in range(3):
-            T[i, j] = R[3 * i + j]
         T[i, 3] = p[i]
         T[3, i] = 0.0
+        for j in range(3):
+            T[i, j] = R[3 * i + j]
     T[3, 3] = 1.0
 
 
 @compiled
-def pose_sample(table, frame, q, T):
-    """T (4, 4) of the frame in row `frame` of the table."""
-    R, p = frame_sample(table, frame, q)
-    store_transform(R, p, T)
+def pose_of_one(table, frame, q, T):
+    """T (4 rows, 4) of stacked states, of the frame in row `frame` of the table; False if one is not finite."""
+    n = joint_count(table)
+    for k in range(q.shape[0] // n):
+        R, p = frame_sample(table, frame, q[k * n : (k + 1) * n])
+        store_transform(R, p, T[4 * k : 4 * k + 4])
+    return finite(q)
 
 
-pose_of_one, pose_kernel = batched(pose_sample)
+@part
+def chain_block(W, count, joints):
+    """Replace the placements of a block in the link before by those in base, in place."""
+    for i in range(1, joints):
+        U, V = W[i - 1], W[i]
+        for b in range(count):
+            R, p = get_rotation(U, PLACED, b), get(U, ORIGIN, b)
+            R, p = step_along(R, p, get_rotation(V, PLACED, b), get(V, ORIGIN, b))
+            put_rotation(V, PLACED, b, R)
+            put(V, ORIGIN, b, p)
+
+
+@compiled(nogil=True)
+def pose_blocks(table, frame, q, T):
+    """T (rows, 4, 4) of q (rows, n), as `pose_of_one` has it."""
+    rows, n = q.shape
+    W, joints = workspace(n), min(frame + 1, n)
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        count = last - first
+        place_block(table, W, q[first:last], joints)
+        chain_block(W, count, joints)
+        V = W[max(joints - 1, 0)]
+        if joints == 0:
+            for b in range(count):
+                put_rotation(V, PLACED, b, IDENTITY)
+                put(V, ORIGIN, b, ZERO)
+        for row in range(n, frame + 1):
+            R_row, p_row = fixed_rotation(table, row), translation(table, row)
+            for b in range(count):
+                R, p = step_along(get_rotation(V, PLACED, b), get(V, ORIGIN, b), R_row, p_row)
+                put_rotation(V, PLACED, b, R)
+                put(V, ORIGIN, b, p)
+        for b in range(count):
+            store_transform(get_rotation(V, PLACED, b), get(V, ORIGIN, b), T[first + b])
+
+
+pose_kernel = RowsKernel(pose_of_one, pose_blocks, shared=2)
 
 
 def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:

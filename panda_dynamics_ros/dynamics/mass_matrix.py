@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint-space mass matrix by the composite rigid body algorithm (Walker and Orin 1982, method 3)."""
+"""Joint-space mass matrix by the composite rigid body algorithm (Walker and Orin 1982, method 3).
+
+With every quantity in base axes about the base origin, where nothing has to be carried from link to link: M_ij is
+S_i . (I_j S_j) for the unit twists S and the inertia I_j of link j and all beyond.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +11,49 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
+from panda_dynamics_ros.dynamics.kernels.blocks import (
+    BLOCK,
+    FREE,
+    ORIGIN,
+    PLACED,
+    get,
+    get_rotation,
+    place_block,
+    put,
+    workspace,
+)
 from panda_dynamics_ros.dynamics.kernels.vectors import (
-    AXIS,
+    IDENTITY,
+    ZERO,
     add,
+    column,
     compiled,
     cross,
     dot,
     joint_count,
+    link_body,
+    part,
+    place_joints,
     placed,
     rotate,
     scale,
+    slides,
+    store,
+    symmetric_times,
     vector_at,
 )
-from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
+from panda_dynamics_ros.dynamics.kinematics import chain_block, step_along
+from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
-@compiled
-def body_at(bodies, i):
-    """Mass, first moment and inertia (xx, xy, xz, yy, yz, zz) in row i of inertial vectors."""
-    b = bodies
-    return b[i, 0], vector_at(b, i, 1), (b[i, 4], b[i, 5], b[i, 6], b[i, 7], b[i, 8], b[i, 9])
-
-
-@compiled
-def body_to_parent(R, p, mass, mc, inertia):
-    """First moment and inertia of a body, re-expressed from frame i to its parent.
+@part
+def body_to_parent(R, p, body):
+    """Mass, first moment and inertia of a body, re-expressed from frame i to its parent.
 
     mc' = R mc + m p;   I' = R I R^T + (2 p . h) 1 - (p h^T + h p^T) with h = R mc + m p / 2.
     """
+    mass, mc, inertia = body
     rc = rotate(R, mc)
     h = add(rc, scale(0.5 * mass, p))
     twice = 2.0 * dot(p, h)
@@ -56,49 +74,145 @@ def body_to_parent(R, p, mass, mc, inertia):
         dot(row1, third) - p[1] * h[2] - h[1] * p[2],
         dot(row2, third) - 2.0 * p[2] * h[2] + twice,
     )
-    return add(rc, scale(mass, p)), moved
+    return mass, add(rc, scale(mass, p)), moved
 
 
-@compiled
-def add_body(bodies, i, mass, mc, inertia):
-    """Add a body to the one in row i."""
-    bodies[i, 0] += mass
-    for k in range(3):
-        bodies[i, 1 + k] += mc[k]
-    for k in range(6):
-        bodies[i, 4 + k] += inertia[k]
+TWIST, COLUMNS = 10, 16  # in a row of a workspace, after the inertial vector of the body; its length
+LINEAR, ANGULAR = PLACED, PLACED + 3  # momentum, where the placement was
 
 
-@compiled
-def composite_wrench(mass, mc, inertia, prismatic):
-    """Wrench about the frame's origin that gives the composite body unit joint acceleration."""
-    if prismatic:
-        return (0.0, 0.0, mass), (mc[1], -mc[0], 0.0)
-    return (-mc[1], mc[0], 0.0), (inertia[2], inertia[4], inertia[5])
+@part
+def joint_twist_in_base(sliding, R, p):
+    """Unit twist about the base origin, linear part first, of a joint whose frame is at R, p."""
+    z = column(R, 2)
+    return (z, scale(0.0, z)) if sliding else (cross(p, z), z)
 
 
-@compiled
-def mass_matrix_sample(table, frames, composite, M):
-    """M (n, n) of one state, its joints placed; `composite` (n, 10) is workspace."""
+@part
+def store_body(work, i, body):
+    """Write mass, first moment and inertia into row i, from column 0 on."""
+    mass, mc, inertia = body
+    work[i, 0] = mass
+    store(work, i, 1, mc)
+    store(work, i, 4, (inertia[0], inertia[1], inertia[2]))
+    store(work, i, 7, (inertia[3], inertia[4], inertia[5]))
+
+
+@part
+def body_at(work, i):
+    """The body in row i."""
+    w = work[i]
+    return w[0], (w[1], w[2], w[3]), (w[4], w[5], w[6], w[7], w[8], w[9])
+
+
+@part
+def joined(one, other):
+    """Mass, first moment and inertia of two bodies together."""
+    a, b = one[2], other[2]
+    inertia = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+    return one[0] + other[0], add(one[1], other[1]), inertia
+
+
+@part
+def get_body(V, b):
+    """The body of state b, as `put_body` wrote it."""
+    first, second = get(V, FREE + 4, b), get(V, FREE + 7, b)
+    return V[FREE, b], get(V, FREE + 1, b), (first[0], first[1], first[2], second[0], second[1], second[2])
+
+
+@part
+def put_body(V, b, body):
+    """Write mass, first moment and inertia of state b, from row FREE on."""
+    mass, mc, inertia = body
+    V[FREE, b] = mass
+    put(V, FREE + 1, b, mc)
+    put(V, FREE + 4, b, (inertia[0], inertia[1], inertia[2]))
+    put(V, FREE + 7, b, (inertia[3], inertia[4], inertia[5]))
+
+
+@part
+def momentum_of(mass, mc, inertia, v, w):
+    """(linear, angular) about the origin: the spatial inertia times a twist."""
+    return add(scale(mass, v), cross(w, mc)), add(symmetric_times(inertia, w), cross(mc, v))
+
+
+@part
+def mass_matrix_sample(table, frames, work, M):
+    """M (n, n) of one state, its joints placed; `work` (n, 16)."""
     n = joint_count(table)
+    R, p = IDENTITY, ZERO
     for i in range(n):
-        for k in range(10):
-            composite[i, k] = table[i, INERTIAL + k]
-    for i in range(n - 1, -1, -1):
-        mass, mc, inertia = body_at(composite, i)
-        f, moment = composite_wrench(mass, mc, inertia, table[i, PRISMATIC] != 0.0)
-        for j in range(i, -1, -1):
-            M[i, j] = M[j, i] = dot(AXIS, f) if table[j, PRISMATIC] != 0.0 else dot(AXIS, moment)
-            R, p = placed(frames, j)
-            f = rotate(R, f)
-            moment = add(rotate(R, moment), cross(p, f))
-        if i > 0:
-            R, p = placed(frames, i)
-            mc, inertia = body_to_parent(R, p, mass, mc, inertia)
-            add_body(composite, i - 1, mass, mc, inertia)
+        R_i, p_i = placed(frames, i)
+        R, p = step_along(R, p, R_i, p_i)
+        s, z = joint_twist_in_base(slides(table, i), R, p)
+        store(work, i, TWIST, s)
+        store(work, i, TWIST + 3, z)
+        store_body(work, i, body_to_parent(R, p, link_body(table, i)))
+    for j in range(n - 1, -1, -1):
+        mass, mc, inertia = body_at(work, j)
+        linear, angular = momentum_of(mass, mc, inertia, vector_at(work, j, TWIST), vector_at(work, j, TWIST + 3))
+        for i in range(j + 1):
+            entry = dot(vector_at(work, i, TWIST), linear) + dot(vector_at(work, i, TWIST + 3), angular)
+            M[i, j] = M[j, i] = entry
+        if j > 0:
+            for k in range(TWIST):
+                work[j - 1, k] += work[j, k]
 
 
-mass_matrix_of_one, mass_matrix_kernel = batched(mass_matrix_sample, columns=10)
+@compiled
+def mass_matrix_of_one(table, q, M):
+    """M (rows n, n) of stacked states; False if one is not finite."""
+    n = joint_count(table)
+    frames, work = np.empty((n, 12)), np.empty((n, COLUMNS))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        mass_matrix_sample(table, frames, work, M[k : k + n])
+    return finite(q)
+
+
+@compiled(nogil=True)
+def mass_matrix_blocks(table, q, M):
+    """M (rows, n, n) of q (rows, n), as `mass_matrix_of_one` has it."""
+    rows, n = q.shape
+    W, E = workspace(n), np.empty((n, n, BLOCK))
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        count, result = last - first, M[first:last]
+        place_block(table, W, q[first:last], n)
+        chain_block(W, count, n)
+        for i in range(n):
+            V, body, sliding = W[i], link_body(table, i), table[i, PRISMATIC]
+            for b in range(count):
+                R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                z = column(R, 2)
+                turn = scale(1.0 - sliding, z)
+                put(V, FREE + TWIST, b, add(scale(sliding, z), cross(p, turn)))
+                put(V, FREE + TWIST + 3, b, turn)
+                put_body(V, b, body_to_parent(R, p, body))
+        for j in range(n - 1, -1, -1):
+            V = W[j]
+            for b in range(count):
+                mass, mc, inertia = get_body(V, b)
+                v, w = get(V, FREE + TWIST, b), get(V, FREE + TWIST + 3, b)
+                linear, angular = momentum_of(mass, mc, inertia, v, w)
+                put(V, LINEAR, b, linear)
+                put(V, ANGULAR, b, angular)
+            for i in range(j + 1):
+                U = W[i]
+                for b in range(count):
+                    along = dot(get(U, FREE + TWIST, b), get(V, LINEAR, b))
+                    E[i, j, b] = along + dot(get(U, FREE + TWIST + 3, b), get(V, ANGULAR, b))
+            if j > 0:
+                U = W[j - 1]
+                for b in range(count):
+                    put_body(U, b, joined(get_body(U, b), get_body(V, b)))
+        for b in range(count):
+            for i in range(n):
+                for j in range(i, n):
+                    result[b, i, j] = result[b, j, i] = E[i, j, b]
+
+
+mass_matrix_kernel = RowsKernel(mass_matrix_of_one, mass_matrix_blocks)
 
 
 def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:

@@ -15,12 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.body_regressor import (
-    project_wrench,
-    store_row,
-    unit_twists,
-)
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.body_regressor import project_wrench, store_row, twist_at, unit_twists
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, joint_rows
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     AXIS,
     ZERO,
@@ -29,19 +25,22 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     cross,
     dot,
     joint_count,
+    link_body,
+    part,
+    place_joints,
     placed,
-    rotate,
     rotate_back,
     scale,
+    slides,
     store,
     upward,
     vector_at,
 )
-from panda_dynamics_ros.dynamics.newton_euler import link_wrench
-from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
+from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
+from panda_dynamics_ros.robot.description import RobotDescription
 
 
-@compiled
+@part
 def momentum_sample(table, frames, dq, work, p, bias):
     """p (n,) and bias (n,) of the arm, its joints placed; `work` (n, 18): velocity, momentum, weight of each link."""
     n = joint_count(table)
@@ -49,16 +48,17 @@ def momentum_sample(table, frames, dq, work, p, bias):
     for i in range(n):
         R, r = placed(frames, i)
         v, w, up = rotate_back(R, add(v, cross(w, r))), rotate_back(R, w), rotate_back(R, up)
-        if table[i, PRISMATIC] != 0.0:
+        if slides(table, i):
             v = (v[0], v[1], v[2] + dq[i])
         else:
             w = (w[0], w[1], w[2] + dq[i])
         store(work, i, 0, v)
         store(work, i, 3, w)
-        linear, angular = link_wrench(table, i, v, ZERO, w)
+        body = link_body(table, i)
+        linear, angular = link_wrench(body, v, ZERO, w)
         store(work, i, 6, linear)
         store(work, i, 9, angular)
-        force, moment = link_wrench(table, i, up, ZERO, ZERO)
+        force, moment = link_wrench(body, up, ZERO, ZERO)
         store(work, i, 12, force)
         store(work, i, 15, moment)
     linear, angular, force, moment = ZERO, ZERO, ZERO, ZERO
@@ -66,7 +66,7 @@ def momentum_sample(table, frames, dq, work, p, bias):
         linear, angular = add(linear, vector_at(work, i, 6)), add(angular, vector_at(work, i, 9))
         force, moment = add(force, vector_at(work, i, 12)), add(moment, vector_at(work, i, 15))
         w = vector_at(work, i, 3)
-        if table[i, PRISMATIC] != 0.0:
+        if slides(table, i):
             p[i] = linear[2]
             bias[i] = force[2] - dot(cross(w, AXIS), linear)
         else:
@@ -74,37 +74,56 @@ def momentum_sample(table, frames, dq, work, p, bias):
             v = vector_at(work, i, 0)
             bias[i] = moment[2] - dot(cross(v, AXIS), linear) - dot(cross(w, AXIS), angular)
         R, r = placed(frames, i)
-        linear, force = rotate(R, linear), rotate(R, force)
-        angular = add(rotate(R, angular), cross(r, linear))
-        moment = add(rotate(R, moment), cross(r, force))
+        linear, angular = to_parent(R, r, linear, angular)
+        force, moment = to_parent(R, r, force, moment)
 
 
-@compiled
+@part
 def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
     """Regressors (n, 10) of a payload in `frame`, the joints placed; S (n, 6) is workspace."""
     n = joint_count(table)
     R, _ = unit_twists(table, frame, frames, S)
     v, w = ZERO, ZERO
     for j in range(n):
-        v = add(v, scale(dq[j], vector_at(S, j, 0)))
-        w = add(w, scale(dq[j], vector_at(S, j, 3)))
+        linear, angular = twist_at(S, j)
+        v, w = add(v, scale(dq[j], linear)), add(w, scale(dq[j], angular))
     up = rotate_back(R, upward(table))
     v_j, w_j = ZERO, ZERO
     for j in range(n):
-        linear, angular = vector_at(S, j, 0), vector_at(S, j, 3)
+        linear, angular = twist_at(S, j)
         v_j, w_j = add(v_j, scale(dq[j], linear)), add(w_j, scale(dq[j], angular))
-        weight = project_wrench(S, j, up, ZERO, ZERO)
-        store_row(Y_momentum, j, 0, project_wrench(S, j, v, ZERO, w))
+        weight = project_wrench(linear, angular, up, ZERO, ZERO)
+        store_row(Y_momentum, j, 0, project_wrench(linear, angular, v, ZERO, w))
         # V_j x S_j, the rate of S_j with its own link's motion.
-        store(S, j, 0, add(cross(w_j, linear), cross(v_j, angular)))
-        store(S, j, 3, cross(w_j, angular))
-        along_rate = project_wrench(S, j, v, ZERO, w)
+        rate = add(cross(w_j, linear), cross(v_j, angular)), cross(w_j, angular)
+        along_rate = project_wrench(rate[0], rate[1], v, ZERO, w)
         for k in range(10):
             Y_bias[j, k] = weight[k] - along_rate[k]
 
 
-momentum_of_one, momentum_kernel = batched(momentum_sample, columns=18)
-_, payload_momentum_kernel = batched(payload_momentum_sample, columns=6)
+@compiled
+def momentum_of_one(table, q, dq, p, bias):
+    """p and bias of stacked states; False if one is not finite."""
+    n = joint_count(table)
+    frames, work = np.empty((n, 12)), np.empty((n, 18))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        momentum_sample(table, frames, dq[k : k + n], work, p[k : k + n], bias[k : k + n])
+    return finite(q) and finite(dq)
+
+
+@compiled
+def payload_momentum_of_one(table, frame, q, dq, Y_momentum, Y_bias):
+    """Regressors (rows n, 10) of stacked states."""
+    n = joint_count(table)
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        payload_momentum_sample(table, frame, frames, dq[k : k + n], S, Y_momentum[k : k + n], Y_bias[k : k + n])
+
+
+momentum_kernel = RowsKernel(momentum_of_one)
+payload_momentum_kernel = RowsKernel(payload_momentum_of_one, shared=2)
 
 
 def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -13,88 +13,159 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import batched, is_one_state, joint_rows, over_rows
+from panda_dynamics_ros.dynamics.kernels.batch import (
+    RowsKernel,
+    finite,
+    is_one_motion,
+    joint_rows,
+    over_rows,
+)
+from panda_dynamics_ros.dynamics.kernels.blocks import (
+    BLOCK,
+    FREE,
+    ORIGIN,
+    PLACED,
+    get,
+    get_rotation,
+    load,
+    place_block,
+    put,
+    workspace,
+)
 from panda_dynamics_ros.dynamics.kernels.vectors import (
-    AXIS,
     ZERO,
     add,
     compiled,
     cross,
-    dot,
     joint_count,
+    link_body,
+    part,
+    place_joints,
     placed,
     rotate,
     rotate_back,
     scale,
+    slides,
     store,
     symmetric_times,
     upward,
     vector_at,
 )
-from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, RobotDescription
+from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
-@compiled
-def link_wrench(table, i, a, w, dw):
-    """Force and moment about joint frame i's origin that give link i this motion."""
-    mass = table[i, INERTIAL]
-    mc = vector_at(table, i, INERTIAL + 1)
-    k = INERTIAL + 4
-    inertia = (table[i, k], table[i, k + 1], table[i, k + 2], table[i, k + 3], table[i, k + 4], table[i, k + 5])
+@part
+def link_wrench(body, a, w, dw):
+    """Force and moment about the frame's origin that give a body (m, m c, I) this motion."""
+    mass, mc, inertia = body
     f = add(scale(mass, a), add(cross(dw, mc), cross(w, cross(w, mc))))
     moment = add(symmetric_times(inertia, dw), cross(w, symmetric_times(inertia, w)))
     return f, add(moment, cross(mc, a))
 
 
-@compiled
-def step_outward(table, i, R, p, dq, ddq, a, w, dw):
-    """Acceleration of the origin, angular velocity and acceleration of frame i from those of i - 1."""
+@part
+def step_outward(sliding, R, p, dq, ddq, a, w, dw):
+    """Acceleration of the origin, angular velocity and acceleration of frame i from those of i - 1.
+
+    `sliding` is 1.0 for a prismatic joint and 0.0 for a revolute one: a branch would keep the vectoriser away.
+    """
     a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
     w, dw = rotate_back(R, w), rotate_back(R, dw)
-    if table[i, PRISMATIC] != 0.0:
-        return add(a, add(scale(2.0 * dq, cross(w, AXIS)), scale(ddq, AXIS))), w, dw
-    return a, (w[0], w[1], w[2] + dq), (dw[0] + w[1] * dq, dw[1] - w[0] * dq, dw[2] + ddq)
+    slid, turned = sliding * dq, (1.0 - sliding) * dq
+    a = (a[0] + 2.0 * slid * w[1], a[1] - 2.0 * slid * w[0], a[2] + sliding * ddq)
+    dw = (dw[0] + w[1] * turned, dw[1] - w[0] * turned, dw[2] + (1.0 - sliding) * ddq)
+    return a, (w[0], w[1], w[2] + turned), dw
 
 
-@compiled
+@part
+def to_parent(R, p, f, moment):
+    """Force, and moment about the origin, in the axes of the parent at R, p, about its origin."""
+    f = rotate(R, f)
+    return f, add(rotate(R, moment), cross(p, f))
+
+
+@part
 def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
     """tau (n,) of one state, its joints placed; `with_gravity` is 1.0 or 0.0, `wrenches` (n, 6) is workspace."""
     a, w, dw = scale(with_gravity, upward(table)), ZERO, ZERO
     for i in range(joint_count(table)):
         R, p = placed(frames, i)
-        a, w, dw = step_outward(table, i, R, p, dq[i], ddq[i], a, w, dw)
-        f, moment = link_wrench(table, i, a, w, dw)
+        a, w, dw = step_outward(table[i, PRISMATIC], R, p, dq[i], ddq[i], a, w, dw)
+        f, moment = link_wrench(link_body(table, i), a, w, dw)
         store(wrenches, i, 0, f)
         store(wrenches, i, 3, moment)
     project_inward(table, frames, wrenches, tau)
 
 
-@compiled
-def gravity_sample(table, frames, wrenches, tau):
-    """tau (n,) of an arm at rest, its joints placed: `newton_euler_sample` without what is zero at rest."""
-    up = upward(table)
-    for i in range(joint_count(table)):
-        up = rotate_back(placed(frames, i)[0], up)
-        store(wrenches, i, 0, scale(table[i, INERTIAL], up))
-        store(wrenches, i, 3, cross(vector_at(table, i, INERTIAL + 1), up))
-    project_inward(table, frames, wrenches, tau)
-
-
-@compiled
+@part
 def project_inward(table, frames, wrenches, tau):
     """tau_i is the component along joint i's axis of the wrenches of link i and of all links after it."""
     f, moment = ZERO, ZERO
     for i in range(joint_count(table) - 1, -1, -1):
         f = add(f, vector_at(wrenches, i, 0))
         moment = add(moment, vector_at(wrenches, i, 3))
-        tau[i] = dot(AXIS, f) if table[i, PRISMATIC] != 0.0 else dot(AXIS, moment)
+        tau[i] = f[2] if slides(table, i) else moment[2]
         R, p = placed(frames, i)
-        f = rotate(R, f)
-        moment = add(rotate(R, moment), cross(p, f))
+        f, moment = to_parent(R, p, f, moment)
 
 
-newton_euler_of_one, newton_euler_kernel = batched(newton_euler_sample, columns=6)
-gravity_of_one, gravity_kernel = batched(gravity_sample, columns=6)
+@compiled
+def newton_euler_of_one(table, with_gravity, q, dq, ddq, tau):
+    """tau of stacked states; False if one is not finite."""
+    n = joint_count(table)
+    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(0, q.shape[0], n):
+        place_joints(table, q[k : k + n], frames)
+        newton_euler_sample(table, with_gravity, frames, dq[k : k + n], ddq[k : k + n], wrenches, tau[k : k + n])
+    return finite(q) and finite(dq) and finite(ddq)
+
+
+DQ, DDQ, FORCE, MOMENT = FREE, FREE + 1, FREE + 2, FREE + 5  # of each link
+A, VELOCITY, DW = FREE + 8, FREE + 11, FREE + 14  # motion of the link before
+
+
+@compiled(nogil=True)
+def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
+    """tau (rows, n) of q, dq, ddq (rows, n), as `newton_euler_of_one` has it."""
+    rows, n = q.shape
+    W, up = workspace(n), scale(with_gravity, upward(table))
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        count, result = last - first, tau[first:last]
+        place_block(table, W, q[first:last], n)
+        load(W, DQ, dq[first:last])
+        load(W, DDQ, ddq[first:last])
+        U = W[0]
+        for b in range(count):
+            put(U, A, b, up)
+            put(U, VELOCITY, b, ZERO)
+            put(U, DW, b, ZERO)
+        for i in range(n):
+            V, U, sliding, body = W[i], W[i + 1], table[i, PRISMATIC], link_body(table, i)
+            for b in range(count):
+                R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
+                a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
+                f, moment = link_wrench(body, a, w, dw)
+                put(U, A, b, a)
+                put(U, VELOCITY, b, w)
+                put(U, DW, b, dw)
+                put(V, FORCE, b, f)
+                put(V, MOMENT, b, moment)
+        for i in range(n - 1, -1, -1):
+            V, row = W[i], (FORCE if slides(table, i) else MOMENT) + 2
+            for b in range(count):
+                result[b, i] = V[row, b]
+            if i > 0:
+                U = W[i - 1]
+                for b in range(count):
+                    R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+                    f, moment = to_parent(R, p, get(V, FORCE, b), get(V, MOMENT, b))
+                    put(U, FORCE, b, add(get(U, FORCE, b), f))
+                    put(U, MOMENT, b, add(get(U, MOMENT, b), moment))
+
+
+newton_euler_kernel = RowsKernel(newton_euler_of_one, newton_euler_blocks, shared=2)
 
 
 def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
@@ -115,7 +186,7 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
     """
-    if is_one_state(robot, q, dq, ddq):
+    if is_one_motion(robot, q, dq, ddq):
         tau = np.empty(robot.n)
         if newton_euler_of_one(robot.table, 1.0, q, dq, ddq, tau):
             return tau
@@ -135,11 +206,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
-    if is_one_state(robot, q):
-        tau = np.empty(robot.n)
-        if gravity_of_one(robot.table, q, tau):
-            return tau
-    return over_rows(robot, gravity_kernel, (robot.n,), q=q)
+    return _without_acceleration(robot, 1.0, q=q)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -156,11 +223,18 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
-    if is_one_state(robot, q, dq):
+    return _without_acceleration(robot, 0.0, q=q, dq=dq)
+
+
+def _without_acceleration(robot: RobotDescription, with_gravity: float, **named: ArrayLike) -> FloatArray:
+    """Torques (..., n) of the joint arrays q and dq; without dq, of an arm at rest."""
+    rest = np.zeros(robot.n)
+    motion = (*named.values(), rest, rest)[:3]
+    if is_one_motion(robot, *motion):
         tau = np.empty(robot.n)
-        if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
+        if newton_euler_of_one(robot.table, with_gravity, *motion, tau):
             return tau
-    shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
-    tau = np.empty_like(q_rows)
-    newton_euler_kernel(robot.table, 0.0, q_rows, dq_rows, np.zeros_like(q_rows), tau)
+    shape, rows = joint_rows(robot, **named)
+    tau, rest = np.empty_like(rows[0]), np.zeros_like(rows[0])
+    newton_euler_kernel(robot.table, with_gravity, *(*rows, rest, rest)[:3], tau)
     return tau.reshape(*shape, robot.n)

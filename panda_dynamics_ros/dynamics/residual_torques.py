@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.scratch import zeros
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
@@ -35,7 +34,7 @@ def point_covariance(points, q, dq, x, k):
 def residual_sample(k, transform, weights, reduction, mean, unexplained):
     """The map's mean (n,) and the share of the prior's variance that is left (n,), in place; k (M,) of the state."""
     n, kept = mean.shape[0], transform.shape[1]
-    v = zeros(kept)
+    v = np.zeros(kept)
     for m in range(k.shape[0]):
         if k[m] != 0.0:
             weight, row = k[m], transform[m]

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_motion
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, joint_count, place_joints
-from panda_dynamics_ros.dynamics.kinematics import step_beyond, store_transform
-from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, fixed_rotation, joint_count, place_joints, translation
+from panda_dynamics_ros.dynamics.kinematics import step_along, store_transform
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
 from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -32,12 +31,12 @@ class RobotState(NamedTuple):
 def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
     """The fields of `RobotState` for one motion (n,); False if it is not finite."""
     n = joint_count(table)
-    frames, work, rest = scratch((n, 12)), scratch((n, 6)), zeros(n)
+    frames, work, rest = np.empty((n, 12)), np.empty((n, 6)), np.zeros(n)
     place_joints(table, q, frames)
-    gravity_sample(table, frames, work, gravity)
+    newton_euler_sample(table, 1.0, frames, rest, rest, work, gravity)
     newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)
     R, p = payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
-    R, p = step_beyond(table, n + 1, R, p)
+    R, p = step_along(R, p, fixed_rotation(table, n + 1), translation(table, n + 1))
     store_transform(R, p, T)
     return finite(q) and finite(dq) and finite(ddq)
 

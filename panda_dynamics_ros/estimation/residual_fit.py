@@ -97,7 +97,7 @@ def _statistics(
                 torques.append(y.copy())
                 weights.append(weight)
                 phi.append(filtered.copy())
-    weight, y = np.array(weights), np.array(torques).reshape(-1, robot.n)
-    filtered_rows = np.array(phi).reshape(len(weight), len(points))
-    weighted = weight[:, None] * filtered_rows
-    return weighted.T @ filtered_rows, weighted.T @ y, weight @ y**2, weight.sum()
+    inverse_kappa, torque = np.array(weights), np.array(torques).reshape(-1, robot.n)
+    covariances = np.array(phi).reshape(len(weights), len(points))
+    weighted = inverse_kappa[:, None] * covariances
+    return weighted.T @ covariances, weighted.T @ torque, inverse_kappa @ torque**2, inverse_kappa.sum()

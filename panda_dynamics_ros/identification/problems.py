@@ -126,7 +126,7 @@ def samples_of(recordings: Sequence[Recording], prior: RobotModel) -> MotionSamp
             "friction nor the base parameters of their links can be identified; record link-side torques of a "
             "moving arm"
         )
-    often = sum(each.saturated for each in recordings) > _OFTEN * sum(each.samples for each in recordings)
+    often = np.sum([x.saturated for x in recordings], axis=0) > _OFTEN * sum(x.samples for x in recordings)
     if often.any():
         text = (
             f"{sources}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; those "

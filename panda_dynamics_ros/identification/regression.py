@@ -143,13 +143,9 @@ def prior_std(prior: RobotModel, prior_scale: PriorScale) -> FloatArray:
     mass = np.array([link.mass for link in prior.links])
     per_link = np.concatenate([[MASS_SHARE], np.full(3, COM_LENGTH), np.full(6, MOMENT_LENGTH**2)])
     shares = np.array([VISCOUS, COULOMB, OFFSET]) * prior_scale.friction, COULOMB * prior_scale.stribeck
-    friction = np.outer(prior.residual.std, np.hstack(shares))
-    groups = (
-        (np.outer(mass, per_link), prior_scale.bodies),
-        (friction, 1.0),
-        (np.full(TILT, TILT_ANGLE), prior_scale.tilt),
-    )
-    return np.concatenate([scales.ravel() * factor for scales, factor in groups])
+    friction = np.outer(prior.residual.std, np.hstack(shares)).ravel()
+    bodies = prior_scale.bodies * np.outer(mass, per_link).ravel()
+    return np.concatenate([bodies, friction, np.full(TILT, prior_scale.tilt * TILT_ANGLE)])
 
 
 @dataclass(frozen=True, eq=False)

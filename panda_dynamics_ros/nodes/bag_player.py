@@ -22,6 +22,8 @@ from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStrea
 BURST = 10  # messages at most in one go: subscribers' queues are short
 PERIOD = 0.001  # s
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
+START_DELAY = 1.0  # s, from the last of the awaited subscribers to the first message
+LONGEST_PAUSE = 10.0  # s; a longer jump of the recorded stamps, either way, is not waited for
 SUBSCRIBER_PATIENCE = 240.0  # s, then the player starts anyway; a first start of the nodes compiles kernels
 
 
@@ -33,18 +35,13 @@ class BagPlayerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("bag_player")
-        patience = f"{SUBSCRIBER_PATIENCE:g} s at most"
-        awaited = f"Subscribers to joint_states that the player waits for, {patience}."
-        delay = "From the last of these subscribers to the first message, s."
-        longest = "A longer jump of the recorded stamps, either way, is not waited for, s."
+        awaited = f"Subscribers to joint_states that the player waits for, {SUBSCRIBER_PATIENCE:g} s at most."
         self._path = fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
         self._topic = fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
         self._rate = fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = fixed(self, "loop", False, "Start again at the end.")
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._wanted = fixed(self, "wait_for_subscribers", 1, awaited, 0, 100)
-        self._delay = fixed(self, "start_delay_s", 1.0, delay, 0.0, 60.0)
-        self._longest = fixed(self, "longest_pause_s", 10.0, longest, 0.01, 1e6)
         if not self._path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
         self._stream = self._open()
@@ -88,21 +85,20 @@ class BagPlayerNode(Node):
         if self._next is None:
             return
         step = self._next.stamp - before.stamp
-        if abs(step) > self._longest:
-            self.get_logger().warning(
-                f"the recorded stamps jump by {step:.1f} s: not waited for (longest_pause_s)",
-                throttle_duration_sec=5.0,
-            )
+        if abs(step) > LONGEST_PAUSE:
+            words = f"the recorded stamps jump by {step:.1f} s: not waited for"
+            self.get_logger().warning(words, throttle_duration_sec=5.0)
         else:
             self._due += step
 
     def _publish(self, sample: JointStateSample) -> None:
         """Publish the clock first: a subscriber that gets the sample then has its time."""
-        message = _message(sample)
+        stamp = conversions.exact_time_message(sample.stamp_ns)
+        rows = sample.position, sample.velocity, sample.effort
         if self._clock_publisher is not None and not 0 <= sample.stamp_ns - self._clock_stamp < CLOCK_PERIOD:
             self._clock_stamp = sample.stamp_ns
-            self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
-        self._publisher.publish(message)
+            self._clock_publisher.publish(ClockMessage(clock=stamp))
+        self._publisher.publish(conversions.state_message(stamp, list(sample.names), *rows))
 
     def _wait_for_subscribers(self) -> None:
         """Discovery takes as long as the machine is busy: what is played before it is over would be lost."""
@@ -110,7 +106,7 @@ class BagPlayerNode(Node):
         if there < self._wanted and late:
             self.get_logger().warning(f"expected {self._wanted} subscribers, got {there}: playing to these")
         if there >= self._wanted or late:
-            self._began = time.monotonic() + self._delay
+            self._began = time.monotonic() + START_DELAY
             self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
 
     def _at_the_end(self) -> None:
@@ -121,15 +117,6 @@ class BagPlayerNode(Node):
             self._publisher.wait_for_all_acked(Duration(seconds=1))
             self.done = True
             self.get_logger().info(f"the recording has been played: {self._played} messages")
-
-
-def _message(sample: JointStateSample) -> JointState:
-    message = JointState(name=list(sample.names))
-    message.header.stamp = conversions.exact_time_message(sample.stamp_ns)
-    message.position = conversions.doubles(sample.position)
-    message.velocity = conversions.doubles(sample.velocity)
-    message.effort = conversions.doubles(sample.effort)
-    return message
 
 
 def main(args: list[str] | None = None) -> int:

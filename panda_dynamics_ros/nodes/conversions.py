@@ -71,18 +71,24 @@ def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
 
 def torque_message(stamp: Time, names: Sequence[str], torques: FloatArray) -> JointState:
     """Joint torques (n,), N m, as a JointState with names and effort."""
-    message = JointState()
+    message = JointState(name=names, effort=doubles(torques))
     message.header.stamp = stamp
-    message.name = names
-    message.effort = doubles(torques)
+    return message
+
+
+def state_message(
+    stamp: Time, names: Sequence[str], position: FloatArray, velocity: FloatArray, effort: FloatArray
+) -> JointState:
+    """Position, velocity and effort of joints as a JointState."""
+    message = torque_message(stamp, names, effort)
+    message.position, message.velocity = doubles(position), doubles(velocity)
     return message
 
 
 def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
     """The `pose_numbers` (7,) of an end effector as a PoseStamped in `frame`."""
     message = PoseStamped()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
+    message.header.stamp, message.header.frame_id = stamp, frame
     position, turned = message.pose.position, message.pose.orientation
     position.x, position.y, position.z, turned.x, turned.y, turned.z, turned.w = numbers.tolist()
     return message
@@ -98,8 +104,7 @@ def pose_numbers(T: FloatArray) -> FloatArray:
 def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:
     """A wrench (6,), force first, in the axes of `frame`, N and N m."""
     message = WrenchStamped()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
+    message.header.stamp, message.header.frame_id = stamp, frame
     force, torque = message.wrench.force, message.wrench.torque
     force.x, force.y, force.z, torque.x, torque.y, torque.z = wrench.tolist()
     return message
@@ -176,8 +181,7 @@ def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> Inerti
 def inertia_message_of(stamp: Time, frame: str, numbers: FloatArray) -> InertiaStamped:
     """The `inertia_numbers` (10,) of a body as InertiaStamped in `frame`."""
     message = InertiaStamped()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
+    message.header.stamp, message.header.frame_id = stamp, frame
     i = message.inertia
     i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz = numbers.tolist()
     return message

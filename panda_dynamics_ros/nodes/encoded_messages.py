@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages written and read a thousand times a second in their encoded form (CDR).
 
-A joint state is decoded, and each of six answers encoded, in a third of the time that rclpy takes (on one core, 57 us
-instead of 190 us of each millisecond). `python -m benchmarks.one_khz` has the processor's share.
+A joint state is decoded, and each of six answers encoded, in a third of the time that rclpy takes. `python -m
+benchmarks.one_khz` has the processor's share.
 """
 
 from __future__ import annotations

@@ -63,9 +63,8 @@ class FrankaStateOutput:
         self._state, (robot_time, q, dq, tau) = state, state.sample
         self._stamps.accept(robot_time)
         stamp = conversions.exact_time_message(to_nanoseconds(self._clock.at(robot_time, 1e-9 * now(self._node))))
-        message = conversions.torque_message(stamp, self._names, tau)
+        message = conversions.state_message(stamp, self._names, q, dq, tau)
         message.header.frame_id = link_name(self._names, 0)
-        message.position, message.velocity = conversions.doubles(q), conversions.doubles(dq)
         self._joint_states.publish(message)
         self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
         self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))

@@ -30,7 +30,9 @@ from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot.inertial import about_com
 
-OPTIONS = (  # the option, and name, description and range of its parameter
+OPTIONS: tuple[
+    tuple[str, str, str, float, float], ...
+] = (  # the option, and name, description and range of its parameter
     ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one is a problem.", 1e-3, 100.0),
     ("known_mass", "known_mass_kg", "Mass of the payloads, kg, if it is known; 0: unknown.", 0.0, 100.0),
     ("mass_std", "mass_std_kg", "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg).", 1e-3, 100.0),
@@ -92,7 +94,10 @@ class PayloadEstimatorNode(Node):
     def _declare_options(self) -> dict[str, float]:
         """The estimator's options that a user may want to set, fixed at start-up."""
         defaults = EstimatorOptions()
-        return {option: float(fixed(self, name, getattr(defaults, option), *rest)) for option, name, *rest in OPTIONS}
+        return {
+            option: float(fixed(self, name, getattr(defaults, option), words, low, high))
+            for option, name, words, low, high in OPTIONS
+        }
 
     def _estimate(self, samples: list[Sample], _: list[None]) -> None:
         for sample in samples if self.enabled else ():

@@ -6,7 +6,6 @@ from panda_dynamics_ros.recordings.bags import (
     JointStateSample,
     JointStateStream,
     RecordingWarning,
-    joint_state_topics,
     read_joint_states,
 )
 from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -17,7 +16,6 @@ __all__ = [
     "JointStateStream",
     "RecordingWarning",
     "Replay",
-    "joint_state_topics",
     "load_dataset",
     "read_joint_states",
     "replay",

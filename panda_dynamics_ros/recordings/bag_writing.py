@@ -17,7 +17,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.recordings.mcap_file import write_checksums
 from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.stamps import BILLION
@@ -36,10 +35,10 @@ class OfferedTopic:
 
 
 class Messages(NamedTuple):
-    """Messages of one topic: when each was sent (N,), and their bytes, as rows or one by one."""
+    """Messages of one topic: when each was sent (N,), and their bytes; none at all may be ()."""
 
     stamp_ns: Nanoseconds
-    serialised: Rows | Sequence[bytes]
+    serialised: Rows | tuple[()]
 
 
 def write_topics(
@@ -70,10 +69,10 @@ def write_topics(
         for block in blocks:
             times = np.concatenate([messages.stamp_ns for messages in block])
             sources = np.repeat(np.arange(len(block)), [len(messages.stamp_ns) for messages in block])
-            upcoming = [_each(messages.serialised) for messages in block]
+            upcoming = [iter(messages.serialised) for messages in block]
             order = np.argsort(times, kind="stable")
             for source, time in zip(sources[order].tolist(), times[order].tolist(), strict=True):
-                writer.write(connections[source], time, next(upcoming[source]))
+                writer.write(connections[source], time, memoryview(next(upcoming[source])))
     return file
 
 
@@ -132,8 +131,6 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
         yield writer, file
-    if storage == "mcap":
-        write_checksums(file)
 
 
 def _remove_recording(path: Path, overwrite: bool) -> None:
@@ -159,14 +156,6 @@ def _offer(topic: OfferedTopic) -> Any:
         liveliness_lease_duration=forever,
         avoid_ros_namespace_conventions=False,
     )
-
-
-def _each(messages: Rows | Sequence[bytes]) -> Iterator[bytes | memoryview]:
-    """One message after the other."""
-    if not isinstance(messages, np.ndarray):
-        return iter(messages)
-    size, everything = messages.shape[1], messages.ravel().data
-    return (everything[k : k + size] for k in range(0, len(everything), size))
 
 
 def _serialised(types: Any, sample: JointStateSample) -> tuple[int, Any]:

@@ -13,7 +13,7 @@ import tempfile
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -30,7 +30,7 @@ from panda_dynamics_ros.recordings.limits import (
     LARGEST_JOINT_STATE,
     MEBIBYTE,
 )
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, BagFile
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, is_file
@@ -39,10 +39,8 @@ UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_KINDS: tuple[tuple[bytes, Callable[[Path], BagFile]], ...] = (
-    (sqlite_file.MAGIC, sqlite_file.SqliteFile),
-    (mcap_file.MAGIC, mcap_file.McapFile),
-)
+BagFile = mcap_file.McapFile | sqlite_file.SqliteFile
+_KINDS: dict[bytes, type[BagFile]] = {sqlite_file.MAGIC: sqlite_file.SqliteFile, mcap_file.MAGIC: mcap_file.McapFile}
 _STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
@@ -102,15 +100,6 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
     path = checks.path(path, "path")
     files, notes = _open_recording(path)
     return JointStateStream(path, _choose(path, files, topic), files, notes)
-
-
-def joint_state_topics(path: str | Path) -> dict[str, int]:
-    """Topics of type sensor_msgs/msg/JointState, with their number of messages; most messages first.
-
-    It raises the errors of `read_joint_states`, but a recording without such a topic gives an empty result.
-    """
-    rosbag2.typestore()
-    return _joint_state_topics(_open_recording(checks.path(path, "path"))[0])
 
 
 class JointStateStream(Iterator[JointStateSample]):
@@ -204,11 +193,9 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.items()], "topics")
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
-    if not any(counts.values()) or (topic is not None and not counts[topic]):
+    candidates = {name: count for name, count in counts.items() if count and topic in (None, name)}
+    if not candidates:
         raise DataError(f"{path}: expected joint states, got {listed}{damage}")
-    if topic is not None:
-        return topic
-    candidates = {name: count for name, count in counts.items() if count}
     if len(candidates) > 1:
         candidates = {name: count for name, count in candidates.items() if name.endswith("joint_states")}
     most = [name for name, count in candidates.items() if count == max(candidates.values())]
@@ -232,13 +219,7 @@ def _listed(names: list[str], what: str) -> str:
 
 
 def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
-    """The files of the recording at `path` in the order of recording, and what is known to be missing.
-
-    Raises
-    ------
-    DataFileNotFoundError: there is no such file or folder, or none of those its metadata.yaml lists.
-    DataError: it is not a rosbag2 recording.
-    """
+    """The files of the recording at `path` in the order of recording, and what is known to be missing."""
     if not exists(path):
         raise DataFileNotFoundError(f"{path!s:.300}: {EXPECTED}, got no such file")
     folder = path.parent if path.name == "metadata.yaml" else path
@@ -259,10 +240,7 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
 
 
 def _listed_files(metadata: Path) -> list[str]:
-    """The names of a recording's files, each once, in the order of recording.
-
-    None where metadata.yaml is absent, unfinished, or something else.
-    """
+    """The names of a recording's files, each once, in order; none where metadata.yaml is absent or something else."""
     with suppress(RobotDescriptionError, TypeError, KeyError):
         names = read_yaml(metadata)["rosbag2_bagfile_information"]["relative_file_paths"]
         return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
@@ -291,7 +269,7 @@ def _open_file(path: Path) -> BagFile:
         raise DataError(f"{path}: {EXPECTED}, got: {error.strerror}") from error
     if beginning.startswith(ZSTD_MAGIC):
         return _open_compressed(path)
-    for magic, kind in _KINDS:
+    for magic, kind in _KINDS.items():
         if beginning.startswith(magic):
             return kind(path)
     if not beginning:
@@ -322,12 +300,7 @@ def _open_compressed(path: Path) -> BagFile:
 
 
 def _decompress(source: BinaryIO, target: BinaryIO) -> None:
-    """All that can be decompressed: where the source is cut, so will be the target.
-
-    Raises
-    ------
-    DataError: the content unpacks to more than any recording does.
-    """
+    """All that can be decompressed: where the source is cut, so will be the target."""
     zstd = rosbag2.zstd()
     decompressor = zstd.ZstdDecompressor()
     with suppress(zstd.ZstdError):

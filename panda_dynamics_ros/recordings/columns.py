@@ -138,27 +138,3 @@ KNOWN = (
     ColumnMap.of(_DROID.format(""), "DROID"),
     ColumnMap.of("t=timestamp q=observation.state dq=observation.velocity tau=observation.effort", "LeRobot"),
 )
-_WORDS = {
-    "t": r"t|time|timestamps?|stamp|secs?|seconds",
-    "q": r"q|qpos|pos|positions?|angles?|joints?|state",
-    "dq": r"dq|qd|qvel|vel|velocity|velocities|speeds?",
-    "tau": r"tau|tau_j|torques?|efforts?|eff",
-}
-
-
-def suggested_map(widths: Mapping[str, int]) -> str:
-    """The map that the names of a table's columns suggest; empty where they do not."""
-    stems = {re.sub(r"\d+(?=\D*$)", "#", name): name for name in reversed(list(widths))}
-    found: dict[str, str] = {}
-    for field, words in _WORDS.items():
-        wanted = re.compile(rf"(^|[^a-z])({words})([^a-z]|$)", re.IGNORECASE)
-        single = field == "t"
-        names = [
-            stem if re.fullmatch(r"[^\s'\"]+", stem) else shlex.quote(stem)
-            for stem, name in reversed(list(stems.items()))
-            if wanted.search(stem.replace("#", "")) and single == ("#" not in stem and widths[name] == 1)
-        ]
-        if names and field not in found:
-            found[field] = names[0]
-    text = " ".join(f"{field}={name}" for field, name in found.items())
-    return text if set(NEEDED) <= set(found) and ColumnMap.of(text).fits(widths) else ""

@@ -106,22 +106,19 @@ def open_dataset(
 ) -> SampleBlocks:
     """The samples of `load_dataset`, about `block` at a time; parameters and errors are the same.
 
-    Memory does not grow with the length of an MCAP or SQLite recording. A table (CSV, npz, HDF5, Parquet) is read as a
-    whole; only what is made of it comes in pieces.
+    Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a whole.
     """
     path = checks.path(path, "path")
     if robot is not None and not isinstance(robot, RobotDescription):
         robot = load_robot(robot)
     stream: JointStateStream | TableStream
     if is_table(path) and (is_file(path) or not exists(path)):
-        stream = TableStream(path, columns, episode)
-        default = stream.names
+        table = TableStream(path, columns, episode)
+        stream, default = table, table.names
     else:
-        stream = read_joint_states(path, topic)
-        default = PANDA_JOINTS
+        stream, default = read_joint_states(path, topic), PANDA_JOINTS
     wanted = tuple(joint_names or (robot.joint_names if robot else default))
-    gate = SampleGate(robot) if robot is not None else None
-    return SampleBlocks(stream, wanted, arm_prefix, gate, block)
+    return SampleBlocks(stream, wanted, arm_prefix, None if robot is None else SampleGate(robot), block)
 
 
 class SampleBlocks(Iterator[JointDataset]):
@@ -169,36 +166,32 @@ class SampleBlocks(Iterator[JointDataset]):
         found = False
         for sample in self._stream:
             self._add(sample)
-            if len(self._stamps) > self._size:  # one more: whether a stamp is sound shows in the next one
-                for block in self._block(self._size):
-                    found = True
-                    yield block
+            # One more: whether a stamp is sound shows in the next one.
+            if len(self._stamps) > self._size and (block := self._block(self._size)) is not None:
+                found = True
+                yield block
         self.rejected.update(self._stream.rejected)
-        for block in self._block(len(self._stamps)):
-            found = True
+        if (block := self._block(len(self._stamps))) is not None:
             yield block
-        if not found:
+        elif not found:
             raise self._nothing_usable(self.path)
 
-    def _block(self, count: int) -> Iterator[JointDataset]:
-        """What is usable of the first `count` samples that are waiting; nothing where none is."""
-        self._check_that_one_arm_fits()
-        keep = self._in_order(count)
-        if self._mapping is not None:
-            names = self._mapping.joint_names
-            n = len(names)
-            if keep.any():
-                recorded = external = None
-                values = np.frombuffer(self._values, count=count * 3 * n).reshape(-1, 3, n)[keep]
-                if self._recorded_ns:
-                    recorded = np.frombuffer(self._recorded_ns, np.int64, count)[keep]
-                if self._external:
-                    external = np.frombuffer(self._external, count=count * n).reshape(-1, n)[keep]
-                stamp = np.frombuffer(self._stamps, count=count)[keep]
-                q, dq, tau = values.swapaxes(0, 1)
-                yield JointDataset(stamp, q, dq, tau, names, str(self.path), recorded_ns=recorded, tau_ext=external)
-            del self._values[: count * 3 * n], self._external[: count * n]
+    def _block(self, count: int) -> JointDataset | None:
+        """What is usable of the first `count` samples that are waiting; None where nothing is."""
+        if self._mapping is None:
+            return None
+        self._check_that_one_arm_fits(self._mapping.joint_names)
+        keep, n = self._in_order(count), len(self._mapping.joint_names)
+        stamp = np.frombuffer(self._stamps, count=count)[keep]
+        q, dq, tau = np.frombuffer(self._values, count=count * 3 * n).reshape(-1, 3, n)[keep].swapaxes(0, 1)
+        recorded = np.frombuffer(self._recorded_ns, np.int64, count)[keep] if self._recorded_ns else None
+        external = np.frombuffer(self._external, count=count * n).reshape(-1, n)[keep] if self._external else None
+        del self._values[: count * 3 * n], self._external[: count * n]
         del self._stamps[:count], self._recorded_ns[:count]
+        if not len(stamp):
+            return None
+        names, source = self._mapping.joint_names, str(self.path)
+        return JointDataset(stamp, q, dq, tau, names, source, recorded_ns=recorded, tau_ext=external)
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -224,14 +217,12 @@ class SampleBlocks(Iterator[JointDataset]):
         if sample.external is not None:  # of tables: all rows have it, for the joints in order, or none
             self._external.frombytes(sample.external.tobytes())
 
-    def _check_that_one_arm_fits(self) -> None:
+    def _check_that_one_arm_fits(self, taken: tuple[str, ...]) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""
-        if self._mapping is None:
-            return
         everything = sorted(set().union(*self._names_seen))
         names = resolve_joint_names(everything, self._wanted, self._arm_prefix)
-        if names != self._mapping.joint_names:
-            both = f"{self._mapping.joint_names[0]} and {names[0]}"
+        if names != taken:
+            both = f"{taken[0]} and {names[0]}"
             raise ArgumentError(
                 f"arm_prefix: expected the prefix of one arm (or joint_names), got {both} to choose from"
             )

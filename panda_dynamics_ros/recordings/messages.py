@@ -2,9 +2,9 @@
 """Arrays as serialised messages, thousands at once.
 
 The messages of one topic differ in their stamp and in runs of doubles only, so that all have the same length: one of
-them is serialised with marks, and its bytes are repeated with other numbers in their places. Text of the message may
-have the bytes of a mark, too: a stamp is the first field of a message, so that the first occurrence of its mark counts,
-and numbers are the last fields, so that theirs is the last occurrence.
+them is serialised with numbers that stand for the runs, and its bytes are repeated with others in their places. A stamp
+is the first field of a message; runs are the last, so that the last occurrence of such numbers counts, whatever text
+the message has.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, EncodingError
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.robot.stamps import BILLION
 
@@ -30,29 +30,8 @@ INERTIA = "geometry_msgs/msg/InertiaStamped"
 WRENCH = "geometry_msgs/msg/WrenchStamped"
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
 
-STAMP_MARK = np.array([0x5A6B7C0D, 0x1B2C3D4E], dtype=np.uint32)
-"""Seconds and nanoseconds of a stamp that is a mark."""
-
-
-def marks(count: int) -> FloatArray:
-    """Numbers (count,), all different, that are marks."""
-    return np.asarray(1.2345678901234567e200 * (1.0 + np.arange(count)), dtype=np.float64)
-
-
-def place_of(mark: NDArray[Any], encoded: bytes) -> int:
-    """The index at which a mark begins in an encoded message: the stamp's for the first time, others' for the last.
-
-    Raises
-    ------
-    EncodingError: it does not occur, so that numbers are not encoded as they lie in memory.
-    """
-    find = encoded.find if mark.dtype.kind == "u" else encoded.rfind
-    place = find(mark.tobytes())
-    if place < 0:
-        raise EncodingError(
-            f"encoded: expected the {mark.nbytes} bytes of a mark as this machine has them in memory, got none such"
-        )
-    return place
+STAMP = slice(4, 12)
+"""Place of seconds and nanoseconds: behind the encapsulation."""
 
 
 def joint_states(
@@ -103,23 +82,23 @@ def multi_arrays(dimensions: Sequence[tuple[str, int, int]], values: FloatArray)
     layout = make["std_msgs/msg/MultiArrayLayout"](
         dim=[make["std_msgs/msg/MultiArrayDimension"](*dimension) for dimension in dimensions], data_offset=0
     )
-    return _repeated(MULTI_ARRAY, {"layout": layout, "data": marks(flat.shape[1])}, None, [flat])
+    return _repeated(MULTI_ARRAY, {"layout": layout, "data": _marks([flat.shape[1]])[0]}, None, [flat])
 
 
 def _marks(widths: Sequence[int]) -> list[FloatArray]:
-    """Marks for runs of these widths."""
-    return np.split(marks(sum(widths)), np.cumsum(widths)[:-1])
+    """Numbers, all different, that stand for runs of these widths."""
+    return np.split(1.2345678901234567e200 * (1.0 + np.arange(sum(widths))), np.cumsum(widths)[:-1])
 
 
 def _stamped(frame: str, **content: Any) -> dict[str, Any]:
-    """The fields of a message with a header whose stamp is marked."""
+    """The fields of a message with a header."""
     make = rosbag2.typestore().types
-    stamp = make["builtin_interfaces/msg/Time"](*STAMP_MARK.tolist())
+    stamp = make["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
     return {"header": make["std_msgs/msg/Header"](stamp=stamp, frame_id=frame), **content}
 
 
 def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, columns: Sequence[FloatArray]) -> Rows:
-    """The marked message once for each row of `columns`, with its stamp and its numbers."""
+    """The message once for each row of `columns`, with its stamp and its numbers."""
     types = rosbag2.typestore()
     message = bytes(types.serialize_cdr(types.types[kind](**content), kind, little_endian=True))
     rows = np.tile(np.frombuffer(message, dtype=np.uint8), (len(columns[0]), 1))
@@ -127,14 +106,8 @@ def _repeated(kind: str, content: dict[str, Any], stamp_ns: Nanoseconds | None, 
         wrong = stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
-        times = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4")
-        _put(rows, place_of(STAMP_MARK.astype("<u4"), message), times)
+        rows[:, STAMP] = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4").view(np.uint8)
     for mark, values in zip(_marks([values.shape[1] for values in columns]), columns, strict=True):
-        _put(rows, place_of(mark.astype("<f8"), message), values.astype("<f8"))
+        place = message.rindex(mark.astype("<f8").tobytes())
+        rows[:, place : place + 8 * len(mark)] = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
     return rows
-
-
-def _put(rows: Rows, place: int, values: NDArray[Any]) -> None:
-    """`values` (N, k) into the bytes of the messages that begin at `place`."""
-    packed = np.ascontiguousarray(values).view(np.uint8)
-    rows[:, place : place + packed.shape[1]] = packed

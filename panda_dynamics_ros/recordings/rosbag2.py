@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reading and writing rosbag2 have in common: the `rosbags` library, topics, and what a storage file offers.
+"""What reading and writing rosbag2 have in common: the `rosbags` library and topics.
 
 The library is imported when it is first needed, so that the package starts, and reads CSV files, without it.
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib
 import struct
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from panda_dynamics_ros.errors import MissingDependencyError
 
@@ -25,21 +23,6 @@ class Topic(NamedTuple):
     name: str
     type: str
     messages: int
-
-
-class BagFile(Protocol):
-    """One file of a recording.
-
-    `topics` have the number of messages that can be read; `damage` says why reading stopped early, and is empty
-    while nothing was found wrong.
-    """
-
-    path: Path
-    topics: list[Topic]
-    damage: str
-
-    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
-        """(receive time in ns, serialised message) of a topic."""
 
 
 def module(name: str) -> ModuleType:

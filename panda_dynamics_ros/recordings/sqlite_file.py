@@ -22,14 +22,13 @@ from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_TO
 from panda_dynamics_ros.recordings.rosbag2 import Topic
 
 MAGIC = b"SQLite format 3\0"
-_BY_TIME = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
-    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
-_IN_ORDER_OF_WRITING = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages NOT INDEXED
-    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?)"""
+_MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages {}
+    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) {}"""
+_BY_TIME, _IN_ORDER_OF_WRITING = _MESSAGES.format("", "ORDER BY timestamp, id"), _MESSAGES.format("NOT INDEXED", "")
 
 
 class SqliteFile:
-    """One .db3 file: a `BagFile`.
+    """One .db3 file; its attributes are those of `McapFile`.
 
     Raises
     ------
@@ -64,20 +63,21 @@ class SqliteFile:
         return whole
 
     def _topics(self) -> list[Topic]:
+        rows, counts = [], Counter[int]()
         with closing(self._connect()) as connection:
             try:
                 self._check_tables(connection)
-                rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(
-                    LARGEST_TOPIC_COUNT
-                )
-                counts = self._counts(connection)
+                query = "SELECT id, name, type FROM topics ORDER BY id"
+                rows = connection.execute(query).fetchmany(LARGEST_TOPIC_COUNT)
+                # NOT INDEXED: in the order of writing, up to the damage.
+                for (number,) in connection.execute("SELECT topic_id FROM messages NOT INDEXED"):
+                    counts[number] += 1
             except sqlite3.OperationalError as error:
                 if self.damage:
                     return []
                 raise DataError(f"{self.path}: expected the tables of rosbag2 in this file, got: {error}") from error
             except sqlite3.DatabaseError as error:
                 self.damage = self.damage or f"damaged: {error}"
-                return []
         return [Topic(name, kind, counts[number]) for number, name, kind in rows if {type(name), type(kind)} == {str}]
 
     def _check_tables(self, connection: sqlite3.Connection) -> None:
@@ -89,18 +89,6 @@ class SqliteFile:
                 raise sqlite3.OperationalError(f"no such table: {name}")
             if any(hidden for *_, hidden in connection.execute(f"PRAGMA table_xinfo({name})")):
                 raise sqlite3.OperationalError(f"generated columns in table {name}")
-
-    def _counts(self, connection: sqlite3.Connection) -> Counter[int]:
-        """Number of messages by topic id. NOT INDEXED: in the order of writing, up to the damage."""
-        counts: Counter[int] = Counter()
-        try:
-            for (number,) in connection.execute("SELECT topic_id FROM messages NOT INDEXED"):
-                counts[number] += 1
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            self.damage = self.damage or f"damaged: {error}"
-        return counts
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         """(receive time in ns, serialised message) of a topic: by time, or in the order of writing if damaged."""

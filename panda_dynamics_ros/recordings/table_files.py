@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import gzip
 import importlib
+import math
 import re
 import warnings
 import zipfile
@@ -20,9 +21,15 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, MissingDependencyError
+from panda_dynamics_ros.errors import (
+    ArgumentError,
+    DataError,
+    DataFileNotFoundError,
+    MissingDependencyError,
+    PandaDynamicsError,
+)
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, suggested_map
+from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
 from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
 from panda_dynamics_ros.untrusted import is_file
 
@@ -35,7 +42,6 @@ PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
 ROWS = 10_000  # of a Parquet file, at a time
 SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
-_NPZ_ERRORS = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, zlib.error, SyntaxError)
 
 
 class Table(NamedTuple):
@@ -47,26 +53,10 @@ class Table(NamedTuple):
     """Rows that are none, by reason."""
 
 
-class TableStream(Iterator[JointStateSample]):
-    """The rows of a table as samples; columns in any order, others ignored.
+class TableStream:
+    """The rows of a table as samples; `columns` and `episode` as in `load_dataset`.
 
-    Parameters
-    ----------
-    columns: which they are, by `ColumnMap.of`; left out, the first map of `KNOWN` that fits.
-    episode: of a table that numbers episodes, the one to read; left out, all follow each other.
-
-    Attributes
-    ----------
-    names: joint1 .. jointn.
-    rejected: rows that are no samples, by reason.
-    notes: what else is to be said, a line each.
-
-    Raises
-    ------
-    DataFileNotFoundError: there is no such file.
-    DataError: it cannot be read, or columns are missing.
-    ArgumentError: `columns` is no map, or there is no such episode.
-    MissingDependencyError: h5py or pyarrow is needed and not installed.
+    `rejected` counts rows that are no samples, by reason; `notes` has what else is to be said.
     """
 
     def __init__(self, path: Path, columns: str | None = None, episode: int | None = None) -> None:
@@ -85,15 +75,12 @@ class TableStream(Iterator[JointStateSample]):
         self._values = np.stack([fields["q"], velocity, fields["tau"]], axis=1)
         self._external = fields.get(EXTERNAL)
         self.names = tuple(f"joint{i + 1}" for i in range(self._values.shape[2]))
-        self._next = 0
 
-    def __next__(self) -> JointStateSample:
-        if self._next == len(self._stamps):
-            raise StopIteration
-        k, self._next = self._next, self._next + 1
-        external = None if self._external is None else self._external[k]
-        position, velocity, effort = self._values[k]
-        return JointStateSample(float(self._stamps[k]), self.names, position, velocity, effort, None, external)
+    def __iter__(self) -> Iterator[JointStateSample]:
+        for k, stamp in enumerate(self._stamps.tolist()):
+            external = None if self._external is None else self._external[k]
+            position, velocity, effort = self._values[k]
+            yield JointStateSample(stamp, self.names, position, velocity, effort, None, external)
 
     def _note(self, note: str) -> None:
         self.notes += (f"{self.path}: {note}",)
@@ -101,13 +88,11 @@ class TableStream(Iterator[JointStateSample]):
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
         # A field that the user names must be there; known programs may leave out velocities.
-        needed = NEEDED if columns in KNOWN else [field for field in columns.terms if field != EXTERNAL]
-        if any(columns.columns_of(field, table.widths) is None for field in needed):
-            raise DataError(f"{self.path}: {_missing(columns, table.widths)}")
-        wanted = {
-            field: columns.columns_of(field, table.widths) for field in (*FIELDS, EXTERNAL) if field in columns.terms
-        }
+        wanted = {each: columns.columns_of(each, table.widths) for each in (*FIELDS, EXTERNAL) if each in columns.terms}
         found = {field: names for field, names in wanted.items() if names is not None}
+        needed = NEEDED if columns in KNOWN else wanted.keys() - {EXTERNAL}
+        if not set(needed) <= set(found):
+            raise DataError(f"{self.path}: {_missing(columns, table.widths)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
         arrays = table.read(sorted(names))
@@ -156,7 +141,7 @@ class TableStream(Iterator[JointStateSample]):
 
 
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
-    """What a table lacks, and which map its names suggest."""
+    """What a table lacks."""
     shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
     shown += ", ..." if len(widths) > 6 else ""
     if columns is not OWN:
@@ -165,9 +150,7 @@ def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     n = next(i for i in range(len(widths) + 1) if f"q{i + 1}" not in widths)
     wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
     missing = [name for name in wanted if name not in widths]
-    suggestion = suggested_map(widths)
-    remedy = f'; try --columns "{suggestion}"' if suggestion.isprintable() and suggestion else ""
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}{remedy}"
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------
@@ -228,71 +211,62 @@ def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:
         yield line
 
 
+@contextmanager
+def _refused(path: Path, kind: str) -> Iterator[None]:
+    """Whatever a library raises for a damaged file, as a DataError."""
+    try:
+        yield
+    except PandaDynamicsError:
+        raise
+    except Exception as error:
+        raise DataError(f"{path}: expected {kind}, got: {' '.join(str(error).split()):.200}") from error
+
+
 def _npz_table(path: Path) -> Table:
     """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-    try:
+    kind = "an npz file of plain arrays"
+    with _refused(path, kind):
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
                 if entry.file_size > min(LARGEST_COLUMN, FREE_EXPANSION + LARGEST_EXPANSION * entry.compress_size):
                     raise DataError(f"{path}: expected arrays, got {entry.file_size} bytes from {entry.compress_size}")
         with np.load(path, allow_pickle=False) as content:
-            return _in_memory({name: content[name] for name in content.files})
-    except DataError:
-        raise
-    except _NPZ_ERRORS as error:
-        raise DataError(f"{path}: expected an npz file of plain arrays, got: {error!s:.200}") from error
+            return _of_arrays(path, kind, dict(content))
 
 
 def _hdf5_table(path: Path) -> Table:
-    """Datasets (N,), (N, 1) or (N, k), named by their paths."""
-    h5py, shapes = _module("h5py"), dict[str, tuple[tuple[int, ...], Any]]()
-
-    @contextmanager
-    def opened() -> Iterator[Any]:
-        try:
-            with h5py.File(path, "r") as file:
-                yield file
-        except Exception as error:  # of a damaged file: OSError, RuntimeError, KeyError, ValueError ..
-            raise DataError(f"{path}: expected an HDF5 file, got: {' '.join(str(error).split()):.200}") from error
+    """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
+    h5py, kind, found = _module("h5py"), "an HDF5 file", dict[str, Any]()
 
     def note(name: str, item: Any) -> None:
         # Datasets that lie in other files, or are put together from them, are no part of this one.
         own = hasattr(item, "shape") and not item.is_virtual and item.external is None
         if own and item.shape and item.size * item.dtype.itemsize <= LARGEST_COLUMN:
-            shapes[name] = (item.shape, item.dtype)
+            found[name] = item
 
-    def read(names: Sequence[str]) -> dict[str, FloatArray]:
-        with opened() as file:
-            return {name: _two_dimensional(file[name][()]) for name in names}
-
-    with opened() as file:
-        file.visititems(note)
-    return Table(_widths(shapes), read, Counter())
+    with _refused(path, kind):
+        h5py.File(path, "r").visititems(note)
+    return _of_arrays(path, kind, found)
 
 
 def _parquet_table(path: Path) -> Table:
     """Columns of numbers, or of lists of as many numbers in each row; pictures and texts are not read."""
-    arrow, parquet = _module("pyarrow"), _module("pyarrow.parquet")
+    arrow, parquet, kind = _module("pyarrow"), _module("pyarrow.parquet"), "a Parquet file"
 
     def is_numeric(kind: Any) -> bool:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
         return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            names = [field.name for field in file.schema_arrow if is_numeric(field.type)]
-            batches, size = [], 0
-            for batch in file.iter_batches(ROWS, columns=names):  # not by the sizes that the file states
-                size += batch.nbytes
-                if size > LARGEST_COLUMN:
-                    raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
-                batches.append(batch)
-            table = arrow.Table.from_batches(batches, arrow.schema([file.schema_arrow.field(name) for name in names]))
-        return _in_memory({name: _array(table[name].combine_chunks()) for name in names})
-    except DataError:
-        raise
-    except Exception as error:  # ArrowException, OSError, ValueError of lists of several lengths
-        raise DataError(f"{path}: expected a Parquet file, got: {' '.join(str(error).split()):.200}") from error
+    with _refused(path, kind), parquet.ParquetFile(path) as file:
+        names = [field.name for field in file.schema_arrow if is_numeric(field.type)]
+        batches, size = [], 0
+        for batch in file.iter_batches(ROWS, columns=names):  # not by the sizes that the file states
+            size += batch.nbytes
+            if size > LARGEST_COLUMN:
+                raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
+            batches.append(batch)
+        table = arrow.Table.from_batches(batches, arrow.schema([file.schema_arrow.field(name) for name in names]))
+        return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in names})
 
 
 TABLES: dict[tuple[str, ...], Callable[[Path], Table]] = {
@@ -317,22 +291,15 @@ def is_table(path: Path) -> bool:
     return any(path.name.lower().endswith(endings) for endings in TABLES)
 
 
-def _in_memory(arrays: dict[str, Any]) -> Table:
+def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
+    """The arrays that are columns of numbers."""
+    columns = {name: each for name, each in arrays.items() if each.dtype.kind in "fiu" and each.ndim in (1, 2)}
+
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
-        return {name: _two_dimensional(arrays[name]) for name in names}
+        with _refused(path, kind):
+            return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
-    return Table(_widths({name: (values.shape, values.dtype) for name, values in arrays.items()}), read, Counter())
-
-
-def _widths(shapes: Mapping[str, tuple[tuple[int, ...], Any]]) -> dict[str, int]:
-    """Numbers in a row of each array that is a column."""
-    sound = {name: shape for name, (shape, dtype) in shapes.items() if dtype.kind in "fiu" and len(shape) in (1, 2)}
-    return {name: 1 if len(shape) == 1 else shape[1] for name, shape in sound.items()}
-
-
-def _two_dimensional(values: Any) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
-    return array.reshape(len(array), -1)
+    return Table({name: math.prod(each.shape[1:]) for name, each in columns.items()}, read, Counter())
 
 
 def _module(name: str) -> Any:

@@ -51,13 +51,16 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banne
     _draw_floor(axes, extent)
     shadow = (triangles - triangles[..., 2:] / LIGHT[2] * LIGHT) * [1.0, 1.0, 0.0]
     axes.add_collection3d(Poly3DCollection(shadow, facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4, zorder=1))
-    # Edges of opaque triangles are drawn, too: else the ground shines through between neighbours.
-    edges = np.where(colours[:, 3:] == 1.0, colours, 0.0)
-    axes.add_collection3d(Poly3DCollection(triangles, facecolors=colours, edgecolors=edges, linewidths=0.4, zorder=2))
+    # What is translucent comes first: sorted by their middles, its triangles would hide parts of what is within.
+    opaque = colours[:, 3] == 1.0
+    for chosen, edges, order in ((~opaque, "none", 2), (opaque, colours[opaque], 3)):  # no gaps between opaque ones
+        drawn = Poly3DCollection(triangles[chosen], facecolors=colours[chosen], edgecolors=edges, linewidths=0.4)
+        drawn.set_zorder(order)
+        axes.add_collection3d(drawn)
     for primitive in scene.primitives:
         if isinstance(primitive, Label):
             at, style = scene.place(primitive)[:3, 3], {"ha": "center", "va": "center", "bbox": PAPER}
-            axes.text(*at, primitive.text, color=primitive.colour, fontsize=15, zorder=3, **style)
+            axes.text(*at, primitive.text, color=primitive.colour, fontsize=15, zorder=4, **style)
     layers = {primitive.layer: primitive.colour[:3] for primitive in reversed(scene.primitives)}
     for row, (layer, words) in enumerate(each for each in reversed(LEGEND) if each[0] in layers):
         figure.text(0.015, 0.02 + 0.028 * row, "●", color=layers[layer], fontsize=11)

@@ -32,6 +32,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD, POINT_PERIOD = 0.2, 0.2  # s, between two texts, and between two points of the charts
+UNSEEN = 0.003  # m, by which a corner of a shape may be elsewhere than it is
 MOST_POINTS = 800  # in the charts; beyond, every other one is dropped
 LAYERS = {
     "arm": "arm",
@@ -166,21 +167,21 @@ class WebScene:
         self._scene.add_grid("/floor", **sizes, **colours, shadow_opacity=0.25)
 
     def show(self, scene: Scene) -> None:
-        """Show this scene from now on. Primitives that a scene shares with the last one are only moved."""
+        """Show this scene from now on. Primitives that can be seen to differ are sent, the others only moved."""
         for primitive in scene.primitives:
+            x, y, z, w = matrix_to_quaternion((T := scene.place(primitive))[:3, :3]).tolist()
             sent = self._nodes.get(primitive.name)
-            if sent is None or sent[0] is not primitive:
-                sent = self._nodes[primitive.name] = primitive, self._add(primitive)
-            T = scene.place(primitive)
-            x, y, z, w = matrix_to_quaternion(T[:3, :3]).tolist()
-            sent[1].position, sent[1].wxyz = T[:3, 3], (w, x, y, z)
+            if sent is not None and (sent[0] is primitive or _looks_like(sent[0], primitive)):
+                sent[1].position, sent[1].wxyz = T[:3, 3], (w, x, y, z)
+            else:
+                self._nodes[primitive.name] = primitive, self._add(primitive, position=T[:3, 3], wxyz=(w, x, y, z))
         for name in self._nodes.keys() - {primitive.name for primitive in scene.primitives}:
             self._nodes.pop(name)[1].remove()
 
-    def _add(self, primitive: Primitive) -> Any:
+    def _add(self, primitive: Primitive, **place: Any) -> Any:
         """A node, in place of one of the same name."""
         if isinstance(primitive, Label):
-            return self._scene.add_label(f"/{primitive.name}", primitive.text, anchor="center-center")
+            return self._scene.add_label(f"/{primitive.name}", primitive.text, anchor="center-center", **place)
         mesh, (*colour, opacity) = tessellate(primitive), primitive.colour
         return self._scene.add_mesh_simple(
             f"/{primitive.name}",
@@ -189,7 +190,18 @@ class WebScene:
             color=tuple(round(255.0 * channel) for channel in colour),
             opacity=opacity if opacity < 1.0 else None,
             cast_shadow=opacity == 1.0,
+            **place,
         )
+
+
+def _looks_like(sent: Primitive, primitive: Primitive) -> bool:
+    """Whether a page that has the one need not get the other, which would flicker."""
+    if isinstance(sent, Label) and isinstance(primitive, Label):
+        return sent.text == primitive.text
+    old, new = tessellate(sent), tessellate(primitive)
+    same = old.vertices.shape == new.vertices.shape and np.array_equal(old.faces, new.faces)
+    colour = np.abs(np.subtract(sent.colour, primitive.colour)).max() < 0.04
+    return bool(same and colour and np.abs(old.vertices - new.vertices).max() < UNSEEN)
 
 
 class History:

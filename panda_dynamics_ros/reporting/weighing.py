@@ -18,9 +18,8 @@ from panda_dynamics_ros.reporting.summary import floats, payload_entry
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
-def paired_entry(result: PairedRuns, rest: RestCheck | None = None) -> dict[str, Any]:
+def paired_entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
     """The summary's entry: the payload as elsewhere in a summary, the noise and the torques at rest (one sigma)."""
-    rest = rest or result.rest
     return {
         **payload_entry(result.estimate),
         "motion_s": result.motion_s,
@@ -35,7 +34,7 @@ def paired_entry(result: PairedRuns, rest: RestCheck | None = None) -> dict[str,
     }
 
 
-def paired_rows(result: PairedRuns, rest: RestCheck | None = None) -> list[tuple[str, str]]:
+def paired_rows(result: PairedRuns, rest: RestCheck) -> list[tuple[str, str]]:
     """The result in words."""
     estimate = result.estimate
     return [
@@ -43,7 +42,7 @@ def paired_rows(result: PairedRuns, rest: RestCheck | None = None) -> list[tuple
         ("centre of mass", com_text(estimate)),
         ("inertia", inertia_text(estimate)),
         ("noise of a run", f"{joint_values(1e3 * result.noise, 0)} mN m (joints 1..n)"),
-        ("torque at rest", rest_text(rest or result.rest)),
+        ("torque at rest", rest_text(rest)),
         *([("problem", estimate.problem)] if estimate.problem else []),
     ]
 

@@ -146,12 +146,7 @@ class RobotDescription:
         return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
 
     def frame_index(self, frame: str) -> int:
-        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee).
-
-        Raises
-        ------
-        ArgumentError: there is no such frame; the message lists those there are.
-        """
+        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee)."""
         if not isinstance(frame, str) or frame not in self._frame_rows:
             raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
         return self._frame_rows[frame]
@@ -161,21 +156,11 @@ class RobotDescription:
         return {name: row for row, name in enumerate(self.frames, start=-1)}
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
-        """`value` as a finite, contiguous float64 array of shape (..., n).
-
-        Raises
-        ------
-        ArgumentError: it is not one; the message begins with `name`.
-        """
+        """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""
         return checks.trailing(value, (self.n,), name)
 
     def last_joint_frame(self, frame: str) -> FloatArray:
-        """T_joint_frame (4, 4) of a frame that is fixed in the last link.
-
-        Raises
-        ------
-        ArgumentError: `frame` is not one of flange, ee and the last joint; the message lists them.
-        """
+        """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
         if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):
             raise ArgumentError(
                 f"frame: expected one fixed in the last link (joint{self.n}, flange, ee), got {frame!r}"
@@ -226,12 +211,7 @@ class RobotDescription:
         return replace(self, friction=Friction.of(self.n), residual_map=None)
 
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
-        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged.
-
-        Raises
-        ------
-        ArgumentError: `T_flange_ee` is not a (4, 4) rigid transform.
-        """
+        """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))
 
 

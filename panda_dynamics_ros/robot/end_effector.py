@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -39,24 +38,13 @@ class EndEffector:
 
     Attributes
     ----------
-    name: short name.
     body: all of its bodies as one, in the flange frame.
     T_flange_ee: (4, 4), its tool frame in the flange frame (Franka's F_T_EE).
-
-    Raises
-    ------
-    ArgumentError: `body` is not InertialParameters, or `T_flange_ee` not a (4, 4) rigid transform.
     """
 
     name: str
     body: InertialParameters
     T_flange_ee: FloatArray
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.body, InertialParameters):
-            raise ArgumentError(f"body: expected InertialParameters, got {type(self.body).__name__}")
-        T = checks.exactly(checks.rigid_transform(self.T_flange_ee, "T_flange_ee"), (4, 4), "T_flange_ee")
-        object.__setattr__(self, "T_flange_ee", checks.read_only(T))
 
 
 def end_effector_names() -> tuple[str, ...]:
@@ -65,15 +53,7 @@ def end_effector_names() -> tuple[str, ...]:
 
 
 def read_end_effector(source: str | Path) -> EndEffector | None:
-    """The end effector of a library name or a YAML file; None of "none".
-
-    Raises
-    ------
-    ArgumentError: neither a library name nor a path; the message lists the names.
-    DataFileNotFoundError: a path to a file that does not exist.
-    RobotDescriptionError: the file cannot be read, is malformed, or a body is not physical; the message names
-        the file, and the key or the body.
-    """
+    """The end effector of a library name or a YAML file; None of "none". Errors are those of `read_robot`."""
     if source == NONE:
         return None
     path = find_description(source, LIBRARY, YAML, "end_effector", others=(NONE,))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.limits import freeze_per_joint
 
 PRESLIDING = 0.003
 """rad (m of a sliding joint), by which a joint turns until its dry friction has built up. 1 to 5 mrad predict unseen
@@ -60,10 +61,7 @@ class Friction:
     stribeck_velocity: FloatArray
 
     def __post_init__(self) -> None:
-        n = checks.real_array(self.viscous, "friction.viscous").size
-        for field in fields(self):
-            array = checks.exactly(getattr(self, field.name), (n,), f"friction.{field.name}")
-            object.__setattr__(self, field.name, checks.read_only(array))
+        freeze_per_joint(self, "friction")
         for name, kind in (("transition", "widths"), ("stribeck_velocity", "velocities")):
             value = getattr(self, name)
             if (value <= 0.0).any():

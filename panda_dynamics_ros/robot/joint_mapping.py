@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -43,14 +44,12 @@ def resolve_joint_names(
 
     Parameters
     ----------
-    available_names: names of any number of joints, in any order.
-    robot_joint_names: the n names of the robot's description.
     arm_prefix: `left` or `left_`, where several arms share a topic.
 
     Raises
     ------
-    ArgumentError: several sets fit; the message lists them.
-    SampleError: the arm's joints are not all there; the message names those there are.
+    ArgumentError: several sets fit.
+    SampleError: the arm's joints are not all there.
     """
     available = set(available_names)
     for prefix in (arm_prefix, f"{arm_prefix}_") if arm_prefix else ("",):
@@ -88,16 +87,7 @@ def link_name(joint_names: Sequence[str], number: int) -> str:
 
 
 class JointMapping:
-    """Takes the values of some joints out of messages that name them in any order, beside others.
-
-    Parameters
-    ----------
-    joint_names: the n names to take, in the order of the arrays that `extract` returns.
-
-    Raises
-    ------
-    ArgumentError: no names, or one of them twice.
-    """
+    """Takes the values of `joint_names` out of messages that name them in any order, beside others."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self.joint_names = tuple(joint_names)
@@ -110,16 +100,7 @@ class JointMapping:
     def extract(
         self, names: Sequence[str], position: ArrayLike, velocity: ArrayLike, effort: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The arm's part of one sample, in the order of `joint_names`.
-
-        Parameters
-        ----------
-        names: N names, N >= n, in any order.
-        position, velocity, effort: (N,), rad, rad/s, N m.
-
-        Returns
-        -------
-        q, dq, tau, each (n,) float64.
+        """q, dq, tau, each (n,), of a message with N names and values (N,), rad, rad/s, N m.
 
         Raises
         ------
@@ -171,17 +152,13 @@ def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatAr
         rows = np.empty(0)
     if rows.shape == (3, count):
         return rows
-    given = [np.asarray(each, dtype=np.float64) for each in values]
-    field = next(k for k in range(3) if given[k].shape != (count,))
-    raise _wrong_length(FIELDS[field], given[field], count)
-
-
-def _wrong_length(field: str, given: FloatArray, count: int) -> SampleError:
-    if given.size == 0:
-        return SampleError(
-            f"{field}: expected {count} values, got none: the message comes without {field}", _ABSENT[field]
-        )
-    return SampleError(f"{field}: expected {count} values, as many as names, got {given.size}", LENGTHS_DISAGREE)
+    shapes = zip(FIELDS, map(np.shape, values), strict=True)
+    field, size = next((field, math.prod(shape)) for field, shape in shapes if shape != (count,))
+    if size == 0:
+        what, reason = f"got none: the message comes without {field}", _ABSENT[field]
+    else:
+        what, reason = f"as many as names, got {size}", LENGTHS_DISAGREE
+    raise SampleError(f"{field}: expected {count} values, {what}", reason)
 
 
 def _listed(names: Sequence[str]) -> str:

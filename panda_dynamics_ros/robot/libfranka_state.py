@@ -35,20 +35,9 @@ class StateSample(NamedTuple):
 
 
 def sample_of(state: Any) -> StateSample:
-    """Time, q, dq and tau_J of a libfranka RobotState.
-
-    tau_J is the measured link-side torque, gravity included.
-
-    Raises
-    ------
-    ArgumentError: an attribute is missing, or is not of the type that a binding gives it.
-    """
-    return StateSample(
-        _seconds(_attribute(state, "time")),
-        _joints(state, "q"),
-        _joints(state, "dq"),
-        _joints(state, "tau_J"),
-    )
+    """Time, q, dq and tau_J (link-side, gravity included) of a libfranka RobotState; an ArgumentError if it is none."""
+    time = _seconds(_attribute(state, "time"))
+    return StateSample(time, *(_joints(state, name) for name in ("q", "dq", "tau_J")))
 
 
 @dataclass(frozen=True, eq=False)

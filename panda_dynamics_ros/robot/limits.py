@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class JointLimits:
     effort: FloatArray
 
     def __post_init__(self) -> None:
-        _freeze_per_joint(self, "limits")
+        freeze_per_joint(self, "limits")
         if not (self.lower < self.upper).all():
             raise ArgumentError(
                 f"limits.lower: expected values below limits.upper {self.upper.tolist()}, got {self.lower.tolist()}"
@@ -66,13 +67,13 @@ class ResidualModel:
     def __post_init__(self) -> None:
         if np.size(self.error_ratio) == 0:
             object.__setattr__(self, "error_ratio", np.ones(np.size(self.std)))
-        _freeze_per_joint(self, "residual")
+        freeze_per_joint(self, "residual")
         _require_positive(self.std, "residual.std")
         _require_positive(self.correlation_time, "residual.correlation_time")
         _require_positive(self.error_ratio, "residual.error_ratio")
 
 
-def _freeze_per_joint(value: JointLimits | ResidualModel, name: str) -> None:
+def freeze_per_joint(value: Any, name: str) -> None:
     """Every field of a frozen dataclass checked as (n,) and made read-only; n is that of the first."""
     names = [each.name for each in fields(value)]
     n = checks.real_array(getattr(value, names[0]), f"{name}.{names[0]}").size

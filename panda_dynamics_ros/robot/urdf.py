@@ -312,7 +312,7 @@ def read_chain(
 
     Parameters
     ----------
-    source: a file; of URDF also a text, which the topic `robot_description` has.
+    source: a file; of URDF also a text.
     base: by default the root link.
     tip: by default the link that is most movable joints away, see `Tree.deepest_tip`.
     strict: whether a link that cannot exist is an error. By default the nearest that can is taken, with a warning that
@@ -320,11 +320,9 @@ def read_chain(
 
     Raises
     ------
-    ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep; the message
-        lists the ends.
+    ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep.
     RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
-        joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`); the message
-        names the file and the link or joint.
+        joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`).
     """
     name = source if isinstance(source, Path) else "robot_description"
     try:

@@ -185,7 +185,8 @@ class SimulatedPanda:
         """(3, n): q, dq, ddq, where the arm should be now."""
         part, row = divmod(self._samples - self._followed_since, PLANNED)
         if row == 0 or self._samples == self._followed_since:
-            self._planned = np.stack(self._path(self.timestep * (PLANNED * part + np.arange(PLANNED))))
+            times: FloatArray = self.timestep * (PLANNED * part + np.arange(PLANNED, dtype=np.float64))
+            self._planned = np.stack(self._path(times))
         return self._planned[:, row]
 
     def follow(self, trajectory: JointTrajectory) -> None:
@@ -257,16 +258,16 @@ class SimulatedPanda:
         """
         count = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
         pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))
-        n = self.robot.n
-        run = SimulatedRun(np.empty(count), *(np.empty((count, width)) for width in (n, n, n, 10)))
+        stamp, truth = np.empty(count), np.empty((count, 10))
+        q, dq, tau = (np.empty((count, self.robot.n)) for _ in range(3))
         for k in range(count):
             if k == pick:
                 self.attach(payload)
             if k == release:
                 self.release()
-            for column, value in zip(run, (*self.step(), self._payload.vector), strict=True):
-                column[k] = value
-        return run
+            stamp[k], q[k], dq[k], tau[k] = self.step()
+            truth[k] = self._payload.vector
+        return SimulatedRun(stamp, q, dq, tau, truth)
 
     def _apply_motors(self) -> None:
         """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.

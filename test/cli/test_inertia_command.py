@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.dynamics.kinematics import links_in_base
-from panda_dynamics_ros.robot import write_robot
 
 UPPER = np.triu_indices(3)
 READY = [0.0, -0.785, -1e-3, -2.356, 0.0, 1.571, 0.785]
@@ -43,10 +41,6 @@ def test_json_has_every_digit(name: str, capsys: pytest.CaptureFixture[str]) -> 
         assert base["inertia_about_com"] == inertia[i][UPPER].tolist()
 
 
-def test_panda_at_zero_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_json(capsys) == run_json(capsys, "panda", "--q", *["0"] * 7)
-
-
 @pytest.mark.parametrize(("frame", "other"), [("joint", "base"), ("base", "joint")])
 def test_one_frame_only(frame: str, other: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "--frame", frame)
@@ -58,11 +52,6 @@ def test_with_the_hand(capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "--end-effector", "hand")
     assert found["robot"] == "panda+hand"
     assert found["joint"][6]["mass"] == pytest.approx(0.735522 + 0.76, abs=1e-12)
-
-
-def test_a_robot_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_robot(pdr.load_robot("fr3"), tmp_path / "my_arm.yaml")
-    assert run_json(capsys, str(path)) == run_json(capsys, "fr3")
 
 
 def numbers(line: str) -> list[float]:

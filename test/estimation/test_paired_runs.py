@@ -11,8 +11,8 @@ from conftest import public_log
 from motion import PAYLOAD, Motion, coloured, sinusoids, torques
 
 import panda_dynamics_ros as pdr
-from benchmarks.paired_runs import SECOND, payload
-from benchmarks.payload.real_log import payload_torques
+from benchmarks.paired_runs import payload
+from benchmarks.payload.real_log import SECOND_PASS, payload_torques
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
@@ -209,7 +209,7 @@ def test_the_second_pass_of_the_public_log(seed: int) -> None:
     first = pdr.load_dataset(public_log("panda_gaz/excitation_1khz_first_7600ms.csv"))
     second = pdr.load_dataset(public_log("panda_gaz/excitation_1khz_second_pass_13333ms_to_17000ms.csv"))
     truth = payload(np.random.default_rng(seed), 1.0)
-    tau = second.tau + payload_torques(truth, SECOND)
+    tau = second.tau + payload_torques(truth, SECOND_PASS)
     # For 0.3 s the first pass is still leaving its rest, which the second is not.
     k = second.stamp > second.stamp[0] + 0.3
     loaded = pdr.JointDataset(second.stamp[k], second.q[k], second.dq[k], tau[k], second.names, "second pass")

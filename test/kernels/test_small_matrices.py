@@ -4,7 +4,28 @@
 import numpy as np
 import pytest
 
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward, invert, solve
+from panda_dynamics_ros.dynamics.kernels import small_matrices
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
+
+
+def kernel(part):
+    """A function of Python that calls a part of kernels."""
+
+    @compiled
+    def call(A, b):
+        part(A, b)
+
+    return call
+
+
+forward, solve, invert = (
+    kernel(part) for part in (small_matrices.forward, small_matrices.solve, small_matrices.invert)
+)
+
+
+@compiled
+def factorise(A):
+    small_matrices.factorise(A)
 
 
 @pytest.fixture(params=[1, 4, 10])

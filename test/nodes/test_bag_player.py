@@ -37,7 +37,7 @@ def bag(recorded: list[JointStateSample], tmp_path_factory: pytest.TempPathFacto
 def test_a_recording_is_played_to_its_end(
     bag: Path, recorded: list[JointStateSample], probe: Probe, nodes: Nodes
 ) -> None:
-    nodes.start("bag_player", bag=bag, start_delay_s=2.0)
+    nodes.start("bag_player", bag=bag)
     got = probe.listen(JointState, f"{nodes.namespace}/joint_states")
     probe.until(lambda: len(got) == len(recorded), "the whole recording")
     assert nodes.wait("bag_player") == 0

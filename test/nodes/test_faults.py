@@ -13,7 +13,6 @@ from nodes.payload_stream import shifted
 from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import joint_state, nanoseconds_of
-from panda_dynamics_ros.recordings.messages import STAMP_MARK
 
 pytestmark = pytest.mark.usefixtures("said")
 
@@ -112,7 +111,7 @@ def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes)
 
 def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
     """The nodes' own messages have these names, and frames made of them."""
-    stem = f"{STAMP_MARK.tobytes().decode()}panda_"
+    stem = "\r|kZN=,\x1b panda_"
     names, zero = [f"{stem}joint{i + 1}" for i in range(7)], np.full(7, 0.1)
     for module in ("dynamics", "payload_estimator"):
         fresh.start(module)

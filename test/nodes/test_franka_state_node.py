@@ -117,17 +117,12 @@ def test_a_robot_that_goes_away_and_comes_back(robot: Robot, probe: Probe, nodes
     assert said.message.startswith("user_stopped: the robot is stopped by its user")
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [(host(1), "the robot refuses connections"), ("no-such-robot.invalid", "no such host"), ("''", "got nothing")],
-    ids=["no server", "no host", "no address"],  # addresses differ from process to process
-)
-def test_a_node_that_cannot_connect_says_why(address: str, words: str, probe: Probe, tmp_path: Path) -> None:
+def test_a_node_that_cannot_connect_says_why(probe: Probe, tmp_path: Path) -> None:
     needs("panda_py")
     alone = Nodes("franka_alone", tmp_path)
-    alone.start("franka_state", robot_ip=address)
+    alone.start("franka_state", robot_ip=host(1))
     assert alone.wait("franka_state") == CANNOT_START
-    assert words in alone.log("franka_state").splitlines()[-1]
+    assert "the robot refuses connections" in alone.log("franka_state").splitlines()[-1]
 
 
 def test_it_ends_when_interrupted_while_states_come(probe: Probe, tmp_path: Path) -> None:

@@ -75,24 +75,6 @@ def test_finger_joints_come_first_and_every_field_is_there(states: list[JointSta
         assert state.header.frame_id == "panda_link0"
 
 
-def test_the_arm_moves_as_its_velocities_say(states: list[JointState]) -> None:
-    """Noise of .004 rad/s per sample (payload-notes) averages out over the samples; the lag of dq is 5 ms."""
-    q, dq = values(states, "position"), values(states, "velocity")
-    assert np.abs(dq).max() > 0.05
-    travelled = dq[:-1].sum(axis=0) * 1e-3
-    lag = 0.005 * np.abs(dq).max(axis=0)
-    np.testing.assert_array_less(np.abs(q[-1] - q[0] - travelled), 2.0 * lag + 0.002)
-
-
-def test_efforts_hold_the_arm_up(states: list[JointState], panda: RobotModel) -> None:
-    """Joints 2 and 4 carry more than 10 N m somewhere in each second of this motion; all else is a few."""
-    gravity = panda.gravity_torques(values(states, "position"))
-    difference = values(states, "effort") - gravity
-    assert np.abs(gravity).max() > 10.0
-    assert np.abs(difference.mean(axis=0)).max() < 5.0
-    assert np.abs(difference).max() > 0.05  # and it is not the model's own gravity
-
-
 def test_pick_and_release(arm: Arm, panda: RobotModel) -> None:
     arm_alone = arm.collect(200)
     assert arm.truth[-1].inertia.m == 0.0
@@ -107,23 +89,10 @@ def test_pick_and_release(arm: Arm, panda: RobotModel) -> None:
     assert (truth.header.frame_id, truth.inertia.m) == ("panda_link8", MASS)
     assert (truth.inertia.com.x, truth.inertia.com.y, truth.inertia.com.z) == COM
 
-    # The torque of 2 kg on the joints that feel it, against the arm's own model in the same motion.
-    def moving(states: list[JointState]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, dq, and the mean acceleration."""
-        dq, first, last = values(states, "velocity"), states[0].header.stamp, states[-1].header.stamp
-        duration = last.sec - first.sec + 1e-9 * (last.nanosec - first.nanosec)
-        return values(states, "position"), dq, np.broadcast_to((dq[-1] - dq[0]) / duration, dq.shape)
-
-    def unexplained(states: list[JointState]) -> np.ndarray:
-        return (values(states, "effort") - panda.inverse_dynamics(*moving(states))).mean(axis=0)
-
-    payload = panda.payload_regressor(*moving(carrying))[..., :4].mean(axis=0)
-    expected = payload @ (MASS * np.array([1.0, *COM]))
-    got = unexplained(carrying) - unexplained(arm_alone)
-    loaded = np.abs(expected) > 3.0
-    assert loaded.any()
-    # Friction changes with the motion by up to 2 N m.
-    np.testing.assert_array_less(0.3 * np.abs(expected[loaded]), got[loaded] * np.sign(expected[loaded]))
+    # A weight of 2 kg, up to .8 m away from the joints that feel it; friction and motion change by up to 2 N m.
+    change = values(carrying, "effort") - panda.gravity_torques(values(carrying, "position"))
+    before = values(arm_alone, "effort") - panda.gravity_torques(values(arm_alone, "position"))
+    assert np.abs(change.mean(axis=0) - before.mean(axis=0)).max() > 3.0
 
     assert arm.call("release").success
     arm.collect(10)

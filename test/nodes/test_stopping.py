@@ -102,12 +102,9 @@ def test_a_node_that_takes_long_to_start_need_not_be_waited_for(
     ("module", "parameters", "words"),
     [
         ("dynamics", {"robot": "pandora"}, "pandora"),
-        ("payload_estimator", {"robot": "/nowhere/arm.yaml"}, "/nowhere/arm.yaml"),
-        ("simulated_panda", {"robot": "pandora"}, "pandora"),
         ("dynamics", {"F_T_EE": [1.0, 2.0]}, "16"),
         ("dynamics", {"robot": 3}, "robot"),
         ("payload_estimator", {"memory_s": -1.0}, "memory_s"),
-        ("bag_player", {}, "bag:=PATH"),
         ("bag_player", {"bag": "/nowhere/bag.mcap"}, "/nowhere/bag.mcap"),
     ],
 )

@@ -6,11 +6,9 @@ Each is read with a gigabyte of memory and ten seconds of processor time.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 import struct
-import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import samples, storage_file, write_bag
+from bag_files import samples, write_bag
 from limited import LimitedReaders
 
 from panda_dynamics_ros import load_dataset
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
-from panda_dynamics_ros.recordings import read_joint_states, rosbag2, write_joint_states
+from panda_dynamics_ros.errors import DataFileNotFoundError
+from panda_dynamics_ros.recordings import rosbag2, write_joint_states
 from panda_dynamics_ros.recordings.mcap_file import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
 
 
@@ -42,10 +40,9 @@ def string(text: str) -> bytes:
     return struct.pack("<I", len(text)) + text.encode()
 
 
-def chunk(content: bytes, compression: str = "", stated: int | None = None) -> bytes:
-    head = struct.pack("<QQQI", 0, 0, len(content) if stated is None else stated, 0) + string(compression)
-    packed = rosbag2.zstd().compress(content) if compression else content
-    return record(CHUNK, head + struct.pack("<Q", len(packed)) + packed)
+def chunk(content: bytes, checksum: int = 0) -> bytes:
+    head = struct.pack("<QQQI", 0, 0, len(content), checksum) + string("")
+    return record(CHUNK, head + struct.pack("<Q", len(content)) + content)
 
 
 def joint_state_channel() -> bytes:
@@ -112,6 +109,11 @@ def nested_chunks(tmp_path: Path) -> Path:
     return mcap(tmp_path, joint_state_channel(), content)
 
 
+def wrong_checksum(tmp_path: Path) -> Path:
+    content = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
+    return mcap(tmp_path, joint_state_channel(), chunk(content, zlib.crc32(content) ^ 1))
+
+
 def endless_record(tmp_path: Path) -> Path:
     return mcap(tmp_path, joint_state_channel(), record(MESSAGE, b"", length=1 << 62))
 
@@ -145,10 +147,6 @@ def data_of_other_types(tmp_path: Path) -> Path:
     return database(tmp_path, *TOPICS, MESSAGES, f"INSERT INTO messages VALUES {rows}")
 
 
-def blob_names(tmp_path: Path) -> Path:
-    return database(tmp_path, *TOPICS, MESSAGES, "INSERT INTO topics VALUES(2, x'ff00', x'01'), (3, NULL, NULL)")
-
-
 def large_blob(tmp_path: Path) -> Path:
     return database(tmp_path, *TOPICS, MESSAGES, "INSERT INTO messages VALUES(1, 1, 0, zeroblob(300000000))")
 
@@ -161,13 +159,6 @@ def endless_view(tmp_path: Path) -> Path:
 def computed_column(tmp_path: Path) -> Path:
     columns = "id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB AS (zeroblob(900000000))"
     return database(tmp_path, *TOPICS, f"CREATE TABLE messages({columns})", "INSERT INTO messages VALUES(1, 1, 0)")
-
-
-def many_columns(tmp_path: Path) -> Path:
-    path = tmp_path / "hostile.csv"
-    names = ["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 10_001))]
-    path.write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
-    return path
 
 
 def nanoseconds(tmp_path: Path) -> Path:
@@ -204,10 +195,6 @@ def name_of_no_file(tmp_path: Path) -> Path:
     return metadata(tmp_path, "x" * 300 + ".mcap", "a\0b.mcap")
 
 
-def many_names(tmp_path: Path) -> Path:
-    return metadata(tmp_path, *(f"part_{k}.mcap" for k in range(30_000)))
-
-
 ESCAPES = "\x1b]0;owned\x07\x1b[2J"
 
 
@@ -238,19 +225,17 @@ def escapes_in_a_name(tmp_path: Path) -> Path:
         (file_packed_twice, "compressed twice"),
         (gzip_bomb, "expected lines of at most 65536 characters"),
         (nested_chunks, "a chunk within a chunk"),
+        (wrong_checksum, "does not match its checksum and is left out"),
         (endless_record, "a record of 4611686018427387904 bytes"),
         (many_channels, "more than 10000 channels"),
         (data_of_other_types, "cannot be decoded"),
-        (blob_names, "expected joint states, got /joint_states (0 messages)"),
         (large_blob, "cannot be decoded"),
         (endless_view, "no such table: messages"),
         (computed_column, "generated columns in table messages"),
-        (many_columns, "expected lines of at most 65536 characters"),
         (nanoseconds, "expected s, below 2^31"),
         (alias_bomb, "without .db3 or .mcap files"),
         (deep_metadata, "without .db3 or .mcap files"),
         (name_of_no_file, "expected the files that metadata.yaml lists, got none of xxx"),
-        (many_names, "part_19.mcap, ... (30000 files)"),
     ],
 )
 def test_a_hostile_file_is_refused_in_one_line(
@@ -291,23 +276,3 @@ def test_a_terminal_obeys_nothing_that_a_file_says(
     assert code == 2
     assert "\\x1b]0;" in printed.err
     assert "\x1b" not in printed.out + printed.err
-
-
-def test_a_flipped_bit_in_a_chunk_is_noticed(tmp_path: Path, rng: np.random.Generator) -> None:
-    """Every bit of the chunks of a recording that this package writes is covered by a checksum."""
-    original = storage_file(write_joint_states(tmp_path / "bag", samples(200)).parent).read_bytes()
-    written = [each.position.tolist() for each in read_joint_states(tmp_path / "bag")]
-    start = original.index(bytes([CHUNK]), len(MAGIC))
-    for place in rng.integers(start + 40, len(original) // 2, 40):
-        content = bytearray(original)
-        content[place] ^= 1 << int(rng.integers(8))
-        (tmp_path / "flipped.mcap").write_bytes(content)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises((UserWarning, DataError), match=r"checksum|not whole|damaged"):
-                list(read_joint_states(tmp_path / "flipped.mcap"))
-            warnings.simplefilter("ignore")
-            read: list[list[float]] = []
-            with contextlib.suppress(DataError):
-                read = [each.position.tolist() for each in read_joint_states(tmp_path / "flipped.mcap")]
-        assert all(each in written for each in read)

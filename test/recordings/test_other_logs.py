@@ -15,7 +15,6 @@ from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings import RecordingWarning
-from panda_dynamics_ros.recordings.columns import ColumnMap
 from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
 
 COUNT = 40
@@ -194,49 +193,20 @@ def test_episodes_follow_each_other_or_are_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "suggestion"),
-    [
-        (("time", "arm_pos_{}", "arm_vel_{}", "arm_torque_{}"), "t=time q=arm_pos_# dq=arm_vel_# tau=arm_torque_#"),
-        (("Timestamp", "q_{}_rad", "qd_{}", "tau_J_{}"), "t=Timestamp q=q_#_rad dq=qd_# tau=tau_J_#"),
-        (("stamp [s]", "pos {}", "vel {}", "effort {}"), "t='stamp [s]' q='pos #' dq='vel #' tau='effort #'"),
-    ],
-)  # fmt: skip
-def test_a_header_of_other_names_gets_a_map_that_reads_it(
-    names: tuple[str, ...], suggestion: str, tmp_path: Path
-) -> None:
-    header = [names[0], *(name.format(i) for name in names[1:] for i in range(7))]
-    path = table(tmp_path / "log.csv", header, np.column_stack((1e-3 * MS, Q, DQ, TAU)))
-    with pytest.raises(DataError) as caught:
-        load_dataset(path, "panda")
-    assert str(caught.value).endswith(f'; try --columns "{suggestion}"')
-    assert_read(load_dataset(path, "panda", columns=suggestion))
-
-
-@pytest.mark.parametrize(
     ("columns", "error", "words"),
     [
         ("t=t q=q# dq=dq#", ArgumentError, "expected t=.. q=.. dq=.. tau=.., each once"),
-        ("t=t q=q# dq=dq# tau=tau# t=t", ArgumentError, "each once"),
         ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
-        ("t=t q=q#:Nm dq=dq# tau=tau#", ArgumentError, "q: expected one of rad, deg"),
         ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
         ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
         ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q1, q2"),
         ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
-        ("t=q# q=q# dq=dq# tau=tau#", DataError, "7 of t"),
     ],
 )
 def test_a_map_that_does_not_fit_is_named(columns: str, error: type, words: str, tmp_path: Path) -> None:
     path = table(tmp_path / "log.csv", own_names(), np.column_stack((1e-3 * MS, Q, DQ, TAU)))
     with pytest.raises(error, match=words):
         load_dataset(path, columns=columns)
-
-
-def test_a_joint_number_counts_from_0_or_1_without_a_gap() -> None:
-    columns = ColumnMap.of("t=t q=q# dq=dq# tau=tau#")
-    assert columns.columns_of("q", {"q1": 1, "q2": 1, "q4": 1}) == [["q1", "q2"]]
-    assert columns.columns_of("q", {"q0": 1, "q1": 1, "q2": 1}) == [["q0", "q1", "q2"]]
-    assert columns.columns_of("q", {"q2": 1}) is None
 
 
 def test_arrays_that_run_code_or_claim_too_much_are_refused(tmp_path: Path) -> None:

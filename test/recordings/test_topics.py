@@ -18,7 +18,7 @@ from rosbags.rosbag2 import Reader
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.recordings import messages
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
-from panda_dynamics_ros.recordings.messages import STAMP_MARK, Rows, marks
+from panda_dynamics_ros.recordings.messages import Rows
 
 START = 1_700_000_000_123_456_789
 COUNT = 50
@@ -40,14 +40,6 @@ def test_joint_states_with_all_fields(rng: np.random.Generator) -> None:
     assert {tuple(message.name) for message in read} == {ARM}
     for field, values in (("position", q), ("velocity", dq), ("effort", tau)):
         np.testing.assert_array_equal([getattr(message, field) for message in read], values)
-
-
-def test_joint_states_with_effort_alone(rng: np.random.Generator) -> None:
-    effort = rng.normal(size=(COUNT, 6))
-    names = [f"Gelenk_ä{i}" for i in range(6)]  # of another length in bytes than in characters
-    read = decoded(messages.joint_states(names, STAMPS, effort=effort), messages.JOINT_STATE)
-    np.testing.assert_array_equal([message.effort for message in read], effort)
-    assert all(message.name == names and not len(message.position) and not len(message.velocity) for message in read)
 
 
 def test_poses(rng: np.random.Generator) -> None:
@@ -85,23 +77,6 @@ def test_multi_arrays(rng: np.random.Generator) -> None:
     assert [(dim.label, dim.size, dim.stride) for dim in layout.dim] == [("column", 4, 16), ("row", 4, 4)]
 
 
-def test_a_number_that_marks_a_place_is_a_number_like_any_other() -> None:
-    values = marks(3)[None, ::-1].copy()
-    read = decoded(messages.multi_arrays((("x", 3, 3),), values), messages.MULTI_ARRAY)
-    np.testing.assert_array_equal(read[0].data, values[0])
-
-
-def test_names_with_the_bytes_of_a_mark_change_nothing() -> None:
-    """Names are text of any content, and the bytes of the stamp's mark are ASCII."""
-    name = STAMP_MARK.tobytes().decode()
-    read = decoded(messages.joint_states([name, name * 3], STAMPS, np.ones((COUNT, 2))), messages.JOINT_STATE)
-    assert stamps(read) == STAMPS.tolist()
-    assert {tuple(message.name) for message in read} == {(name, name * 3)}
-    read = decoded(messages.wrenches(name, STAMPS, np.ones((COUNT, 6))), messages.WRENCH)
-    assert stamps(read) == STAMPS.tolist()
-    assert {message.header.frame_id for message in read} == {name}
-
-
 @pytest.mark.parametrize("stamp", [-1, 2**31 * 10**9])
 def test_stamps_that_no_message_can_carry_are_refused(stamp: int) -> None:
     with pytest.raises(PandaDynamicsError, match=r"^stamp: expected times from 0 to 2\^31 s, got"):
@@ -136,16 +111,3 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(storage: str, tmp_pat
     assert metadata["version"] == 8
     (slow_offer,) = yaml.safe_load(metadata["topics_with_message_count"][1]["topic_metadata"]["offered_qos_profiles"])
     assert (slow_offer["history"], slow_offer["depth"], slow_offer["reliability"], slow_offer["durability"]) == (1,) * 4
-
-
-@pytest.mark.parametrize(
-    "text", [b"panda_joint1", STAMP_MARK.tobytes(), marks(300).tobytes()], ids=["name", "stamp", "numbers"]
-)
-def test_each_mark_has_a_place_of_its_own(text: bytes) -> None:
-    """Whatever the message has as text between stamp and numbers."""
-    numbers = marks(300)
-    encoded = b"\0\1\0\0" + STAMP_MARK.tobytes() + text + numbers.tobytes()
-    assert messages.place_of(STAMP_MARK, encoded) == 4
-    assert messages.place_of(numbers[7:9], encoded) == 4 + STAMP_MARK.nbytes + len(text) + 7 * 8
-    with pytest.raises(PandaDynamicsError, match="8 bytes of a mark as this machine has them in memory"):
-        messages.place_of(np.array([1.0]), b"x" + np.array([1.0]).tobytes()[:7])

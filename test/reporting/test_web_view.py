@@ -18,7 +18,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene.tessellation import tessellate
-from panda_dynamics_ros.reporting.web_view import MOST_POINTS, History, WebView
+from panda_dynamics_ros.reporting.web_view import MOST_POINTS, UNSEEN, History, WebView
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
@@ -57,7 +57,7 @@ def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel)
             w, x, y, z = node.wxyz
             np.testing.assert_allclose(pdr.pose.quaternion_to_matrix([x, y, z, w]), T[:3, :3], atol=1e-4)
         arc = next(each for each in scene.primitives if each.name == "gravity/joint2")
-        np.testing.assert_allclose(nodes["/gravity/joint2"].vertices, tessellate(arc).vertices, atol=1e-6)
+        np.testing.assert_allclose(nodes["/gravity/joint2"].vertices, tessellate(arc).vertices, atol=UNSEEN)
 
 
 def test_what_is_put_down_is_gone(view: WebView) -> None:

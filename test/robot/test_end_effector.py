@@ -12,8 +12,8 @@ from arms import random_states
 from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.robot import EndEffector, attach, end_effector_names, read_end_effector
+from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.robot import read_end_effector
 
 MOUNT = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, -np.pi / 4), np.array([0.0, 0.0, 0.107]))  # the hand in joint 7
 HAND = (0.73, (-0.01, 0.0, 0.03), (0.001, 0.0025, 0.0017))  # kg, m, kg m^2
@@ -51,12 +51,6 @@ def test_tool_of_the_hand(panda: pdr.RobotModel) -> None:
     assert np.array_equal(panda.T_flange_ee, np.eye(4))
 
 
-def test_none_changes_nothing(panda: pdr.RobotModel) -> None:
-    assert np.array_equal(pdr.load_robot("panda", end_effector="none").table, panda.table)
-    assert attach(panda, None) is panda
-    assert end_effector_names() == ("none", "hand")
-
-
 def test_a_users_end_effector(tmp_path: Path, panda: pdr.RobotModel) -> None:
     (tmp_path / "gripper.yaml").write_text(GRIPPER)
     carrying = pdr.load_robot("panda", end_effector=tmp_path / "gripper.yaml")
@@ -66,15 +60,6 @@ def test_a_users_end_effector(tmp_path: Path, panda: pdr.RobotModel) -> None:
     assert carrying.T_flange_ee[:3, 3] == pytest.approx([0.0, 0.02, 0.21], abs=1e-15)
 
 
-def test_a_tool_without_mass(tmp_path: Path, panda: pdr.RobotModel) -> None:
-    (tmp_path / "pointer.yml").write_text(
-        "{name: pointer, inertia_about: com, bodies: {}, tool: {translation: [0, 0, 1]}}"
-    )
-    carrying = pdr.load_robot("panda", end_effector=tmp_path / "pointer.yml")
-    assert np.abs(carrying.inertial_vector - panda.inertial_vector).max() < 1e-15  # one sum with zero
-    assert carrying.T_flange_ee[2, 3] == 1.0
-
-
 @pytest.mark.parametrize("name", ["hands", "hand.urdf", "", None, 7])
 def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
@@ -82,11 +67,6 @@ def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
     assert str(caught.value) == (
         f"end_effector: expected one of none, hand or a path to a .yaml or .yml file, got {name!r}"
     )
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataFileNotFoundError, match=r"end_effector: expected an existing file, got '.*/no\.yaml'"):
-        pdr.load_robot("panda", end_effector=tmp_path / "no.yaml")
 
 
 @pytest.mark.parametrize(
@@ -106,11 +86,3 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str
     with pytest.raises(RobotDescriptionError) as caught:
         pdr.load_robot("panda", end_effector=path)
     assert str(caught.value).startswith(f"{path}: {message}")
-
-
-def test_fields_are_checked() -> None:
-    body = pdr.InertialParameters.zero()
-    with pytest.raises(ArgumentError, match="body: expected InertialParameters, got int"):
-        EndEffector("x", 1, np.eye(4))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"T_flange_ee: expected shape \(..., 4, 4\), got \(3, 3\)"):
-        EndEffector("x", body, np.eye(3))

@@ -15,7 +15,6 @@ from oracles import assert_agrees
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionError
-from panda_dynamics_ros.robot import write_robot
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -139,14 +138,6 @@ def test_a_site_named_like_a_flange_is_the_tip(path: Path) -> None:
     mujoco.mj_kinematics(model, data)
     assert_agrees(robot.pose(q)[:3, 3], data.site("attachment_site").xpos, 1e-12)
     assert_agrees(robot.pose(q)[:3, :3].ravel(), data.site("attachment_site").xmat, 1e-12)
-
-
-def test_rotor_inertia_is_saved_with_the_arm(robot: pdr.RobotModel, tmp_path: Path) -> None:
-    assert np.array_equal(pdr.load_robot(write_robot(robot, tmp_path / "arm.yaml")).rotor_inertia, robot.rotor_inertia)
-
-
-def test_without_friction(path: Path) -> None:
-    assert not pdr.load_robot(path, base="base", tip="b", friction="none").friction_torques(np.ones(3)).any()
 
 
 def test_what_mujoco_does_not_compile_is_said(tmp_path: Path) -> None:

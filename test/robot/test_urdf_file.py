@@ -105,12 +105,6 @@ def test_random_trees(tmp_path: Path, seed: int) -> None:
     assert_same_as_pinocchio(text, load(text, tmp_path, base, tip), base, tip)
 
 
-def test_random_trees_have_what_is_to_be_tested() -> None:
-    texts = "".join(urdf_texts.random_tree(seed)[0] for seed in RANDOM_TREES)
-    assert all(f'type="{kind}"' in texts for kind in ("revolute", "continuous", "prismatic", "fixed"))
-    assert len({urdf_texts.random_tree(seed)[1] for seed in RANDOM_TREES}) > 1, "one base only"
-
-
 def test_panda_is_that_of_the_library(tmp_path: Path) -> None:
     """Where the axis is z, a joint frame is the URDF's own: the modified DH frames of the Panda."""
     ours, library = load(urdf_texts.panda(), tmp_path, tip="link8"), pdr.load_robot("panda")
@@ -131,12 +125,6 @@ def test_fixed_hand_is_that_of_the_library(tmp_path: Path) -> None:
         assert np.abs(last.vector - library.links[-1].vector).max() < 1e-15  # rounding of 1 kg within 0.2 m
 
 
-def test_a_hand_with_fingers_has_the_flange_for_its_tip(tmp_path: Path) -> None:
-    robot, named = (load(urdf_texts.panda(), tmp_path, tip=tip) for tip in (None, "link8"))
-    assert np.array_equal(robot.table, named.table)
-    assert np.array_equal(robot.T_joint_flange, pdr.load_robot("panda").T_joint_flange)
-
-
 def test_joints_beyond_the_tip_are_locked_with_a_warning(tmp_path: Path) -> None:
     """Fingers, and the wrist of an arm that is cut off at link 5: one body of all that it carries at zero."""
     (tmp_path / "arm.urdf").write_text(urdf_texts.panda())
@@ -153,25 +141,12 @@ def test_joints_beyond_the_tip_are_locked_with_a_warning(tmp_path: Path) -> None
     assert np.abs(cut.gravity_torques(q[:5]) - whole.gravity_torques(q)[:5]).max() < 1e-12
 
 
-def test_no_warning_where_nothing_is_locked(tmp_path: Path) -> None:
-    (tmp_path / "arm.urdf").write_text(urdf_texts.with_slide_and_fixed_joints())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        pdr.load_robot(tmp_path / "arm.urdf")
-
-
 def test_of_links_as_many_joints_away_the_deeper_is_the_tip(tmp_path: Path) -> None:
     """The tool, not the camera beside the chain nor the gripper: four movable joints, then most joints."""
     text = urdf_texts.with_slide_and_fixed_joints()
     deepest, told = load(text, tmp_path), load(text, tmp_path, base="world", tip="tool")
     assert np.array_equal(deepest.T_joint_flange, told.T_joint_flange)
     assert deepest.joint_names == told.joint_names == ("to_carriage", "to_cross", "to_fork", "to_wrist")
-
-
-def test_continuous_joint_has_limits_of_one_turn(tmp_path: Path) -> None:
-    limits = load(urdf_texts.six_revolute(), tmp_path).limits
-    assert (limits.lower[3], limits.upper[3]) == (-np.pi, np.pi)
-    assert (limits.lower[2], limits.upper[2], limits.velocity[2], limits.effort[2]) == (-2.0, 2.0, 3.0, 50.0)
 
 
 def test_zero_is_no_limit_of_velocity_or_effort(tmp_path: Path) -> None:
@@ -226,9 +201,3 @@ def test_a_mounting_and_friction_that_are_none(tmp_path: Path, panda: pdr.RobotM
         pdr.load_robot("panda", friction="some")
     assert not pdr.load_robot("panda", friction="none").friction_torques(np.ones(7)).any()
     assert panda.friction_torques(np.ones(7)).all()
-
-
-def test_a_urdf_arm_carries_an_end_effector(tmp_path: Path) -> None:
-    bare = load(urdf_texts.six_revolute(), tmp_path)
-    carrying = pdr.load_robot(tmp_path / "arm.urdf", end_effector="hand")
-    assert carrying.links[-1].mass == pytest.approx(bare.links[-1].mass + 0.76, abs=1e-12)

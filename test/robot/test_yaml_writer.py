@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import urdf_texts
 from arms import random_chain
 
 import panda_dynamics_ros as pdr
@@ -47,25 +46,6 @@ def test_random_chains_come_back(n: int, tmp_path: Path, rng: np.random.Generato
     }
     arm = replace(random_chain(n, seed=20), friction=Friction(**terms))
     assert_same(pdr.load_robot(write_robot(arm, tmp_path / "arm.yml")), arm)
-
-
-def test_an_arm_from_urdf_comes_back(tmp_path: Path) -> None:
-    (tmp_path / "arm.urdf").write_text(urdf_texts.with_slide_and_fixed_joints())
-    arm = pdr.load_robot(tmp_path / "arm.urdf")
-    assert arm.links[1].mass == 0.0, "the massless link has gone"
-    assert_same(pdr.load_robot(write_robot(arm, tmp_path / "arm.yaml")), arm)
-
-
-def test_names_that_yaml_would_take_for_something_else(tmp_path: Path, panda: pdr.RobotModel) -> None:
-    names = ("1", "on", "null", "1e3", "a: b", "# c", "ü")
-    arm = replace(panda, name="no", joint_names=names)
-    assert_same(pdr.load_robot(write_robot(arm, tmp_path / "arm.yaml")), arm)
-
-
-def test_the_comment_heads_the_file(tmp_path: Path, panda: pdr.RobotModel) -> None:
-    path = write_robot(panda, tmp_path / "arm.yaml", comment="From a fit.\n\nRMS: 0.1 N m")
-    assert path.read_text(encoding="utf-8").startswith("# From a fit.\n#\n# RMS: 0.1 N m\nname: panda\n")
-    assert_same(pdr.load_robot(path), panda)
 
 
 def test_a_link_that_could_not_be_read_back_is_refused(tmp_path: Path, panda: pdr.RobotModel) -> None:

@@ -15,13 +15,18 @@ PROGRAM = """
 import numpy as np
 from panda_dynamics_ros import InertialParameters, load_robot
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
-from panda_dynamics_ros.dynamics.kernels.compiled import _Kernel
+from numba.core import event
 from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.warm_up import warm_up
 
 warm_up("simulated_panda", "{node}", report=lambda _: None)
-compiled, compile = [], _Kernel.compile
-_Kernel.compile = lambda self, signature: compiled.append(self.__name__) or compile(self, signature)
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event):
+        compiled.append(event.data["dispatcher"].__name__)
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Listener())
 robot = load_robot("panda")
 arm, monitor, events, contacts = SimulatedPanda(robot), ArmMonitor(robot), set(), set()
 for k in range(9000):

@@ -128,8 +128,9 @@ def test_limits_are_respected_under_load_and_the_path_is_kept(panda: pdr.RobotMo
 
 
 def test_the_same_seed_gives_the_same_samples(panda: pdr.RobotModel) -> None:
-    scenario = {"duration": 1.5, "pick_at": 0.5, "release_at": 1.0, "payload": PAYLOAD}
-    first, again, other = (SimulatedPanda(panda, seed=seed).record(**scenario) for seed in (7, 7, 8))
+    first, again, other = (
+        SimulatedPanda(panda, seed=seed).record(1.5, pick_at=0.5, release_at=1.0, payload=PAYLOAD) for seed in (7, 7, 8)
+    )
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one, two)
     assert np.abs(first.tau - other.tau).max() > 0.1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled building blocks: the compiler and its cache, three-vectors, small linear algebra, eight states at a time.
+"""Compiled building blocks: the compiler and its cache, three-vectors, small linear algebra, blocks of states.
 
 numba reads `.numba_config.yaml` in whatever folder a process works in, at its import and before each compilation,
 where PyYAML can be imported. The file may name a folder of machine code, which would be run as it is found. So numba is

@@ -1,179 +1,116 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler of the kernels: numba's, without what takes it time and kernels do not need.
+"""The compiler of the kernels: numba, with a cache that nobody else writes.
 
-The first start on a machine compiles a hundred functions. Of numba's own compile time this leaves about 60 %.
+Machine code in a cache is run as it is found, so whoever may write to the cache may run programs as its reader.
+
+- The cache is in the user's cache folder, or below `NUMBA_CACHE_DIR`. One to which others may write is not used.
+- numba notices an edit of the file in which a kernel stands, but not of those that it calls. The cache's folder is
+  named after the texts of all files with kernels, so that each version of them has a cache of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-from collections.abc import Callable, Iterator
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
-from numba import types
-from numba.core import typed_passes, untyped_passes
-from numba.core.caching import NullCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
-from numba.core.registry import CPUDispatcher
-from numba.core.types.functions import BaseFunction
+import numba
+from numba.extending import register_jitable
 
-from panda_dynamics_ros.dynamics.kernels.cache import GENERATED, KernelCache, compilation
-
-# Division by zero gives inf or nan, as in NumPy; no references are counted (see scratch.py).
-OPTIONS = {"nopython": True, "error_model": "numpy", "_nrt": False}
+PACKAGE = Path(__file__).resolve().parents[2]
+NEEDED = 64 << 20  # bytes on the disk; all kernels together take 10 MB
+UNUSED = 30 * 86400.0  # s, after which the cache of other versions is removed
 
 
-# Numba's own, but for closures, `with`, literal unrolling, and what replaces expressions of whole arrays.
-_PASSES = (
-    untyped_passes.TranslateByteCode,
-    untyped_passes.FixupArgs,
-    untyped_passes.IRProcessing,
-    untyped_passes.GenericRewrites,
-    untyped_passes.ReconstructSSA,
-    typed_passes.NopythonTypeInference,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.IRLegalization,
-    typed_passes.AnnotateTypes,
-    typed_passes.NativeLowering,
-    typed_passes.NoPythonBackend,
-)
+def _texts() -> str:
+    """A name for the texts of all files with kernels."""
+    texts = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        text = file.read_bytes()
+        if b"\n@compiled" in text or b"\n@part" in text or file == Path(__file__):
+            texts.update(hashlib.sha256(text).digest())
+    return texts.hexdigest()[:16]
 
 
-class _Whole(JITCodeLibrary):
-    """The code of a kernel and its callees: LLVM optimises it once.
+def is_private(folder: Path) -> bool:
+    """Whether nobody but this user, and root, can write to a folder or replace it.
 
-    Numba optimises each function, then all together cheaply, then removes counts of references, which kernels do not
-    have, and then optimises all together. Loops are not unrolled: it makes a third more code, and no kernel faster.
+    A user's own group counts as the user: Ubuntu makes folders writable for it.
     """
-
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization, options.loop_unrolling = True, False
-        builder = llvm.create_pass_builder(self._codegen._tm, options)
-        builder.getModulePassManager().run(self._final_module, builder)
+    for each in (folder, *folder.parents):
+        found = each.lstat()
+        others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid not in (0, os.getegid()) else 0)
+        shared = found.st_mode & others and (each == folder or not found.st_mode & stat.S_ISVTX)
+        if shared or found.st_uid not in (0, os.geteuid()) or not stat.S_ISDIR(found.st_mode):
+            return False
+    return True
 
 
-class _Part(_Whole):
-    """The code of a kernel that others call: a part of theirs, in which it is optimised and becomes machine code."""
+def _prepared(base: Path) -> Path:
+    """The cache's folder below `base`, made if need be.
 
-    def finalize(self) -> None:
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self) -> _Part:
-        return self
-
-    def set_env(self, name: str, env: Any) -> None:
-        """A callee has no environment: nothing in it calls Python."""
-
-
-class _Compiler(CompilerBase):
-    def define_pipelines(self) -> list[PassManager]:
-        passes = PassManager("kernel")
-        for each in _PASSES:
-            passes.add_pass(each, each.__name__)
-        passes.finalize()
-        return [passes]
-
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        self.state.library = _Whole(self.state.targetctx.codegen(), func.__qualname__)
-        self.state.library.enable_object_caching()
-        return super().compile_extra(func)
-
-
-class _PartCompiler(_Compiler):
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
-        return CompilerBase.compile_extra(self, func)
-
-
-_FUNCTION: Any = BaseFunction
-_types_of_calls: dict[Any, Any] = {}
-_find_type_of_call = _FUNCTION.get_call_type
-
-
-def _type_of_call(function: BaseFunction, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-    key = function, context, args, tuple(kws.items())
-    if key not in _types_of_calls:
-        _types_of_calls[key] = _find_type_of_call(function, context, args, kws)
-    return _types_of_calls[key]
-
-
-@contextlib.contextmanager
-def _quickly() -> Iterator[None]:
-    """Within, numba looks up the type of an operation on given types once, and nothing looks for garbage.
-
-    Numba would try all that it knows of `*` at each product, which is a fifth of the compile time; the collector would
-    walk all that the compiler keeps again and again, which is another fifth.
+    Raises
+    ------
+    OSError: it is not private, the disk is full, or nothing can be written there.
     """
-    collects = gc.isenabled()
-    gc.disable()
-    _FUNCTION.get_call_type = _type_of_call
-    try:
-        yield
-    finally:
-        _FUNCTION.get_call_type = _find_type_of_call
-        if collects:
-            gc.enable()
+    base.mkdir(parents=True, exist_ok=True)
+    folder = base.resolve() / f"panda_dynamics_ros-{_texts()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if not is_private(folder) or shutil.disk_usage(folder).free < NEEDED:
+        raise PermissionError(folder)
+    tempfile.TemporaryFile(dir=folder).close()
+    os.utime(folder)
+    for other in folder.parent.glob("panda_dynamics_ros-*"):
+        if time.time() - other.lstat().st_mtime > UNUSED:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
 
 
-class _Callee(CPUDispatcher):
-    """A kernel as other kernels call it: compiled as a part of them, without what a call from Python needs.
-
-    That is half of a small function's compile time. Constant integers are arguments like any other: numba would
-    compile `vector_at(array, i, 3)` and `vector_at(array, i, 6)` as two functions.
-    """
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        return super().get_call_template(tuple(map(types.unliteral, args)), kws)
-
-
-class _Kernel(CPUDispatcher):
-    """A kernel as Python calls it, with its cache on disk."""
-
-    _cache: Any
-
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        options = OPTIONS | options | {"no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=options, pipeline_class=_Compiler)
-        options = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        self._callee = _Callee(function, targetoptions=options, pipeline_class=_PartCompiler)
-
-    @property
-    def _numba_type_(self) -> types.Dispatcher:
-        """What another kernel finds under this kernel's name."""
-        return types.Dispatcher(self._callee)
-
-    def compile(self, sig: Any) -> Any:
-        with global_compiler_lock, compilation, _quickly():
-            if isinstance(self._cache, NullCache):  # made here, since most kernels are only called by others
-                # Where neither the installation's folder nor the user's can be written to, every process compiles.
-                with contextlib.suppress(RuntimeError):
-                    self._cache = KernelCache(self.py_func)
-            return super().compile(sig)
+def _cache_folder() -> Path | None:
+    """Where machine code is kept, None if nowhere."""
+    chosen, usual = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    for base in (chosen, usual, f"{tempfile.gettempdir()}/panda_dynamics_ros-{os.geteuid()}"):
+        if base:
+            with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: this user has no home
+                return _prepared(Path(base).expanduser())
+            warnings.warn(
+                f"compiled kernels are not kept in {base}: others may write there, or this process cannot",
+                RuntimeWarning, stacklevel=2,
+            )  # fmt: skip
+    return None
 
 
-def compiled(function: Callable[..., Any], text: str = "", **options: Any) -> Any:
+CACHE = _cache_folder()
+
+
+def compiled(function: Callable[..., Any] | None = None, *, nogil: bool = False) -> Any:
     """Compile `function` at its first call; later processes load it from the cache.
 
-    Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `text` is what a
-    generated function was made of; that of others is read from their file. `options` are numba's, beside `OPTIONS`;
-    a cache does not notice when they change.
+    Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `nogil`: without
+    Python's lock.
     """
-    if text:
-        GENERATED[function] = text
-    return _Kernel(function, options)
+    if function is None:
+        return partial(compiled, nogil=nogil)
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE or "")
+    try:
+        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=nogil)(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """A function that kernels call, compiled as a part of them; Python calls it as it is written.
+
+    Loops over the states of a block become vector instructions only if nothing in them is a call.
+    """
+    return register_jitable(error_model="numpy", forceinline=True)(function)

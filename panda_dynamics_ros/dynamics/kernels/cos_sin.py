@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cosine and sine together, by additions and products only, so that eight angles are computed at a time.
+"""Cosine and sine together, by additions and products only, so that the compiler can compute several angles at a time.
 
 The argument is reduced after Cody and Waite 1980: x = m pi/2 + r with |r| <= pi/4, and pi/2 in three parts. The first
 two have so few bits that their products with m are exact. The polynomials are those of fdlibm (k_cos.c, k_sin.c),
@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import overload
-
-from panda_dynamics_ros.dynamics.kernels.compiled import compiled
-from panda_dynamics_ros.dynamics.kernels.lanes import LANES, Lanes, lane, lanes_of, with_lane
+from panda_dynamics_ros.dynamics.kernels.compiled import part
 
 LARGEST = 1.0e5  # rad; beyond, m times a part of pi/2 would be rounded
 _QUARTER_TURNS = 2.0 / math.pi
@@ -37,13 +34,13 @@ _COS = (
 )
 
 
-@compiled
+@part
 def horner(c, x):
     """c[0] + c[1] x + ... + c[5] x^5."""
     return c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5]))))
 
 
-@compiled
+@part
 def reduced_cos_sin(x):
     """cos x and sin x for |x| <= LARGEST, as those of r turned by m quarter turns."""
     m = (x * _QUARTER_TURNS + _TO_INTEGER) - _TO_INTEGER
@@ -60,34 +57,9 @@ def reduced_cos_sin(x):
     return cos_m * cos_r - sin_m * sin_r, cos_m * sin_r + sin_m * cos_r
 
 
-@compiled
-def cos_sin_of_one(x):
-    """cos x and sin x of one angle."""
+@part
+def cos_sin(x):
+    """cos x and sin x of any angle."""
     if abs(x) <= LARGEST:
         return reduced_cos_sin(x)
     return math.cos(x), math.sin(x)
-
-
-def cos_sin(x):
-    """cos x and sin x of one angle, or of eight."""
-    raise NotImplementedError("for compiled kernels")
-
-
-@overload(cos_sin)
-def _cos_sin(x):
-    if not isinstance(x, Lanes):
-        return lambda x: cos_sin_of_one(x)
-
-    def of_eight(x):
-        ordinary = True
-        for k in range(LANES):
-            ordinary &= abs(lane(x, k)) <= LARGEST
-        if ordinary:
-            return reduced_cos_sin(x)
-        c, s = lanes_of(0.0), lanes_of(0.0)
-        for k in range(LANES):
-            ck, sk = cos_sin_of_one(lane(x, k))
-            c, s = with_lane(c, k, ck), with_lane(s, k, sk)
-        return c, s
-
-    return of_eight

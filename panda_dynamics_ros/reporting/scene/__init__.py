@@ -4,6 +4,6 @@
 A scene is made here, and drawn as RViz markers (`nodes/`), in a web page or as a picture (`reporting/`).
 """
 
-from panda_dynamics_ros.reporting.scene.scene import ArmScene, Scene, frame_poses
+from panda_dynamics_ros.reporting.scene.scene import ArmScene, Scene
 
-__all__ = ["ArmScene", "Scene", "frame_poses"]
+__all__ = ["ArmScene", "Scene"]

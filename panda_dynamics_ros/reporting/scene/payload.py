@@ -38,8 +38,8 @@ def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
     if not estimate.is_carried:
         return ()
     com, place = estimate.com, translation(estimate.com)
-    axes, deviations = principal_deviations(com_covariance(estimate.mass, com, estimate.covariance))
-    half_axes = np.clip(ELLIPSOID_95 * deviations, SMALLEST, LARGEST)
+    variances, axes = _principal(com_covariance(estimate.mass, com, estimate.covariance))
+    half_axes = np.clip(ELLIPSOID_95 * np.sqrt(np.maximum(variances, 0.0)), SMALLEST, LARGEST)
     length = float(np.linalg.norm(com))
     mass = f"{estimate.mass:.2f} ± {estimate.mass_margin:.2f} kg"
     primitives: list[Primitive] = [
@@ -63,12 +63,6 @@ def equivalent_box(inertia: FloatArray, mass: float) -> tuple[FloatArray, FloatA
     moments, axes = _principal(inertia)
     second = 0.5 * moments.sum() - moments
     return axes, np.clip(np.sqrt(12.0 * np.maximum(second, 0.0) / mass), SMALLEST, LARGEST)
-
-
-def principal_deviations(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Axes (3, 3) of a covariance's ellipsoid, and the standard deviations (3,) along them."""
-    variances, axes = _principal(covariance)
-    return axes, np.sqrt(np.maximum(variances, 0.0))
 
 
 def _principal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

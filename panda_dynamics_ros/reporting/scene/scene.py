@@ -53,13 +53,9 @@ class ArmScene:
         ------
         ArgumentError: `q` is not a finite (n,) array, or `wrench` not a finite (6,) one.
         """
-        robot, frames = self._robot, frame_poses(self._robot, q)
+        robot = self._robot
+        frames = {frame: pose(robot, q, frame) for frame in robot.frames}
         torques = torque_primitives(robot, gravity_torques(robot, q))
         carried = payload_primitives(estimate) if estimate is not None else ()
         touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
         return Scene(frames, (*self._arm, *torques, *carried, *touching))
-
-
-def frame_poses(robot: RobotDescription, q: ArrayLike) -> dict[str, FloatArray]:
-    """T_base_frame (4, 4) of every frame of the robot at joint positions q (n,), rad."""
-    return {frame: pose(robot, q, frame) for frame in robot.frames}
