@@ -106,13 +106,14 @@ class FourierMotion:
 
     def _motion_time(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Motion time phi, and its first and second derivative with respect to time t."""
-        phi, rate, change = np.maximum(t - self.standstill, 0.0), (t >= self.standstill) * 1.0, np.zeros_like(t)
+        phi, change = np.maximum(t - self.standstill, 0.0), np.zeros_like(t)
+        rate = np.asarray(t >= self.standstill, dtype=np.float64)
         for start, duration in self.pauses:
             # Parts of the ramps that have passed, before the pause and after it.
             x, y = (np.clip((t - begin) / RAMP, 0.0, 1.0) for begin in (start - RAMP, start + duration))
             phi -= RAMP * (x**3 - 0.5 * x**4) + np.clip(t - start, 0.0, duration) + RAMP * (y - y**3 + 0.5 * y**4)
-            slowing = x * x * (3.0 - 2.0 * x) - y * y * (3.0 - 2.0 * y)
-            rate, change = rate - slowing, change - 6.0 * (x * (1.0 - x) - y * (1.0 - y)) / RAMP
+            rate -= x * x * (3.0 - 2.0 * x) - y * y * (3.0 - 2.0 * y)
+            change -= 6.0 * (x * (1.0 - x) - y * (1.0 - y)) / RAMP
         return phi, rate, change
 
 

@@ -6,6 +6,9 @@
 The same results as `kinematics` and `jacobian`, by another road and in the document's terms. `arm` is a robot or
 a `ScrewChain`; a chain of expressions (`panda_dynamics_ros.symbolic`) gives expressions. Document 002 orders a
 twist (w, v); here it is (v, w), linear part first, as everywhere in this package.
+
+Arguments: q, dq (..., n), rad and rad/s (m for a joint that slides); a frame of base, joint1 .. jointn, flange, ee; a
+link 1..n. What is none of these, or holds what is neither a finite number nor an expression, is an `ArgumentError`.
 """
 
 from __future__ import annotations
@@ -35,10 +38,6 @@ def joint_poses(arm: Arm, q: ArrayLike) -> Array:
     -------
     (..., n, 4, 4), translation in m.
 
-    Raises
-    ------
-    ArgumentError: `q` is not of shape (..., n), or an entry is neither a finite number nor an expression.
-
     Reference: document 002, section 1.2, T_i_0.
     """
     chain = ScrewChain.of(arm)
@@ -48,10 +47,6 @@ def joint_poses(arm: Arm, q: ArrayLike) -> Array:
 
 def pose(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
     """T_base_frame (..., 4, 4) of base, joint1 .. jointn, flange or ee.
-
-    Raises
-    ------
-    ArgumentError: as `joint_poses`, or there is no such frame.
 
     Reference: document 002, section 1.2, T_i_0; T_8_0 is the flange.
     """
@@ -67,10 +62,6 @@ def pose(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
 def com_poses(arm: Arm, q: ArrayLike) -> Array:
     """T_base_m_i (..., n, 4, 4) of all links: origin in the centre of mass, axes of the joint frame.
 
-    Raises
-    ------
-    ArgumentError: as `joint_poses`.
-
     Reference: document 002, section 1.2, T_i_0 T_mi_i and r_mi.
     """
     chain = ScrewChain.of(arm)
@@ -83,10 +74,6 @@ def space_jacobian(arm: Arm, q: ArrayLike) -> Array:
 
     xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). With V_s = J_s dq, T' T^-1 = V_s^ for a frame
     behind all joints.
-
-    Raises
-    ------
-    ArgumentError: as `joint_poses`.
 
     Reference: document 002, section 1.2, xi_i.
     """
@@ -104,10 +91,6 @@ def jacobian(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
 
     J = Ad^-1(r) J_s moves the twists from the base origin to r, the frame's; joints beyond it have zero columns.
 
-    Raises
-    ------
-    ArgumentError: as `pose`.
-
     Reference: document 002, section 1.3, Jacobian_i (there angular rows first).
     """
     chain = ScrewChain.of(arm)
@@ -120,10 +103,6 @@ def jacobian(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
 
 def com_jacobian(arm: Arm, q: ArrayLike, link: int) -> Array:
     """J_mi (..., 6, n) of the centre of mass of link 1..n: J_mi = Ad^-1(T_CoM) J_i.
-
-    Raises
-    ------
-    ArgumentError: as `joint_poses`, or `link` is not one of 1..n.
 
     Reference: document 002, section 1.3, last equation.
     """
@@ -141,10 +120,6 @@ def velocity(arm: Arm, q: ArrayLike, dq: ArrayLike, frame: str = "flange") -> Ar
     Document 002 calls (w, v) SpatialVelocity_i. Its v is the origin's velocity, not the linear part of the
     spatial twist V_s = `space_jacobian` dq, which is v - w x r.
 
-    Raises
-    ------
-    ArgumentError: as `pose`, for `dq` (..., n), rad/s, too.
-
     Reference: document 002, section 1.2.
     """
     return _velocity(jacobian(arm, q, frame), dq)
@@ -152,10 +127,6 @@ def velocity(arm: Arm, q: ArrayLike, dq: ArrayLike, frame: str = "flange") -> Ar
 
 def com_velocity(arm: Arm, q: ArrayLike, dq: ArrayLike, link: int) -> Array:
     """(v, w) (..., 6) of a link's centre of mass, in base axes: v_mi = v_i + w_i x (r_mi - r_i).
-
-    Raises
-    ------
-    ArgumentError: as `com_jacobian`, for `dq` (..., n), rad/s, too.
 
     Reference: document 002, section 1.2, SpatialVelocity_mi.
     """

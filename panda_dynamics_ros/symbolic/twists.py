@@ -3,6 +3,8 @@
 
 A twist here is (v, w), linear part first; document 002 writes (w, v). With P = [[0, 1], [1, 0]] (blocks of 3),
 its twists are P V and its adjoints P Ad P of those here; 4x4 matrices are the same in both.
+
+A wrong shape, or an entry that is neither a finite number nor an expression, is an `ArgumentError`.
 """
 
 from __future__ import annotations
@@ -20,12 +22,7 @@ from panda_dynamics_ros.symbolic.expressions import (
 
 
 def skew(a: ArrayLike) -> Array:
-    """[a] (..., 3, 3) of a vector (..., 3): [a] b = a x b. Document 002: Vector2Matrix_3x3.
-
-    Raises
-    ------
-    ArgumentError: `a` is not of shape (..., 3), or holds what is neither a finite number nor an expression.
-    """
+    """[a] (..., 3, 3) of a vector (..., 3): [a] b = a x b. Document 002: Vector2Matrix_3x3."""
     vector = numbers_or_expressions(a, (3,), "a")
     out = np.zeros((*vector.shape, 3), dtype=vector.dtype)
     x, y, z = np.moveaxis(vector, -1, 0)
@@ -35,12 +32,7 @@ def skew(a: ArrayLike) -> Array:
 
 
 def twist_matrix(twist: ArrayLike) -> Array:
-    """V^ = [[ [w], v ], [0, 0]] (..., 4, 4) of a twist (..., 6), linear first. Document 002: Twist2Matrix_4x4.
-
-    Raises
-    ------
-    ArgumentError: `twist` is not of shape (..., 6), or holds what is neither a finite number nor an expression.
-    """
+    """V^ = [[ [w], v ], [0, 0]] (..., 4, 4) of a twist (..., 6), linear first. Document 002: Twist2Matrix_4x4."""
     V = numbers_or_expressions(twist, (6,), "twist")
     out = np.zeros((*V.shape[:-1], 4, 4), dtype=V.dtype)
     out[..., :3, :3] = skew(V[..., 3:])
@@ -55,10 +47,6 @@ def exp_rotation(w: ArrayLike, angle: ArrayLike) -> Array:
     ----------
     w: (..., 3), an axis of any length, zero included.
     angle: (...), rad where the axis has unit length.
-
-    Raises
-    ------
-    ArgumentError: a shape is wrong, or an entry is neither a finite number nor an expression.
     """
     axis = numbers_or_expressions(w, (3,), "w")
     theta = numbers_or_expressions(angle, (), "angle")
@@ -79,10 +67,6 @@ def exp_twist(twist: ArrayLike, angle: ArrayLike) -> Array:
     ----------
     twist: (..., 6), linear part first, of any length.
     angle: (...), rad for a unit rotation, m for a unit translation.
-
-    Raises
-    ------
-    ArgumentError: a shape is wrong, or an entry is neither a finite number nor an expression.
     """
     V = numbers_or_expressions(twist, (6,), "twist")
     theta = numbers_or_expressions(angle, (), "angle")
@@ -98,12 +82,7 @@ def exp_twist(twist: ArrayLike, angle: ArrayLike) -> Array:
 
 
 def rigid(R: ArrayLike, p: ArrayLike) -> Array:
-    """[[R, p], [0, 1]] (..., 4, 4) of a rotation (..., 3, 3) and a translation (..., 3).
-
-    Raises
-    ------
-    ArgumentError: a shape is wrong, or an entry is neither a finite number nor an expression.
-    """
+    """[[R, p], [0, 1]] (..., 4, 4) of a rotation (..., 3, 3) and a translation (..., 3)."""
     rotation = numbers_or_expressions(R, (3, 3), "R")
     translation = numbers_or_expressions(p, (3,), "p")
     require_leading_shapes(R=(rotation, 2), p=(translation, 1))
@@ -115,36 +94,21 @@ def rigid(R: ArrayLike, p: ArrayLike) -> Array:
 
 
 def inverse_transform(T_a_b: ArrayLike) -> Array:
-    """T_b_a (..., 4, 4) = [[R^T, -R^T p], [0, 1]] of a rigid transform.
-
-    Raises
-    ------
-    ArgumentError: `T_a_b` is not of shape (..., 4, 4), or an entry is neither a finite number nor an expression.
-    """
+    """T_b_a (..., 4, 4) = [[R^T, -R^T p], [0, 1]] of a rigid transform."""
     T = numbers_or_expressions(T_a_b, (4, 4), "T_a_b")
     R_back = np.swapaxes(T[..., :3, :3], -1, -2)
     return rigid(R_back, -_times(R_back, T[..., :3, 3]))
 
 
 def adjoint(T_a_b: ArrayLike) -> Array:
-    """Ad(T) = [[R, [p] R], [0, R]] (..., 6, 6): maps a body's twist (v, w) at b's origin, in b, to a.
-
-    Raises
-    ------
-    ArgumentError: `T_a_b` is not of shape (..., 4, 4), or an entry is neither a finite number nor an expression.
-    """
+    """Ad(T) = [[R, [p] R], [0, R]] (..., 6, 6): maps a body's twist (v, w) at b's origin, in b, to a."""
     T = numbers_or_expressions(T_a_b, (4, 4), "T_a_b")
     R = T[..., :3, :3]
     return _adjoint_of_blocks(R, skew(T[..., :3, 3]) @ R)
 
 
 def adjoint_inverse(T_a_b: ArrayLike) -> Array:
-    """Ad(T)^-1 = [[R^T, -R^T [p]], [0, R^T]] (..., 6, 6). Document 002: AdjointInverseMatrix.
-
-    Raises
-    ------
-    ArgumentError: `T_a_b` is not of shape (..., 4, 4), or an entry is neither a finite number nor an expression.
-    """
+    """Ad(T)^-1 = [[R^T, -R^T [p]], [0, R^T]] (..., 6, 6). Document 002: AdjointInverseMatrix."""
     T = numbers_or_expressions(T_a_b, (4, 4), "T_a_b")
     R_back = np.swapaxes(T[..., :3, :3], -1, -2)
     return _adjoint_of_blocks(R_back, -R_back @ skew(T[..., :3, 3]))
@@ -157,10 +121,6 @@ def com_shift(T_base_joint: ArrayLike, com: ArrayLike) -> Array:
     ----------
     T_base_joint: (..., 4, 4), pose of the joint frame.
     com: (..., 3), m, the centre of mass in the joint frame.
-
-    Raises
-    ------
-    ArgumentError: a shape is wrong, or an entry is neither a finite number nor an expression.
 
     Reference: document 002, section 1.2, T_CoM(i; theta).
     """

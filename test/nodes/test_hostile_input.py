@@ -54,16 +54,17 @@ def test_absurd_payloads_are_refused_and_named(probe: Probe, fresh: Nodes, panda
     assert np.abs(external[-1].effort).max() < 0.5
 
 
-def test_names_of_megabytes_are_cut_short(probe: Probe, fresh: Nodes) -> None:
+def test_long_names_are_cut_short_and_escaped(probe: Probe, fresh: Nodes) -> None:
     """In log and diagnostics; and a problem does not stay for good."""
     fresh.start("payload_estimator")
     publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
     zero = np.zeros(7)
-    message = joint_state(0, zero, zero, zero, ["x" * 3000 + f"_{k}" for k in range(7)])
+    message = joint_state(0, zero, zero, zero, ["\x1b[2J" + "x" * 3000 + f"_{k}" for k in range(7)])
     timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
     name = f"{fresh.namespace[1:]}/payload_estimator: input"
     status = probe.diagnostic(name, lambda got: got["rejected"] != "0")
     probe.node.destroy_timer(timer)
+    assert "\x1b" not in status.message + fresh.log("payload_estimator")
     assert len(status.message) < 500
     assert len(values_of(status)["latest_problem"]) < 400
     assert max(len(line) for line in fresh.log("payload_estimator").splitlines()) < 600

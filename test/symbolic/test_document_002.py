@@ -7,19 +7,15 @@ computed here from derivatives with time, as the document does; the functions un
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import sympy
-from numpy.typing import NDArray
+from calculus import Array, is_zero, jacobian_from_velocity, substituted, time_derivative
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 from panda_dynamics_ros.symbolic.twists import adjoint_inverse, com_shift, inverse_transform, skew, twist_matrix
-
-Array = NDArray[Any]
 
 
 class Document:
@@ -35,16 +31,12 @@ class Document:
     def by_definition(self, r: Array, joint: int) -> Array:
         """(dr/dt, sum of omega_j theta_j'): SpatialVelocity_i of joint 1..7, or of its CoM."""
         spin = sum(self.T[j, :3, 2] * self.rates[j] for j in range(joint))
-        return np.concatenate([symbolic.time_derivative(r, self.t), spin])
+        return np.concatenate([time_derivative(r, self.t), spin])
 
 
 @pytest.fixture(scope="module")
 def document() -> Document:
     return Document()
-
-
-def is_zero(difference: Array) -> bool:
-    return not symbolic.normal_form(difference).any()
 
 
 def test_velocity_of_joint_3(document: Document) -> None:
@@ -56,7 +48,7 @@ def test_spatial_velocity_of_joint_3(document: Document) -> None:
     """First check: T' T^-1 = V^. The document's V, whose v is the origin's velocity, passes it with an inverse
     [[R^T, 0], [0, 1]]; with the inverse of T, the V of the check is the spatial twist J_s theta'."""
     T = document.T[2]
-    T_dot = symbolic.time_derivative(T, document.t)
+    T_dot = time_derivative(T, document.t)
     V = document.by_definition(document.r[2], 3)
     R_inverse = inverse_transform(T)
     R_inverse[:3, 3] = 0
@@ -87,7 +79,7 @@ def test_velocity_of_centre_of_mass_3(document: Document) -> None:
     V_m = poe.com_velocity(document.chain, document.theta, document.rates, 3)
     assert is_zero(V_m - document.by_definition(document.r_m[2], 3))
     T_m = document.T_m[2]
-    T_m_dot = symbolic.time_derivative(T_m, document.t)
+    T_m_dot = time_derivative(T_m, document.t)
     R_inverse = inverse_transform(T_m)
     R_inverse[:3, 3] = 0
     assert is_zero(T_m_dot @ R_inverse - twist_matrix(V_m))
@@ -99,8 +91,8 @@ def test_the_centre_of_mass_stands_still_in_its_link(document: Document) -> None
     """T' T_m = (T T_m)'."""
     T_m3_3 = np.eye(4, dtype=int).astype(object)
     T_m3_3[:3, 3] = document.chain.coms[2]
-    T_dot = symbolic.time_derivative(document.T[2], document.t)
-    assert is_zero(T_dot @ T_m3_3 - symbolic.time_derivative(document.T_m[2], document.t))
+    T_dot = time_derivative(document.T[2], document.t)
+    assert is_zero(T_dot @ T_m3_3 - time_derivative(document.T_m[2], document.t))
 
 
 def test_true_true(document: Document) -> None:
@@ -122,8 +114,8 @@ def test_com_shift(document: Document) -> None:
 def test_jacobian_identity(document: Document) -> None:
     """J_m3 = Ad^-1(T_CoM) J_3, each Jacobian by its definition, and each as it is computed."""
     T_CoM = com_shift(document.T[2], document.chain.coms[2])
-    J = symbolic.jacobian_from_velocity(document.by_definition(document.r[2], 3), document.rates)
-    J_m = symbolic.jacobian_from_velocity(document.by_definition(document.r_m[2], 3), document.rates)
+    J = jacobian_from_velocity(document.by_definition(document.r[2], 3), document.rates)
+    J_m = jacobian_from_velocity(document.by_definition(document.r_m[2], 3), document.rates)
     assert J.shape == J_m.shape == (6, 7)
     assert is_zero(J_m - adjoint_inverse(T_CoM) @ J)
     assert is_zero(J - poe.jacobian(document.chain, document.theta, "joint3"))
@@ -148,8 +140,8 @@ def test_with_its_numbers_it_is_the_panda_of_the_library(panda: pdr.RobotModel, 
     values |= dict(zip(document.theta, q, strict=True))
     for i, link in enumerate(panda.links, start=1):
         values |= {sympy.Symbol(f"{axis}_c{i}", real=True): c for axis, c in zip("xyz", link.com, strict=True)}
-    flange = symbolic.substituted(poe.pose(document.chain, document.theta, "flange"), values)
-    coms = symbolic.substituted(document.T_m, values)
+    flange = substituted(poe.pose(document.chain, document.theta, "flange"), values)
+    coms = substituted(document.T_m, values)
     # A few dozen products of numbers below 1.
     assert np.abs(flange - panda.pose(q)).max() < 1e-14
     assert np.abs(coms - poe.com_poses(panda, q)).max() < 1e-14
