@@ -3,9 +3,9 @@
 
 A push is a force on one of the links 2 to 7, up to 8 cm off its centre of mass, in any direction. It rises within a
 time, is held for half a second and falls. Its size is the torque of the joint that it loads most, in standard
-deviations of what the arm's own model leaves unexplained. Its torques are added to those that a simulated arm measures:
-an arm that is stiffly controlled moves little. The arm is in motion, or stands still for some seconds now and then; an
-own model is identified from other, unloaded motion. A payload is known to the monitor as a part of the arm.
+deviations of what the first model leaves unexplained. Its torques are added to those that a simulated arm measures: an
+arm that is stiffly controlled moves little. The arm is in motion, or stands still for some seconds now and then; an own
+model is identified from other, unloaded motion. A payload is known to the monitor as a part of the arm.
 
 Noticed is what `ArmMonitor` reports as a contact or a load, from the push's begin until it has fallen.
 """
@@ -33,7 +33,7 @@ OFF_CENTRE, MOST_FORCE = 0.08, 150.0  # m; N, and a push that would need more is
 HELD, FALL, PERIOD, FIRST = 0.5, 0.05, 6.0, 8.0  # s: of a push, between begins, and the first begin
 PAUSE, BEFORE = 3.5, 1.0  # s: standing still, and how long before a push
 IN_TIME = 0.0505  # s: 50 ms, and half a sample for the stamps' rounding
-EVENTS = ("load", "contact")
+EVENTS, MODELS = ("load", "contact"), ("own", "published")
 QUICK, FULL = (2, 20, 4.0), (12, 25, 61.0)  # arms; pushes of each rise and arm; minutes without any
 
 
@@ -130,17 +130,18 @@ class Pushes(NamedTuple):
     mass: float
     still: bool
     number: int
+    models: tuple[str, ...]
 
     def run(self) -> list[Found | Watched]:
         """A `Found` for each push and model, and what was reported without any."""
-        rng, own = np.random.default_rng([self.seed, 11, self.still]), simulated("own", self.seed)
+        rng, measure = np.random.default_rng([self.seed, 11, self.still]), simulated(self.models[0], self.seed)
         data = recorded(self.seed, self.mass, self.still, FIRST + PERIOD * self.number)
         found: list[Found | Watched] = []
         rows = np.searchsorted(data.stamp, FIRST + PERIOD * np.arange(self.number) - 1e-6)
         for rise in RISES:
-            pushes = [drawn(own, rng, float(data.stamp[row]), data.q[row], rise) for row in rows]
+            pushes = [drawn(measure, rng, float(data.stamp[row]), data.q[row], rise) for row in rows]
             touched = pushed(data, pushes)
-            for model in ("own", "published"):
+            for model in self.models:
                 robot = loaded(simulated(model, self.seed), self.mass, self.seed)
                 said = reported(robot, touched)
                 for p in pushes:
@@ -157,13 +158,14 @@ class Free(NamedTuple):
     seed: int
     mass: float
     duration: float
+    models: tuple[str, ...]
 
     def run(self) -> list[Found | Watched]:
         """One `Watched` for each model."""
         data = recorded(self.seed, self.mass, True, self.duration)
         return [
             watched("simulated", model, self.mass, loaded(simulated(model, self.seed), self.mass, self.seed), data)
-            for model in ("own", "published")
+            for model in self.models
         ]
 
 
@@ -219,11 +221,15 @@ def main() -> None:
     """Run the benchmark."""
     options = parser("contact", "Detection of contacts")
     options.add_argument("--no-real", action="store_true", help="leave the real logs out")
+    options.add_argument("--arms", type=int, help="simulated arms")
+    options.add_argument("--pushes", type=int, help="of each rise time and arm")
+    options.add_argument("--models", nargs="+", default=MODELS, choices=MODELS, help="the first one measures pushes")
     args = options.parse_args()
     arms, count, minutes = QUICK if args.quick else FULL
-    jobs: list[Job] = [Pushes(seed, 0.0, still, count) for seed in range(arms) for still in (False, True)]
-    jobs += [Pushes(seed, 1.0, False, count) for seed in range(arms)]
-    jobs += [Free(seed, mass, 60.0 * minutes / arms) for seed in range(arms) for mass in (0.0, 1.0)]
+    arms, count, models = args.arms or arms, args.pushes or count, tuple(args.models)
+    jobs: list[Job] = [Pushes(seed, 0.0, still, count, models) for seed in range(arms) for still in (False, True)]
+    jobs += [Pushes(seed, 1.0, False, count, models) for seed in range(arms)]
+    jobs += [Free(seed, mass, 60.0 * minutes / arms, models) for seed in range(arms) for mass in (0.0, 1.0)]
     if real_log.LOG_1KHZ.is_file() and not args.no_real:
         jobs.append(RealLogs())
     results = run_jobs(run, jobs, args.processes)

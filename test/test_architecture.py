@@ -55,7 +55,7 @@ ARROWS["__init__"] = {
         "robot",
     ),
 }
-ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation", "untrusted"} | {"__init__"}
+ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation"} | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

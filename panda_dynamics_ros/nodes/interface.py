@@ -18,6 +18,8 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.subscription import Subscription
 
+from panda_dynamics_ros.untrusted import printable
+
 # Best effort matches any publisher; 200 samples last through a pause of the machine of 0.2 s at 1 kHz.
 INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -38,8 +40,8 @@ def now(node: Node) -> int:
 
 
 def shortened(text: str, length: int = 300) -> str:
-    """Text of others, such as names in a message, at a length that fits a log line."""
-    return text if len(text) <= length else f"{text[:length]}.. ({len(text)} characters)"
+    """Text of others, such as names in a message, as a terminal may show it, at a length that fits a log line."""
+    return printable(text if len(text) <= length else f"{text[:length]}.. ({len(text)} characters)")
 
 
 def fixed(

@@ -37,6 +37,7 @@ PATIENCE, ABSENCE_PERIOD = 5.0, 1.0  # s
 WARNING_PERIOD = 5.0  # s, between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
+TIMELESS = 50  # messages at time zero, of which a clock that begins there has a few
 TURN = 100  # times that the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
@@ -82,7 +83,7 @@ class JointStateInput:
         self._mapping: JointMapping | None = None
         self._doubt = ""
         self._decoder = JointStateDecoder()
-        self._last_arrival = now(node)
+        self._last_arrival, self._without_time = now(node), 0
         self._problem_expires = self._next_warning = 0.0  # s of the steady clock
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
@@ -146,7 +147,8 @@ class JointStateInput:
 
     def _on_message(self, encoded: bytes) -> None:
         self._last_arrival = now(self._node)
-        if self._last_arrival == 0:  # timers stand still: no diagnostics would come
+        self._without_time = 0 if self._last_arrival else self._without_time + 1
+        if self._without_time > TIMELESS:  # timers stand still: no diagnostics would come
             self._node.get_logger().warning(
                 "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
                 throttle_duration_sec=5.0,
@@ -213,7 +215,9 @@ class JointStateInput:
         self.joint_names = resolve_joint_names(available, wanted, self._arm_prefix)
         self._mapping = JointMapping(self.joint_names)
         self._doubt = name_conflict(self.robot, self.joint_names)
-        self._node.get_logger().info(f"listening to joints {', '.join(self.joint_names)}; base is {self.base_frame}")
+        self._node.get_logger().info(
+            f"listening to joints {shortened(', '.join(self.joint_names))}; base is {shortened(self.base_frame)}"
+        )
         return self._mapping
 
     def _on_parameters(self, changed: list[Parameter]) -> None:
@@ -239,7 +243,10 @@ class JointStateInput:
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
         elif lost := monitor.lost - self._lost_before:
             level = DiagnosticStatus.WARN
-            summary = f"{lost} samples lost ({monitor.latest_problem}): is the network, or this machine, too busy?"
+            publishers = self._node.count_publishers(self._topic)
+            several = f"do {publishers} publishers send the same joints?"
+            cause = several if publishers > 1 else "is the network, or this machine, too busy?"
+            summary = f"{lost} samples lost ({monitor.latest_problem}): {cause}"
         elif disorder := monitor.out_of_order - self._disorder_before:
             level = DiagnosticStatus.WARN
             summary = (

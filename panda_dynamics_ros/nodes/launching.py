@@ -53,7 +53,7 @@ SHARED = (
     argument("end_effector", "End effector that is part of the arm, not payload: none, hand or a YAML file."),
     argument("base", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
     argument("tip", "Link of such a file where the chain ends; empty: the flange or the last link."),
-    argument("friction", "Joint friction: none, of simulators without any.", choices=["published", "none"]),
+    argument("friction", "Joint friction: published, or none, for simulators without.", choices=["published", "none"]),
     argument("mounting", 'Roll, pitch and yaw of the base, rad, for example "3.1416 0 0" for a ceiling.'),
     argument("gravity", 'Gravity in the frame of mounting, m/s^2, for example "0 0 -9.81".'),
     argument("effort", "What the effort of the joint states is; current needs motor_constants.", choices=list(KINDS)),

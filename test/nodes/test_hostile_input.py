@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from motion import PAYLOAD
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+import panda_dynamics_ros
 from nodes.payload_stream import LATCHED
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
@@ -54,16 +58,17 @@ def test_absurd_payloads_are_refused_and_named(probe: Probe, fresh: Nodes, panda
     assert np.abs(external[-1].effort).max() < 0.5
 
 
-def test_names_of_megabytes_are_cut_short(probe: Probe, fresh: Nodes) -> None:
+def test_long_names_are_cut_short_and_escaped(probe: Probe, fresh: Nodes) -> None:
     """In log and diagnostics; and a problem does not stay for good."""
     fresh.start("payload_estimator")
     publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
     zero = np.zeros(7)
-    message = joint_state(0, zero, zero, zero, ["x" * 3000 + f"_{k}" for k in range(7)])
+    message = joint_state(0, zero, zero, zero, ["\x1b[2J" + "x" * 3000 + f"_{k}" for k in range(7)])
     timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
     name = f"{fresh.namespace[1:]}/payload_estimator: input"
     status = probe.diagnostic(name, lambda got: got["rejected"] != "0")
     probe.node.destroy_timer(timer)
+    assert "\x1b" not in status.message + fresh.log("payload_estimator")
     assert len(status.message) < 500
     assert len(values_of(status)["latest_problem"]) < 400
     assert max(len(line) for line in fresh.log("payload_estimator").splitlines()) < 600
@@ -89,3 +94,15 @@ def test_a_tampered_file_to_restore_is_a_refusal(text: str, fresh: Nodes, tmp_pa
     fresh.start("payload_estimator", restore=True, save_path=tmp_path / "payload.yaml")
     assert fresh.wait("payload_estimator") == CANNOT_START
     assert "expected a saved payload" in fresh.log("payload_estimator")
+
+
+def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path: Path) -> None:
+    """Whoever opens these waits for a writer forever."""
+    for name in ("FASTDDS", "FASTRTPS"):
+        os.mkfifo(tmp_path / f"DEFAULT_{name}_PROFILES.xml")
+    program = "import panda_dynamics_ros.nodes, rclpy; rclpy.init(); rclpy.create_node('here'); print('ready')"
+    environment = os.environ | {"PYTHONPATH": str(Path(panda_dynamics_ros.__file__).parents[1])}
+    environment.pop("SKIP_DEFAULT_XML_FILE", None)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ready\n", done.stderr

@@ -82,6 +82,14 @@ def test_what_the_diagnostics_say_of_the_input(number: int, k: int, dynamics: Dy
     assert said_of(dynamics, STREAMS[number][k]()) == quotes()[number][k]
 
 
+def test_losses_where_two_publish_are_put_down_to_them(probe: Probe, dynamics: DynamicsNode) -> None:
+    topic = dynamics.resolve_topic_name("joint_states")
+    for _ in range(2):
+        probe.publisher(JointState, topic)
+    probe.until(lambda: dynamics.count_publishers(topic) == 2, "both publishers")
+    assert said_of(dynamics, STREAMS[6][0]()).endswith(": do 2 publishers send the same joints?")
+
+
 def test_every_quote_of_a_stream_is_made() -> None:
     assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}
 
@@ -91,11 +99,13 @@ def test_the_log_of_a_node_without_a_clock(probe: Probe, nodes: Nodes) -> None:
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
     (quote,) = quotes()[8]
 
-    def said() -> bool:
+    def said(words: str) -> bool:
         publisher.publish(sample(0))
-        return quote in nodes.log("dynamics")
+        return words in nodes.log("dynamics")
 
-    probe.until(said, quote)
+    probe.until(lambda: said("listening to joints"), "the first sample")
+    assert quote not in nodes.log("dynamics"), "a clock may begin at zero, or come a little later"
+    probe.until(lambda: said(quote), quote)
 
 
 def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode, panda: pdr.RobotModel) -> None:
