@@ -180,10 +180,6 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     -------
     (..., n), N m (N for prismatic joints). Friction is `friction_torques`.
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
     """
@@ -201,10 +197,6 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ----------
     q: (..., n), rad.
 
-    Raises
-    ------
-    ArgumentError: `q` is not finite, or not of shape (..., n).
-
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
     if is_one_state(robot, q):
@@ -220,10 +212,6 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Parameters
     ----------
     q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
-
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
 
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
