@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two things timed in turns, so that a busy machine slows both."""
+"""Two things timed in turns by the CPU time of this process, so that a busy machine slows both alike."""
 
 from __future__ import annotations
 
 import statistics
+import time
 import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,9 +30,11 @@ class Comparison:
 def compare(name: str, ours: Call, theirs: Call, *, turns: int, calls: int) -> Comparison:
     """Time `calls` of each, `turns` times in turns, after one of each that does not count."""
     ours(), theirs()
-    pairs = [
-        (timeit.timeit(ours, number=calls) / calls, timeit.timeit(theirs, number=calls) / calls) for _ in range(turns)
-    ]
+
+    def seconds(call: Call) -> float:
+        return timeit.timeit(call, timer=time.process_time, number=calls) / calls
+
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(turns)]
     here, there = ([pair[side] for pair in pairs] for side in (0, 1))
     ratio = statistics.median(a / b for a, b in pairs)
     return Comparison(name, statistics.median(here), statistics.median(there), ratio)

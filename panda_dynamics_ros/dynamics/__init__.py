@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of a robot and a state: kinematics, torques, matrices, regressors."""
+"""Functions of a robot and a state: kinematics, torques, matrices, regressors.
+
+Joint arrays that are not finite, or not of shape (..., n), are an `ArgumentError`.
+"""
 
 from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
 from panda_dynamics_ros.dynamics.effort import link_side_torques

@@ -151,10 +151,6 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
     -------
     (..., n, n), kg m^2/s: C_ij = sum_k 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) dq_k.
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-
     Reference: Echeandia and Wensing, 2021, algorithm 1.
     """
     if is_one_state(robot, q, dq):

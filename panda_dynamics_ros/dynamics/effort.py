@@ -27,10 +27,6 @@ def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) 
 
     Currents are multiplied by the motor constants; to torques without gravity, those of the arm's model are added.
     What accelerates the rotors stays in them: momenta of the arm contain it (`RobotDescription.felt_rotor_inertia`).
-
-    Raises
-    ------
-    ArgumentError: `q` or `effort` is not finite, or not of shape (..., n).
     """
     return _link_side(robot, robot.joint_array(q, "q"), robot.joint_array(effort, "effort"))
 

@@ -222,10 +222,6 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ----------
     q: (..., n), rad.
 
-    Raises
-    ------
-    ArgumentError: `q` is not finite, or not of shape (..., n).
-
     Reference: Walker and Orin 1982, method 3; kinetic energy of Gautier and Khalil 1988, eq. (6) (document 004).
     """
     if is_one_state(robot, q):

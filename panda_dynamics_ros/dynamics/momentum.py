@@ -138,10 +138,6 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
     p: (..., n), N m s (N s for prismatic joints).
     bias: (..., n), N m (N for prismatic joints).
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-
     Reference: De Luca and Mattone, ICRA 2005.
     """
     if is_one_state(robot, q, dq):

@@ -17,6 +17,7 @@ from panda_dynamics_ros.dynamics.kernels.batch import (
     RowsKernel,
     finite,
     is_one_motion,
+    is_one_state,
     joint_rows,
     over_rows,
 )
@@ -179,10 +180,6 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     -------
     (..., n), N m (N for prismatic joints). Friction is `friction_torques`.
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
     """
@@ -200,12 +197,12 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     ----------
     q: (..., n), rad.
 
-    Raises
-    ------
-    ArgumentError: `q` is not finite, or not of shape (..., n).
-
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
+    if is_one_state(robot, q):
+        tau, rest = np.empty(robot.n), np.zeros(robot.n)
+        if newton_euler_of_one(robot.table, 1.0, q, rest, rest, tau):
+            return tau
     return _without_acceleration(robot, 1.0, q=q)
 
 
@@ -216,24 +213,18 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     ----------
     q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
+    if is_one_state(robot, q, dq):
+        tau = np.empty(robot.n)
+        if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
+            return tau
     return _without_acceleration(robot, 0.0, q=q, dq=dq)
 
 
 def _without_acceleration(robot: RobotDescription, with_gravity: float, **named: ArrayLike) -> FloatArray:
     """Torques (..., n) of the joint arrays q and dq; without dq, of an arm at rest."""
-    rest = np.zeros(robot.n)
-    motion = (*named.values(), rest, rest)[:3]
-    if is_one_motion(robot, *motion):
-        tau = np.empty(robot.n)
-        if newton_euler_of_one(robot.table, with_gravity, *motion, tau):
-            return tau
     shape, rows = joint_rows(robot, **named)
     tau, rest = np.empty_like(rows[0]), np.zeros_like(rows[0])
     newton_euler_kernel(robot.table, with_gravity, *(*rows, rest, rest)[:3], tau)

@@ -174,10 +174,6 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
     (..., n, 10 n): columns 10 i .. 10 i + 9 belong to (m, mcx, mcy, mcz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of link
     i + 1, inertia about its joint frame's origin. Row j is zero for links before joint j.
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (..., n).
-
     Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
     if is_one_motion(robot, q, dq, ddq):
@@ -229,10 +225,6 @@ def gravity_regressor(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     Returns
     -------
     (..., n, 10 n), columns as in `regressor`; those of the inertias are zero, since gravity acts on m and m c only.
-
-    Raises
-    ------
-    ArgumentError: `q` is not finite, or not of shape (..., n).
 
     Reference: De Luca, Robotics 2, slide 16, separate identification of gravity terms (document 003).
     """

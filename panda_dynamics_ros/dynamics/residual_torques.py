@@ -62,10 +62,6 @@ def residual_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tu
     -------
     mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does not
         contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
-
-    Raises
-    ------
-    ArgumentError: q or dq is not finite, or not of shape (..., n).
     """
     given = np.broadcast_arrays(robot.joint_array(q, "q"), robot.joint_array(dq, "dq"))
     position, velocity = (x.copy() for x in given)

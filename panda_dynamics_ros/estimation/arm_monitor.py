@@ -32,7 +32,6 @@ from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, LearntModel,
 from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.description import TRANSLATION
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 BLOCK = 512
@@ -76,8 +75,7 @@ class ArmMonitor:
         self._wrench_estimator, self._terms = WrenchEstimator(robot), ArmTerms(robot)
         self._dynamics_validator = SampleValidator(robot, self.payload_estimator.options.max_gap_s)
         self._learnt: LearntModel | None = None
-        self._learnt_at, self._tilt = -math.inf, np.zeros(3)
-        self._gravity = (robot.n + 2, slice(TRANSLATION, TRANSLATION + 3))
+        self._learnt_at = -math.inf
         self._unexplained = np.ones(robot.n)
 
     def carry(self, payload: InertialParameters) -> None:
@@ -193,7 +191,6 @@ class ArmMonitor:
             end = estimator.advance(rows, steps, k)
             learnt = rows.part(k, end)
             if self._learnt is not None and self.robot.residual_map is None:
-                self._learnt.table[self._gravity] = self.robot.table[self._gravity] + self._tilt  # `MovingBase`
                 learnt = with_model(learnt, self._learnt)
             part = steps[k:end]
             external, contacts = self._observer.follow(learnt, part), self.contact_detector.follow(learnt, part)
@@ -233,7 +230,6 @@ class ArmMonitor:
         then = row if self._learnt is None else with_model(row, self._learnt)
         now = with_model(row, model)
         self._learnt, self._learnt_at = model, estimate.stamp
-        self._tilt = model.table[self._gravity] - self.robot.table[self._gravity]
         momentum, bias = (
             b[0, :, ARM] - a[0, :, ARM] for a, b in ((then.momentum, now.momentum), (then.bias, now.bias))
         )

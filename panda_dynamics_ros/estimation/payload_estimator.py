@@ -71,7 +71,7 @@ from panda_dynamics_ros.robot.libfranka_state import sample_of
 REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
 LOADING = 1.0  # s, within which what is carried may become anything else where it does not come at once
 ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
-CONTACT_DECIDED = 0.15  # s after its onset
+RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED = 0.3  # s of motion that tell a weight from a push
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
 UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
@@ -484,7 +484,7 @@ class PayloadEstimator:
         if change is not None:
             onset = self._stamp - change.age
             # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
-            kind = change.kind if change.kind != CONTACT or change.age >= CONTACT_DECIDED else ""
+            kind = change.kind if change.age >= (CONTACT_DECIDED if change.kind == CONTACT else RISE) else ""
             if kind and kind != self._told:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= PASSED:

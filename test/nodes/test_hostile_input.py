@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from motion import PAYLOAD
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+import panda_dynamics_ros
 from nodes.payload_stream import LATCHED
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
@@ -90,3 +94,15 @@ def test_a_tampered_file_to_restore_is_a_refusal(text: str, fresh: Nodes, tmp_pa
     fresh.start("payload_estimator", restore=True, save_path=tmp_path / "payload.yaml")
     assert fresh.wait("payload_estimator") == CANNOT_START
     assert "expected a saved payload" in fresh.log("payload_estimator")
+
+
+def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path: Path) -> None:
+    """Whoever opens these waits for a writer forever."""
+    for name in ("FASTDDS", "FASTRTPS"):
+        os.mkfifo(tmp_path / f"DEFAULT_{name}_PROFILES.xml")
+    program = "import panda_dynamics_ros.nodes, rclpy; rclpy.init(); rclpy.create_node('here'); print('ready')"
+    environment = os.environ | {"PYTHONPATH": str(Path(panda_dynamics_ros.__file__).parents[1])}
+    environment.pop("SKIP_DEFAULT_XML_FILE", None)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ready\n", done.stderr
