@@ -57,6 +57,7 @@ LEVEL_TIME, FIRST_TIME, HELD = 10.0, 0.2, 0.1
 """s of motion: memory of noise and level, and how long their first values count; s, after which what was learnt counts,
 since a contact itself teaches nothing."""
 SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after the start, which teach the noise only
+MOVES = 0.01  # of full motion: 0.03 rad/s, three times what the noise of dq looks like
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
@@ -64,7 +65,7 @@ RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, 
 # level of the noise in motion and at
 # rest. Entries of `clock`: head and count of the delay line, s learnt in motion and at rest.
 _M, _P, _U, _V, _TURNED, _MOVING, _RESTING = range(7)
-_HEAD, _COUNT, _LEARNT, _SINCE, _EIGHTH, _HELD = 0, 1, 2, 4, 5, 10
+_HEAD, _COUNT, _LEARNT, _SINCE, _EIGHTH, _HELD, _STILL = 0, 1, 2, 4, 5, 10, 11
 NOW = 4
 """Places after which noise and level are learnt; two after those that count are those of `HELD` ago."""
 
@@ -155,7 +156,10 @@ def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, dry, held, learns, m
     for i in range(n):
         square += dq[i] * dq[i]
     motion = min(1.0, square / FULL_SPEED**2)  # squared: the noise of dq is none
-    level = _MOVING if motion > 0.1 else _RESTING
+    was_still = clock[_STILL] >= BRIDGED  # before, the filters still show the motion
+    clock[_STILL] = 0.0 if motion > MOVES else clock[_STILL] + dt
+    level = _RESTING if clock[_STILL] >= BRIDGED else _MOVING
+    stops = level == _RESTING and not was_still
     slots = line.shape[0]
     head, count = int(clock[_HEAD]), int(clock[_COUNT])
     for i in range(n):
@@ -163,6 +167,8 @@ def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, dry, held, learns, m
         memory[_TURNED, i] += over if turn[i] > memory[_TURNED, i] else -over
         u, turned = dt * motion / tau[i], (TURN * dry[i]) ** 2 * over
         memory[_U, i] += u
+        if stops:  # what is noise in motion stays what it is
+            turned += max(memory[_MOVING, i] - memory[_RESTING, i], 0.0) * noise[i]
         memory[_V, i] += turned
         size = (1.0 - known[i] + known[i] * DRIFT * DRIFT) * sigma[i] * sigma[i]
         memory[_P, i] += size * (1.0 - math.exp(-2.0 * u)) + turned
@@ -273,7 +279,7 @@ class ContactDetector:
         self._memory, self._line, self._clock = (
             np.zeros((_RESTING + NOW + 1, n)),
             np.zeros((SLOTS, _V + 1, n)),
-            np.zeros(_HELD + 1),
+            np.zeros(_STILL + 1),
         )
         self._memory[_MOVING:], self._clock[_EIGHTH : _EIGHTH + NOW + 1] = 1.0, FIRST_LEVEL**8
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
