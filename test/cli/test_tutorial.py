@@ -55,7 +55,7 @@ def test_the_page_goes_all_the_way() -> None:
 
 
 def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
-    names = ["motion.csv", "motion.yaml", "motion.png", "identification/report.html", "links.xml", "my_gravity.yaml"]
+    names = ["motion.csv", "motion.yaml", "motion.png", "identification/report.html", "links.xml"]
     for name in names:
         assert (folder / name).is_file(), name
 

@@ -165,7 +165,7 @@ def test_it_may_be_included_in_cpp(panda: pdr.RobotModel, tmp_path: Path) -> Non
 
 
 def test_all_global_names_carry_the_robot_s(panda: pdr.RobotModel, tmp_path: Path) -> None:
-    named = replace(panda, name='7-axis */ Arm \n"No. 1"')
+    named = replace(panda, name='7-axis */ Arm "No. 1"')
     code = generate(named)
     assert code.name == "arm_7_axis_arm_no_1"
     library = compiled(code, tmp_path)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -22,7 +23,7 @@ from waiting import FIRST_START
 DEEP = QoSProfile(depth=1000)  # reliable, volatile: what a subscriber gets who asks for nothing special
 # Parameters that every node has, or that rclpy describes in its own words.
 ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
-HEARD = 0.1  # s, in which a service hears of a client that has heard of it
+HEARD = 0.2  # s, in which a service hears of a client that has heard of it
 
 Ready = Callable[[dict[str, str]], object]
 
@@ -75,13 +76,21 @@ class Probe:
         self.until(lambda: publisher.get_subscription_count() >= subscribers, f"{subscribers} subscribers of {topic}")
         return publisher
 
-    def call(self, service_type: Any, name: str, request: Any = None) -> Any:
-        """The answer of a service."""
+    def call(self, service_type: Any, name: str, request: Any = None, again: float = math.inf) -> Any:
+        """The answer of a service; s after which a question that changes nothing is asked again."""
         client = self._client(service_type, name)
         self.until(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request or service_type.Request())
-        self.until(future.done, f"an answer of {name}")
-        return future.result()
+        futures, asked = [], -math.inf
+
+        def answered() -> bool:
+            nonlocal asked
+            if time.monotonic() > asked + again or not futures:
+                futures.append(client.call_async(request or service_type.Request()))
+                asked = time.monotonic()
+            return any(future.done() for future in futures)
+
+        self.until(answered, f"an answer of {name}")
+        return next(future for future in futures if future.done()).result()
 
     def _client(self, service_type: Any, name: str) -> Client:
         """One for all calls: a service drops its answer while it has not heard of the client, which is never told."""
@@ -93,9 +102,10 @@ class Probe:
 
     def described(self, node: str) -> dict[str, ParameterDescriptor]:
         """How a node describes its parameters, but for those that every node has."""
-        names = self.call(ListParameters, f"{node}/list_parameters").result.names
+        names = self.call(ListParameters, f"{node}/list_parameters", again=5.0).result.names
         own = [name for name in names if not name.startswith(ROS_OWN)]
-        answer = self.call(DescribeParameters, f"{node}/describe_parameters", DescribeParameters.Request(names=own))
+        request = DescribeParameters.Request(names=own)
+        answer = self.call(DescribeParameters, f"{node}/describe_parameters", request, again=5.0)
         return {descriptor.name: descriptor for descriptor in answer.descriptors}
 
     def diagnostic(self, name: str, ready: Ready = bool) -> DiagnosticStatus:

@@ -62,8 +62,8 @@ def test_every_parameter_describes_itself_and_has_a_value(
     assert_explained(descriptors)
     assert module == "simulated_panda" or set(descriptors) >= READ_ONLY
     # As `ros2 param dump` asks for them, all at once: where one has none, rclpy answers with none at all.
-    names = probe.call(ListParameters, f"{node}/list_parameters", ListParameters.Request()).result.names
-    values = probe.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names)).values
+    names = probe.call(ListParameters, f"{node}/list_parameters", again=5.0).result.names
+    values = probe.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), again=5.0).values
     assert len(values) == len(names)
 
 
