@@ -80,7 +80,8 @@ class Probe:
         """The answer of a service; s after which a question that changes nothing is asked again."""
         client = self._client(service_type, name)
         self.until(client.service_is_ready, f"the service {name}")
-        futures, asked = [], -math.inf
+        futures: list[Any] = []
+        asked = -math.inf
 
         def answered() -> bool:
             nonlocal asked
