@@ -9,8 +9,8 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 (Willsky and Jones, "A generalized likelihood ratio approach to the detection and estimation of jumps in linear
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
-its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction settle
-anew, so that a payload comes with a small jump of the torques, too. For delta ~ N(0, P),
+its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
+settle anew, so that a payload comes with a small jump of the torques, too. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
