@@ -186,7 +186,7 @@ def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
         ("robot/x.py", f"from {NAME} import dynamics"),
         ("robot/x.py", "from ..dynamics import pose"),
         ("dynamics/x.py", "from .. import model"),
-        ("dynamics/regrouping/x.py", "from ...model import RobotModel"),
+        ("dynamics/kernels/x.py", "from ...model import RobotModel"),
         ("dynamics/x.py", f"import {NAME}.model"),
         ("estimation/x.py", f"from {NAME}.simulation import plant"),
         ("estimation/x.py", f"from {NAME} import load_robot"),

@@ -20,8 +20,8 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import base_parameters
-from panda_dynamics_ros.dynamics.regrouping import inertial_transport
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import inertial_transport
 
 # Entries of rotations, and lengths in m, this close to 0 or 1 are rounding: the cosine of 90 degrees is 6e-17.
 EXACT = 4e-15
