@@ -29,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "robot": {"untrusted", *CHECKED},
     "dynamics": {"robot", *CHECKED},
     "model": {"robot", "dynamics", "errors"},
-    "symbolic": {"robot", *CHECKED},
+    "symbolic": {"robot", "errors"},
     "codegen": {"robot", "dynamics", *CHECKED},
     "live": {"robot", *CHECKED},
     "estimation": {"robot", "dynamics", "identification", *CHECKED},
