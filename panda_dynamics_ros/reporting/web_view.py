@@ -158,8 +158,8 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         if isinstance(primitive, Label):
             return scene.add_label(name, primitive.text, anchor="center-center", **place)
         solid = opacity == 1.0
-        colour = tuple(round(255.0 * channel) for channel in colour)
-        look = {"color": colour, "opacity": None if solid else opacity, "cast_shadow": solid}
+        rgb = tuple(round(255.0 * channel) for channel in colour)
+        look = {"color": rgb, "opacity": None if solid else opacity, "cast_shadow": solid}
         return scene.add_mesh_simple(name, *primitive.mesh(), **look, **place)
 
 
