@@ -49,6 +49,7 @@ EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
 seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor between payload and contact."""
 DEGREES = 20.0
+MOVING = 25.0
 EMPTY_ODDS, NOTHING = 10.0, 0.03
 """Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; by how much a mass may exceed what is possible
@@ -342,7 +343,7 @@ class ChangeDetector:
         # A contact may load joints by any torques, as a sensor drifts or a hand guides the arm: only what noise does
         # not explain counts, and of a payload, too, while the arm moves.
         clear = (
-            tempered(of_payload, self._chi[slots[0]])[0 if rests else 1] > EVIDENCE,
+            tempered(of_payload, self._chi[slots[0]])[0] > (EVIDENCE if rests else MOVING),
             tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
         )
         if self.pending is not None:

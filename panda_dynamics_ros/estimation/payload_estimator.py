@@ -100,7 +100,8 @@ class _Happening:
 class _Ongoing:
     """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
 
-    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. Of a touch,
+    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. What comes at
+    rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it. Of a touch,
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
     moved: s, and s of motion, for which the torque has been what they expect.
     """
@@ -110,6 +111,7 @@ class _Ongoing:
     onset: float
     untouched: GaussianState | None = None
     loaded: GaussianState | None = None
+    until_motion: bool = False
     unrest: float = UNREST
     back: float = 0.0
     moved: float = 0.0
@@ -513,7 +515,7 @@ class PayloadEstimator:
 
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
-        before = self._before(onset)
+        before, moments = self._before(onset), slice(0, MOMENTS)
         jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
         if change.kind == CONTACT:
             self._state = self._present
@@ -530,8 +532,10 @@ class PayloadEstimator:
         elif change.fits:
             self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, jump, before)
+            if self._clock.still > 0.0:  # more may follow
+                self._ongoing = _Ongoing(moments, self._state.mean[moments], onset, until_motion=True)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
-            self._state, moments = before.copy(), slice(0, MOMENTS)
+            self._state = before.copy()
             self._ongoing = _Ongoing(moments, self._state.mean[moments], onset)
             self._last = _Happening(self._found, onset, jump, before)
         self._clock.still = min(self._clock.still, 0.0)
@@ -598,7 +602,8 @@ class PayloadEstimator:
         z = (x - going.slow) / std
         tells = motion if touches else dt  # at rest nothing tells what lasts from what a hand holds
         going.unrest += (1.0 - math.exp(-tells / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
-        if going.unrest < QUIET:
+        going.moved += 0.0 if touches else motion
+        if going.unrest < QUIET or (going.until_motion and going.moved > 0.1):
             self._ongoing = None
         return None
 
