@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.estimation.arm_model import TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
+from panda_dynamics_ros.estimation.arm_model import SLOW, TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
 from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
@@ -100,8 +100,8 @@ class _Happening:
 class _Ongoing:
     """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
 
-    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. What comes at
-    rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it. Of a touch,
+    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. What comes
+    at rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it. Of a touch,
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
     moved: s, and s of motion, for which the torque has been what they expect.
     """
@@ -602,8 +602,7 @@ class PayloadEstimator:
         z = (x - going.slow) / std
         tells = motion if touches else dt  # at rest nothing tells what lasts from what a hand holds
         going.unrest += (1.0 - math.exp(-tells / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
-        going.moved += 0.0 if touches else motion
-        if going.unrest < QUIET or (going.until_motion and going.moved > 0.1):
+        if going.unrest < QUIET or (going.until_motion and motion > SLOW * dt):
             self._ongoing = None
         return None
 

@@ -33,7 +33,7 @@ from panda_dynamics_ros.recordings.limits import (
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
-from panda_dynamics_ros.untrusted import exists, is_file
+from panda_dynamics_ros.untrusted import exists, is_file, printable
 
 UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
@@ -210,8 +210,9 @@ def _not_whole(recording: Path, file: BagFile) -> str:
 
 
 def _listed(names: list[str], what: str) -> str:
-    """The first few, in one line."""
-    shown = ", ".join(f"{name:.300}" for name in names[:LISTED]) or f"no {what}"
+    """The first few, in one line: what a file has as a name may be anything."""
+    in_one_line = ["\\n".join(printable(name).splitlines()) for name in names[:LISTED]]
+    shown = ", ".join(f"{name:.300}" for name in in_one_line) or f"no {what}"
     return f"{shown}, ... ({len(names)} {what})" if len(names) > LISTED else shown
 
 
