@@ -45,7 +45,7 @@ TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
 SETTLED = 0.3
 """The same of the torques that come with a payload."""
-EVIDENCE, IN_MOTION, CLEAR = 12.0, 25.0, 3.0
+EVIDENCE, IN_MOTION, CLEAR = 12.0, 20.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
 seconds, one false change in an hour has the odds e^11. The same of a payload while the arm moves, where the model of
 the residual is only roughly right: free motion of real arms reaches 9, a hand that guides one 19. Log Bayes factor

@@ -81,6 +81,9 @@ UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
 """Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
 the mean."""
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
+QUITE, AS_WEIGHT = 0.25, 1.0
+"""Share of its variance below which the torque is quite what is expected: real arms make up to 0.15 of it, and hands
+0.8 to 4; s of motion, for which it is so where a touch is a payload."""
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
@@ -139,6 +142,11 @@ class _Row(NamedTuple):
             k = first + self.shared + own * i
             H[i, k : k + own] = self.A[i, self.shared :]
         return self.y - H @ state.mean, H @ state.covariance @ H.T + np.diag(self.variance + std**2)
+
+    def surprise(self, state: GaussianState) -> float:
+        """Chi square, of n degrees of freedom, of y given `state`."""
+        nu, S = self.departure(state, np.zeros(len(self.y)))
+        return float(nu @ np.linalg.solve(S, nu))
 
 
 class PayloadEstimator:
@@ -583,12 +591,14 @@ class PayloadEstimator:
             return None
         touches, pending, event = going.untouched is not None, self._detector.pending is not None, None
         if going.untouched is not None and going.loaded is not None:
-            going.back = going.back + dt if self._expects(going.untouched, row) else 0.0
-            going.moved = going.moved + motion if self._expects(going.loaded, row) else 0.0
+            n = self.robot.n
+            is_back = row.surprise(going.untouched) < n + CONSISTENT * math.sqrt(2.0 * n)
+            going.back = going.back + dt if is_back else 0.0
+            going.moved = going.moved + motion if row.surprise(going.loaded) < QUITE * n else 0.0
             going.loaded, _ = correct(going.loaded, *row, np.ones(self.robot.n))
             if not pending and going.back >= BACK:
                 self._state, self._ongoing = going.untouched, None
-            elif not pending and going.moved >= MOVED and self._is_weight(going.untouched, going.loaded):
+            elif not pending and going.moved >= AS_WEIGHT and self._is_weight(going.untouched, going.loaded):
                 event = self._take_as_payload(going, going.untouched, going.loaded)
             if self._ongoing is None:
                 self._detector.restart()
@@ -605,11 +615,6 @@ class PayloadEstimator:
         if going.unrest < QUIET or (going.until_motion and motion > SLOW * dt):
             self._ongoing = None
         return None
-
-    def _expects(self, state: GaussianState, row: _Row) -> bool:
-        """Whether the torque is what a state expects."""
-        nu, S = row.departure(state, np.zeros(self.robot.n))
-        return float(nu @ np.linalg.solve(S, nu)) - self.robot.n < CONSISTENT * math.sqrt(2.0 * self.robot.n)
 
     def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
         """Whether the payload differs between two states, and can be what the second one says."""
