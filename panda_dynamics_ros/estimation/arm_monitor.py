@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, LearntModel, Rows, with_model
-from panda_dynamics_ros.estimation.validation import SampleValidator
+from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
 from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import sample_of
@@ -178,7 +177,7 @@ class ArmMonitor:
             if found is not None and estimator.estimate is not was:
                 found.estimates.append((0, estimator.estimate, False))
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
-        for part in _without_gaps(steps):
+        for part in without_gaps(steps):
             rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
             self._follow_rows(rows, steps[part], kept[part], found)
         if found is not None:
@@ -246,14 +245,6 @@ class ArmMonitor:
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
             self._wrench_estimator.estimate(q, external, unexplained), contact, contact is not before,
         )  # fmt: skip
-
-
-def _without_gaps(steps: FloatArray) -> list[slice]:
-    """Parts of N samples in which only the first may be a restart."""
-    if (steps[1:] > 0.0).all():
-        return [slice(0, len(steps))] if len(steps) else []
-    starts = [0, *(int(k) for k in np.flatnonzero(steps <= 0.0) if k > 0), len(steps)]
-    return [slice(a, b) for a, b in pairwise(starts) if b > a]
 
 
 def _fill(found: ArmRows, kept: np.ndarray, residual: FloatArray, external: FloatArray) -> None:
