@@ -30,9 +30,8 @@ from scipy import linalg, optimize
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
-from panda_dynamics_ros.estimation.publication import published_estimate
+from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

@@ -101,11 +101,6 @@ def with_known_mass(mean: FloatArray, covariance: FloatArray, known: float) -> t
     return mean + gain * (known - mean[0]), covariance - np.outer(gain, covariance[0])
 
 
-def no_heavier(vector: FloatArray, most: float) -> FloatArray:
-    """The body (10,), if need be of less density, such that it weighs no more than `most` kg."""
-    return vector * min(1.0, most / vector[0])
-
-
 def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
     """Vector (10,) and covariance (10, 10) with the inertia that mass, centre of mass and shape make.
 
