@@ -17,8 +17,7 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
-from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
+from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate, PayloadOutput
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
@@ -103,7 +102,7 @@ class PayloadEstimatorNode(Node):
         for sample in samples if self.enabled else ():
             self.publish(sample.header_stamp, self.monitor.update_payload(*sample[1:]))
 
-    def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
+    def publish(self, header_stamp: Time, output: PayloadOutput) -> None:
         """Publish the output of a sample, if it is due and finite: an absurd sample may overflow on its way."""
         if not output.is_due or not np.isfinite(output.estimate.covariance).all():
             return

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from panda_dynamics_ros.dynamics.robot_state import RobotState
-from panda_dynamics_ros.estimation.arm_output import ArmOutput
-from panda_dynamics_ros.estimation.wrench import WrenchEstimator
+from panda_dynamics_ros.estimation import ArmOutput, WrenchEstimator
 from panda_dynamics_ros.nodes import dynamics, payload_estimator
 from panda_dynamics_ros.nodes.joint_state_input import Sample
 from panda_dynamics_ros.nodes.runner import run_node
