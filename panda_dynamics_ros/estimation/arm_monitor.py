@@ -309,8 +309,9 @@ class ArmMonitor:
 
 def _fill(found: ArmRows, kept: np.ndarray, residual: FloatArray, external: FloatArray) -> None:
     """At samples that were not used, residual and external torques stay what they were; at first as given."""
-    used = np.zeros(len(found.residual), dtype=bool)
-    used[kept] = True
-    for k in np.flatnonzero(~used):
-        found.external_torques[k] = found.external_torques[k - 1] if k else external
-        found.residual[k] = found.residual[k - 1] if k else residual
+    used = np.full(len(found.residual), -1)
+    used[kept] = kept
+    last = np.maximum.accumulate(used)
+    for values, before in ((found.residual, residual), (found.external_torques, external)):
+        values[:] = values[last]
+        values[last < 0] = before

@@ -40,31 +40,42 @@ TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
 """phi of a body with radii of gyration of 3 cm, at the flange."""
 WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
 """One sigma each: sizes within a factor of e^10, shears of 30 cm, CoM within 15 cm. None on the mass."""
-STEP, BETTER, TRIES = 1e-5, 1e-6, 8
-"""Of phi, for derivatives; share of the cost that a step has to gain; dampings that are tried for one step."""
+ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+"""Of U, that belong to d, s and c."""
+BETTER, TRIES = 1e-6, 8
+"""Share of the cost that a step has to gain; dampings that are tried for one step."""
 PERIOD = 0.02
 """s, default period of publication."""
 COM = slice(1, 4)
 
 
 @compiled
-def body_of(phi, theta):
-    """theta = m (1, c, tr(S) 1 - S), in place, where m S, S = A A' + c c', is the second moment about the origin."""
-    m, xy, xz, yz = math.exp(2.0 * phi[0]), phi[4], phi[5], phi[6]
-    x, y, z = math.exp(phi[1]), math.exp(phi[2]), math.exp(phi[3])
-    cx, cy, cz = phi[7], phi[8], phi[9]
-    xx, yy, zz = x * x + xy * xy + xz * xz + cx * cx, y * y + yz * yz + cy * cy, z * z + cz * cz
-    theta[0], theta[1], theta[2], theta[3] = m, m * cx, m * cy, m * cz
-    theta[4], theta[7], theta[9] = m * (yy + zz), m * (xx + zz), m * (xx + yy)
-    theta[5], theta[6] = -m * (xy * y + xz * yz + cx * cy), -m * (xz * z + cx * cz)
-    theta[8] = -m * (yz * z + cy * cz)
+def vector_of(J, theta):
+    """The inertial vector (10,) of a pseudo-inertia (4, 4), in which it is linear, in place."""
+    trace, k = J[0, 0] + J[1, 1] + J[2, 2], 4
+    theta[0] = J[3, 3]
+    for i in range(3):
+        theta[1 + i] = J[i, 3]
+        for j in range(i, 3):
+            theta[k] = (trace if i == j else 0.0) - J[i, j]
+            k += 1
 
 
 @compiled
-def cost_of(phi, target, information, theta, pull):
-    """What is minimised; theta(phi) and `pull`, L (theta(phi) - target), in place."""
-    body_of(phi, theta)
-    cost = 0.0
+def cost_of(phi, target, information, U, theta, pull):
+    """What is minimised; U (4, 4), theta(phi) (10,) and `pull`, L (theta(phi) - target), in place."""
+    scale, J, cost = math.exp(phi[0]), scratch((4, 4)), 0.0
+    U[:] = 0.0
+    U[3, 3] = scale
+    for p in range(1, PARAMETERS):
+        r, c = ENTRIES[p - 1]
+        U[r, c] = scale * (math.exp(phi[p]) if r == c else phi[p])
+    for i in range(4):
+        for j in range(4):
+            J[i, j] = 0.0
+            for k in range(4):
+                J[i, j] += U[i, k] * U[j, k]
+    vector_of(J, theta)
     for i in range(PARAMETERS):
         pull[i] = 0.0
         for k in range(PARAMETERS):
@@ -74,29 +85,30 @@ def cost_of(phi, target, information, theta, pull):
 
 
 @compiled
-def linearise(phi, information, pull, slope, gradient, curvature):
-    """Half of the cost's gradient and of its second derivatives (Gauss-Newton), in place; `slope` is workspace."""
-    up, down = scratch(PARAMETERS), scratch(PARAMETERS)
+def linearise(phi, information, U, theta, pull, gradient, curvature):
+    """Half of the cost's gradient and of its second derivatives (Gauss-Newton), in place: dJ = dU U' + U dU'."""
+    slope, dJ, half = scratch((PARAMETERS, PARAMETERS)), scratch((4, 4)), scratch(PARAMETERS)
+    for k in range(PARAMETERS):
+        slope[0, k] = 2.0 * theta[k]
+    for p in range(1, PARAMETERS):
+        r, c = ENTRIES[p - 1]
+        dJ[:] = 0.0
+        for i in range(4):
+            change = U[i, c] * (U[r, r] if r == c else U[3, 3])
+            dJ[r, i] += change
+            dJ[i, r] += change
+        vector_of(dJ, slope[p])
     for p in range(PARAMETERS):
-        here = phi[p]
-        phi[p] = here + STEP
-        body_of(phi, up)
-        phi[p] = here - STEP
-        body_of(phi, down)
-        phi[p] = here
-        gradient[p] = WEIGHT[p] * (here - TYPICAL[p])
-        for k in range(PARAMETERS):
-            slope[p, k] = (up[k] - down[k]) / (2.0 * STEP)
-            gradient[p] += slope[p, k] * pull[k]
-    for p in range(PARAMETERS):
+        gradient[p] = WEIGHT[p] * (phi[p] - TYPICAL[p])
         for i in range(PARAMETERS):
-            up[i] = 0.0
+            gradient[p] += slope[p, i] * pull[i]
+            half[i] = 0.0
             for k in range(PARAMETERS):
-                up[i] += information[i, k] * slope[p, k]
+                half[i] += information[i, k] * slope[p, k]
         for j in range(p + 1):
             total = WEIGHT[p] if p == j else 0.0
             for k in range(PARAMETERS):
-                total += up[k] * slope[j, k]
+                total += half[k] * slope[j, k]
             curvature[p, j] = curvature[j, p] = total
 
 
@@ -104,14 +116,13 @@ def linearise(phi, information, pull, slope, gradient, curvature):
 def nearest_body(phi, target, covariance, iterations, theta):
     """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
     size = (PARAMETERS, PARAMETERS)
-    information, slope, curvature, damped = scratch(size), scratch(size), scratch(size), scratch(size)
+    information, curvature, damped, U = scratch(size), scratch(size), scratch(size), scratch((4, 4))
     gradient, step, trial, pull = scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS)
     damped[:] = covariance
     invert(damped, information)
-    damping = 1e-3
-    cost = cost_of(phi, target, information, theta, pull)
+    damping, cost = 1e-3, cost_of(phi, target, information, U, theta, pull)
     for _ in range(iterations):
-        linearise(phi, information, pull, slope, gradient, curvature)
+        linearise(phi, information, U, theta, pull, gradient, curvature)
         gain = 0.0
         for _ in range(TRIES):
             damped[:] = curvature
@@ -124,7 +135,7 @@ def nearest_body(phi, target, covariance, iterations, theta):
             longest = max(1.0, np.abs(step).max())
             for i in range(PARAMETERS):
                 trial[i] = phi[i] - step[i] / longest
-            gain = cost - cost_of(trial, target, information, theta, pull)
+            gain = cost - cost_of(trial, target, information, U, theta, pull)
             if gain >= 0.0:
                 phi[:] = trial
                 cost -= gain
@@ -133,7 +144,7 @@ def nearest_body(phi, target, covariance, iterations, theta):
             damping *= 8.0
         if not gain > BETTER * (1.0 + cost + gain):
             break
-    body_of(phi, theta)
+    cost_of(phi, target, information, U, theta, pull)
 
 
 class ConsistentBody:
