@@ -170,9 +170,8 @@ class ArmMonitor:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
-        estimate = self.payload_estimator.estimate
-        dynamics = self._of_dynamics(stamp, q, dq, before, state)
-        return ArmOutput(*dynamics, estimate, self._is_due, self.payload_estimator.residual)
+        payload: tuple[Any, ...] = self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual
+        return ArmOutput(*self._of_dynamics(stamp, q, dq, before, state), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.

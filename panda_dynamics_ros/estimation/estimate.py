@@ -226,7 +226,7 @@ class PayloadMemory(_Arrays):
         _check_range(np.linalg.eigvalsh(self.covariance), 1e-14, 1e4, "memory.covariance")
 
 
-def _check_range(values: FloatArray, least: float, most: float, name: str) -> None:
+def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:
     if not ((values > least) & (values < most)).all():
         raise ArgumentError(f"{name}: expected {least:g} to {most:g}, got {values.min():g} to {values.max():g}")
 
