@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.dynamics.jacobian import jacobian_sample
+from panda_dynamics_ros.dynamics.kinematics import jacobian_sample
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.small_matrices import invert
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled

@@ -12,7 +12,6 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.scene import Scene
 from panda_dynamics_ros.reporting.scene.primitives import Colour, Label, Primitive
-from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 from panda_dynamics_ros.reporting.style import RED, Figure, Poly3DCollection, styled
 
 WIDTH, HEIGHT = 1200, 900  # px
@@ -79,7 +78,7 @@ def scene_points(scene: Scene) -> FloatArray:
 
 def _triangles(scene: Scene, primitive: Primitive) -> FloatArray:
     """(F, 3, 3), m, in base."""
-    mesh, T = tessellate(primitive), scene.place(primitive)
+    mesh, T = primitive.mesh(), scene.place(primitive)
     return (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.scene.primitives import (
     Arrow,
-    Capsule,
     Colour,
     Cylinder,
     Ellipsoid,
@@ -59,7 +58,7 @@ def link_radii(robot: RobotDescription) -> FloatArray:
 
 
 def _links(robot: RobotDescription) -> list[Primitive]:
-    """A capsule from each frame to the next, in the frame that it begins in; the first one stands on the base."""
+    """A tube from each frame to the next, in the frame that it begins in; the first one stands on the base."""
     ends = [*(T[:3, 3] for T in robot.placements), robot.T_joint_flange[:3, 3]]
     primitives: list[Primitive] = [
         Cylinder("arm/plinth", "base", translation([0.0, 0.0, 0.01]), JOINT, BASE_RADIUS, 0.02)
@@ -70,7 +69,7 @@ def _links(robot: RobotDescription) -> list[Primitive]:
         length = float(np.linalg.norm(end - start))
         if length > SHORTEST:
             T = along(end, 0.5 * (start + end))
-            primitives.append(Capsule(f"arm/{frame}", frame, T, LINK, float(radius), length))
+            primitives.append(Cylinder(f"arm/{frame}", frame, T, LINK, float(radius), length))
     return primitives
 
 

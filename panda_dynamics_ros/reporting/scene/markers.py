@@ -12,13 +12,11 @@ from panda_dynamics_ros.reporting.scene.primitives import (
     Arc,
     Arrow,
     Box,
-    Capsule,
     Colour,
     Cylinder,
     Ellipsoid,
     Label,
     Primitive,
-    translation,
 )
 
 ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING = 0, 1, 2, 3, 7, 9  # Marker's types
@@ -40,21 +38,6 @@ class Drawing:
     colour: Colour
     points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     text: str = ""
-
-
-def split(primitive: Primitive) -> tuple[Primitive, ...]:
-    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls."""
-    if not isinstance(primitive, Capsule):
-        return (primitive,)
-    name, frame, T, colour, radius = primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius
-    wall = Cylinder(name, frame, T, colour, radius, primitive.length)
-    if colour[3] < 1.0:  # a ball shines through the wall that it ends in
-        return (wall,)
-    ends = ((".start", -0.5 * primitive.length), (".end", 0.5 * primitive.length))
-    balls = (
-        Ellipsoid(name + end, frame, T @ translation([0.0, 0.0, z]), colour, np.full(3, radius)) for end, z in ends
-    )
-    return (wall, *balls)
 
 
 def draw(primitive: Primitive) -> Drawing:
