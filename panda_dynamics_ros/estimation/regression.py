@@ -255,10 +255,7 @@ class MomentumRegression:
 
     def step(self, dt: float, momentum: FloatArray, bias: FloatArray) -> FloatArray:
         """`filtered` after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
-        starts = math.isnan(self.age) or dt <= 0.0
-        filter_step(momentum, bias, self.pole, 0.0 if starts else dt, *self.arrays)
-        self.age = 0.0 if starts else self.age + dt
-        return self.filtered
+        return self.rows(np.array([dt]), momentum[None], bias[None])
 
     def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
         """`step` with N samples: steps (N,), s, and terms (N, n, columns); only the first step may be zero."""

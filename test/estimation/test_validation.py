@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which samples are used; a block of samples is judged as one after the other.
 
-Samples that no arm can have measured are refused, those of a real arm never are. Positions, velocities and stamps that
-belong together have no problem, at any rate and with lost samples.
+Samples that no arm can have measured are refused; those of real arms never are (`test_problem.py`). Positions,
+velocities and stamps that belong together have no problem, at any rate and with lost samples.
 """
 
 from dataclasses import asdict
@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import public_log
 from motion import sinusoids, torques
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.estimation.validation import (
     FAULT,
@@ -152,15 +150,6 @@ def test_a_motion_passes_at_any_rate(panda, samples, step):
 
 
 @pytest.mark.parametrize(
-    "log",
-    ["panda_gaz/excitation_1khz_first_7600ms.csv", "panda_hand_guided/hand_guided_100hz_1.csv"],
-)
-def test_real_arms_pass(panda, log):
-    data = pdr.load_dataset(public_log(log), panda)
-    assert set(refused(SampleGate(panda), zip(data.stamp, data.q, data.dq, data.tau, strict=True))) == {""}
-
-
-@pytest.mark.parametrize(
     ("field", "joint", "value", "expected", "words"),
     [
         (1, 5, 139.6, OUTSIDE_LIMITS, "joint 6 of panda, got 139.6: degrees"),
@@ -286,18 +275,3 @@ def test_what_does_not_belong_together_is_named_within_a_second(rng, change, wor
     found = problems(*change(stamp, q, dq)) - {""}
     assert found
     assert all(words in each for each in found)
-
-
-@pytest.mark.parametrize(
-    "log",
-    [
-        "panda_gaz/excitation_1khz_first_7600ms.csv",
-        "panda_unisa_bag/panda_exciting_trajectory.db3",
-        "fr3_hand_teleop/teleop_1khz_a.csv",
-        "fr3_hand_teleop/teleop_1khz_b.csv",
-        *(f"panda_hand_guided/hand_guided_100hz_{k}.csv" for k in (1, 2, 3, 4)),
-    ],
-)
-def test_real_arms_are_consistent(log):
-    data = pdr.load_dataset(public_log(log))
-    assert problems(data.stamp, data.q, data.dq) == {""}
