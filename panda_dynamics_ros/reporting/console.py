@@ -10,12 +10,12 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
@@ -94,14 +94,12 @@ class LiveTable:
 
     def __enter__(self) -> LiveTable:
         if self._live is not None:
-            self._live.__enter__()
+            self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+            self._live.stop()
 
     def show(self, rows: list[tuple[str, str]]) -> None:
         """Show these rows from now on."""
@@ -115,11 +113,8 @@ class LiveTable:
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
     """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
-    table = RichTable(title="payloads, each from all samples while it was carried", title_justify="left")
-    for heading in ("from s", "to s"):
-        table.add_column(heading, justify="right")
-    for heading in ("mass", "centre of mass", "status"):
-        table.add_column(heading)
+    headings = [*(Column(each, justify="right") for each in ("from s", "to s")), "mass", "centre of mass", "status"]
+    table = RichTable(*headings, title="payloads, each from all samples while it was carried", title_justify="left")
     for segment in segments:
         estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")
         words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
@@ -143,9 +138,8 @@ def print_table(title: str, rows: list[tuple[str, str]]) -> None:
 
 
 def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> RichTable:
-    table = RichTable(title=printable(title), title_justify="left", show_header=False, **options)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    columns = Column(style="bold", no_wrap=True), Column(overflow="fold")
+    table = RichTable(*columns, title=printable(title), title_justify="left", show_header=False, **options)
     for row in rows:
         table.add_row(*map(printable, row))
     return table

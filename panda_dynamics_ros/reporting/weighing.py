@@ -12,7 +12,7 @@ from panda_dynamics_ros.estimation.estimate import NORMAL_95, PayloadEstimate
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.reporting.console import com_text, fixed, joint_values, mass_text
-from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, Figure, add_legend, axes_of_joints, styled
+from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, plot_joints
 from panda_dynamics_ros.reporting.summary import floats, payload_entry
 
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -85,17 +85,11 @@ def set_load_cpp(estimate: PayloadEstimate) -> str:
     return f"robot.setLoad({load['mass']:.6g}, {{{com}}}, {{{inertia}}});"
 
 
-@styled
 def plot_differences(result: PairedRuns, path: Path) -> Path:
     """Torque of the loaded runs less that of the unloaded ones per joint, and what the payload explains of it."""
-    n = result.difference.shape[1]
-    figure = Figure(figsize=(10.0, 1.25 * n + 0.8), layout="constrained")
-    every = axes_of_joints(figure, n, "time of the first loaded run (s)")
-    for joint, axes in enumerate(every):
-        left = result.difference[:, joint] - result.explained[:, joint]
-        axes.plot(result.stamp, result.difference[:, joint], color=BLUE, linewidth=1.4, label="loaded less unloaded")
-        axes.plot(result.stamp, result.explained[:, joint], color=RED, linewidth=1.0, linestyle="--", label="payload")
-        axes.plot(result.stamp, left, color=GREY, linewidth=0.9, label="left")
-    add_legend(every[0], 3)
-    figure.savefig(path, dpi=100)
-    return path
+    curves = [
+        ("loaded less unloaded", result.difference, BLUE, 1.4, "-"),
+        ("payload", result.explained, RED, 1.0, "--"),
+        ("left", result.difference - result.explained, GREY, 0.9, "-"),
+    ]
+    return plot_joints(path, result.stamp, curves, time_label="time of the first loaded run (s)")
