@@ -92,24 +92,20 @@ def _start(args: argparse.Namespace, robot: RobotModel) -> list[float]:
 
 
 def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
-    return weighing_motion(
-        robot,
-        _start(args, robot),
-        table_height=checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0),
-        reach=args.reach,
-        trials=args.trials,
-        seed=args.seed,
-    )
+    height = checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
+    chosen = {"reach": args.reach, "trials": args.trials, "seed": args.seed}
+    return weighing_motion(robot, _start(args, robot), table_height=height, **chosen)
 
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
     """Write the motion as a trajectory, and say how large it is."""
-    from panda_dynamics_ros.reporting.identification import plot_motion
+    from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
 
     found = _motion(args, robot)
     length = duration(found.motion)
     times = np.arange(0.0, length + 0.5 * STEP, STEP)
-    q, dq, ddq = states = found.motion(times)
+    q, *_ = states = found.motion(times)
+    entry, shares = motion_entry(states, robot.limits)
     args.output.mkdir(parents=True, exist_ok=True)
     files = [write_trajectory(robot.joint_names, times, states, args.output / "trajectory.yaml")]
     files.append(plot_motion(times, states, robot.limits, args.output / "trajectory.png"))
@@ -119,14 +115,13 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
         "start": q[0].tolist(),
         "lowest": q.min(axis=0).tolist(),
         "highest": q.max(axis=0).tolist(),
-        "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
-        "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
+        **entry,
         "files": [str(file) for file in files],
     }
     rows = [
         ("first and last posture", f"{joint_values(q[0])} rad"),
         ("largest distance from it", f"{joint_values(np.abs(q - q[0]).max(axis=0), 2)} rad"),
-        ("velocity", f"{joint_values(100 * np.array(summary['velocity_share']), 0)} % of the limits"),
+        shares[0],
         ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
     ]
     print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)

@@ -8,13 +8,14 @@ size it claims; here sizes are limited.
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.limits import LARGEST_RECORD, LARGEST_TOPIC_COUNT
@@ -53,29 +54,35 @@ class McapFile:
 
     def _messages(self) -> Iterator[Message]:
         """All messages; `damage` says what was left out, and why reading ended early."""
-        size = self.path.stat().st_size
         with self.path.open("rb") as stream:
             stream.seek(len(MAGIC))
             try:
-                while (place := stream.tell()) < size:
-                    opcode, length = _HEAD.unpack(stream.read(_HEAD.size))
-                    if opcode in (DATA_END, FOOTER):
-                        return
-                    if opcode not in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
-                        stream.seek(min(length, size), 1)
-                        continue
-                    if length > LARGEST_RECORD:
-                        raise ValueError(f"a record of {length} bytes at byte {place}, of at most {LARGEST_RECORD}")
-                    content = stream.read(length)
-                    if opcode == CHUNK:
-                        yield from self._chunk(content, place, is_whole=len(content) == length)
-                    elif len(content) == length:
-                        yield from self._record(opcode, content)
-                    if len(content) < length:
-                        raise EOFError(f"a record of {length} bytes at byte {place} ends after {len(content)}")
-                raise EOFError("it ends without its index, as where the recorder was killed")
+                yield from self._records(stream, self.path.stat().st_size)
             except DAMAGE as error:
                 self.damage = self.damage or f"cut off or damaged: {error}"
+
+    def _records(self, stream: BinaryIO, size: int, is_chunk: bool = False) -> Iterator[Message]:
+        """The messages of a file, or of a chunk's records."""
+        while (place := stream.tell()) < size:
+            opcode, length = _HEAD.unpack(stream.read(_HEAD.size))
+            if opcode in (DATA_END, FOOTER):
+                return
+            if opcode not in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
+                stream.seek(min(length, size), 1)
+                continue
+            if length > LARGEST_RECORD:
+                raise ValueError(f"a record of {length} bytes at byte {place}, of at most {LARGEST_RECORD}")
+            content = stream.read(length)
+            if opcode == CHUNK:
+                if is_chunk:
+                    raise ValueError("a chunk within a chunk")
+                yield from self._chunk(content, place, is_whole=len(content) == length)
+            elif len(content) == length:
+                yield from self._record(opcode, content)
+            if len(content) < length:
+                raise EOFError(f"a record of {length} bytes at byte {place} ends after {len(content)}")
+        if not is_chunk:
+            raise EOFError("it ends without its index, as where the recorder was killed")
 
     def _chunk(self, content: bytes, place: int, is_whole: bool) -> Iterator[Message]:
         """The messages of a chunk by time; of one that is cut, those before its end."""
@@ -83,7 +90,7 @@ class McapFile:
         if is_whole and checksum and zlib.crc32(records) != checksum:
             self.damage = self.damage or f"the chunk at byte {place} does not match its checksum and is left out"
             return
-        messages = (message for inner, data in _records(records) for message in self._record(inner, data))
+        messages = self._records(io.BytesIO(records), len(records), is_chunk=True)
         yield from sorted(messages, key=itemgetter(1)) if is_whole else messages
 
     def _record(self, opcode: int, content: bytes) -> Iterator[Message]:
@@ -95,25 +102,11 @@ class McapFile:
         elif opcode == SCHEMA:
             (number,) = struct.unpack_from("<H", content)
             self._schemas[number] = _string(content, 2)[0]
-        elif opcode == CHANNEL:
+        else:
             number, schema = struct.unpack_from("<HH", content)
             self._channels[number] = _string(content, 4)[0], self._schemas.get(schema, "")
             if len(self._channels) > LARGEST_TOPIC_COUNT:
                 raise ValueError(f"more than {LARGEST_TOPIC_COUNT} channels")
-
-
-def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """(opcode, content) of the records in a chunk."""
-    place = 0
-    while place < len(content):
-        opcode, length = _HEAD.unpack_from(content, place)
-        place += _HEAD.size
-        if place + length > len(content):
-            raise EOFError(f"a record of {length} bytes has only {len(content) - place}")
-        if opcode == CHUNK:
-            raise ValueError("a chunk within a chunk")
-        yield opcode, content[place : place + length]
-        place += length
 
 
 def _string(content: bytes, offset: int) -> tuple[str, int]:

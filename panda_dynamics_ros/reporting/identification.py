@@ -12,7 +12,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.result import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.console import Table
+from panda_dynamics_ros.reporting.console import Table, joint_values
 from panda_dynamics_ros.reporting.page import write_page
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, RED, Figure, add_title, plot_joints, styled
 from panda_dynamics_ros.robot.limits import JointLimits
@@ -73,6 +73,18 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
     figure.axes[-1].set_xlabel("time (s)")
     figure.savefig(path, dpi=110)
     return path
+
+
+def motion_entry(
+    states: tuple[FloatArray, ...], limits: JointLimits
+) -> tuple[dict[str, list[float]], list[tuple[str, str]]]:
+    """What a motion uses of the limits of velocity and acceleration: a summary's entries, and rows for a person."""
+    shares = {
+        "velocity": np.abs(states[1]).max(axis=0) / limits.velocity,
+        "acceleration": np.abs(states[2]).max(axis=0) / limits.acceleration,
+    }
+    rows = [(name, f"{joint_values(100 * share, 0)} % of the limits") for name, share in shares.items()]
+    return {f"{name}_share": share.tolist() for name, share in shares.items()}, rows
 
 
 def write_report(
