@@ -137,10 +137,10 @@ class _Worker:
 
     def annotate(self, source: Source) -> list[Row]:
         answer = self._ask(source)
-        if answer is not None:
-            rows: list[Row] = json.loads(answer)
-            return rows
-        return self.task.failure(source, f"the worker {self._how_it_ended()}")
+        if answer is None:
+            return self.task.failure(source, f"the worker {self._how_it_ended()}")
+        rows: list[Row] = json.loads(answer)
+        return rows
 
     def _ask(self, message: object) -> bytes | None:
         """The answer to a message; None where the process has ended."""

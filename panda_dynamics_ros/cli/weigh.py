@@ -82,19 +82,15 @@ def run(args: argparse.Namespace) -> int:
     return _simulate(args, robot) if args.simulate else _weigh_recordings(args, robot)
 
 
-def _start(args: argparse.Namespace, robot: RobotModel) -> list[float]:
-    if args.start is not None:
-        options.radians(args.start, "--start")
-        return checks.exactly(args.start, (robot.n,), "--start").tolist()
-    if robot.n != len(READY):
-        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
-    return list(READY)
-
-
 def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
     height = checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
+    if args.start is None and robot.n != len(READY):
+        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
+    start = READY if args.start is None else args.start
+    options.radians(start, "--start")
+    start = checks.exactly(start, (robot.n,), "--start").tolist()
     chosen = {"reach": args.reach, "trials": args.trials, "seed": args.seed}
-    return weighing_motion(robot, _start(args, robot), table_height=height, **chosen)
+    return weighing_motion(robot, start, table_height=height, **chosen)
 
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> int:

@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged.
-
-`rosbags` decodes the messages. The files are read by `mcap_file` and `sqlite_file`, since `rosbags` gives nothing of a
-file that is not whole, and unpacks as much as a file claims.
-"""
+"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,14 +16,14 @@ from typing import Any, BinaryIO
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.recordings import mcap_file, rosbag2, sqlite_file
+from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.limits import (
     FREE_EXPANSION,
     LARGEST_EXPANSION,
     LARGEST_JOINT_STATE,
     MEBIBYTE,
 )
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, is_file
@@ -39,8 +32,8 @@ UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-BagFile = mcap_file.McapFile | sqlite_file.SqliteFile
-_KINDS: dict[bytes, type[BagFile]] = {sqlite_file.MAGIC: sqlite_file.SqliteFile, mcap_file.MAGIC: mcap_file.McapFile}
+BagFile = McapFile | SqliteFile
+_KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
 _STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
@@ -281,8 +274,8 @@ def _open_file(path: Path) -> BagFile:
 
 def _open_compressed(path: Path) -> BagFile:
     """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    folder = tempfile.mkdtemp(prefix="panda_dynamics_")
-    unpacked = Path(folder) / path.name.removesuffix(".zstd")
+    scratch = rosbag2.Scratch()
+    unpacked = scratch.path / path.name.removesuffix(".zstd")
     try:
         with path.open("rb") as source, unpacked.open("wb") as target:
             _decompress(source, target)
@@ -290,12 +283,9 @@ def _open_compressed(path: Path) -> BagFile:
             if stream.read(4) == ZSTD_MAGIC:
                 raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
         file = _open_file(unpacked)
-    except BaseException as error:  # also where the disk is full, or on Ctrl-C
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, DataError):
-            raise DataError(str(error).replace(str(unpacked), str(path))) from error
-        raise
-    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+    except DataError as error:
+        raise DataError(str(error).replace(str(unpacked), str(path))) from error
+    file.scratch.append(scratch)
     return file
 
 
