@@ -61,14 +61,8 @@ def write_topics(
 ) -> Path:
     """Write a rosbag2 folder (storage file and metadata.yaml) with the messages of several topics.
 
-    Topics are offered as reliable. MCAP is written compressed.
-
-    Parameters
-    ----------
-    blocks: one after the other in time; each has the messages of every topic, in the order of `topics`. Within a
-        block they are written by their stamps.
-
-    The other parameters, returns and errors are those of `write_joint_states`.
+    Topics are offered as reliable; MCAP is compressed. `blocks` follow each other in time, each with the messages of
+    every topic in the order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
     """
     with _writer(path, storage, overwrite, compressed=True) as (writer, file):
         types = rosbag2.typestore()
@@ -181,17 +175,11 @@ def _serialised(types: Any, sample: JointStateSample) -> tuple[int, Any]:
 def serialised(
     kind: str, stamp_ns: Nanoseconds | None, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
 ) -> Rows:
-    """A message of this type for each row of `columns`.
+    """A message of this type for each row of `columns`, which has (N, k) by the name of a field: a sequence of doubles,
+    or a message of k doubles (a Pose's position).
 
-    Parameters
-    ----------
-    stamp_ns: (N,), of their headers; None where the type has no header.
-    columns: (N, k) by the name of a field, a sequence of doubles, or a message of k doubles (a Pose's position).
-    fields: what all messages have, by the name of the field, wherever it is in them (frame_id, for instance).
-
-    Raises
-    ------
-    ArgumentError: a stamp is not a time from 0 to 2^31 s.
+    `stamp_ns` (N,) are the headers' stamps, None where the type has no header; `fields` is what all messages have, by
+    the name of the field, wherever it is in them (frame_id, for instance). ArgumentError: a stamp is not below 2^31 s.
     """
     types = rosbag2.typestore()
     widths = [values.shape[1] for values in columns.values()]

@@ -124,13 +124,7 @@ class Findings:
 
 
 class Follower:
-    """Follows the samples of one recording, block by block.
-
-    Parameters
-    ----------
-    robot: the arm's model with its end effector, without the payload.
-    options: see `ArmMonitor`.
-    """
+    """Follows the samples of one recording of an arm (its model without the payload); for `options` see `ArmMonitor`."""
 
     def __init__(self, robot: RobotDescription, **options: Any) -> None:
         self.monitor, self._robot = ArmMonitor(robot, **options), robot
@@ -170,10 +164,7 @@ class Follower:
     def findings(self, names: Sequence[str] = (), dropped: Mapping[str, int] | None = None) -> Findings:
         """All that was found, once every sample has been added.
 
-        Parameters
-        ----------
-        names: of the joints, as recorded.
-        dropped: how many samples of the recording could not be used, by reason.
+        `names` are the joints' as recorded; `dropped` counts samples that could not be used, by reason.
         """
         stamp = np.concatenate(self._stamps)
         self._count_problem(self.samples)

@@ -59,12 +59,7 @@ class Topic(NamedTuple):
 
 
 def module(name: str) -> ModuleType:
-    """A module of `rosbags` or of what comes with it.
-
-    Raises
-    ------
-    MissingDependencyError: it is not installed.
-    """
+    """A module of `rosbags` or of what comes with it; MissingDependencyError where it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -77,13 +77,9 @@ def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
 
 
 class LiveTable:
-    """A table of names and values, redrawn in place on a terminal; elsewhere a line at times. Use it with `with`.
+    """A table of names and values, redrawn in place on a terminal; elsewhere a line at every `every`-th call of `show`.
 
-    Parameters
-    ----------
-    title: of the table.
-    quiet: print nothing.
-    every: how many calls of `show` there are to a line where standard error is no terminal.
+    Use it with `with`. It prints nothing if `quiet`.
     """
 
     def __init__(self, title: str, quiet: bool = False, every: int = 8) -> None:

@@ -79,15 +79,10 @@ def plot_payload(
     truth: tuple[FloatArray, FloatArray] | None = None,
     banner: str = "",
 ) -> Path:
-    """Mass and centre of mass over time, with 95 % bands, the truth where it is known, and the events.
+    """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    Parameters
-    ----------
-    time: (N,), s.
-    curves: one or two, by what the legend calls them.
-    events: (time, label) pairs.
-    truth: (N,), kg, and (N, 3), m; a centre of mass of nothing is nan.
-    banner: what a reader has to know first, above the title.
+    `curves` has one or two by what the legend calls them; `truth` (N,), kg, and (N, 3), m, nan of nothing; `banner` is
+    what a reader has to know first, above the title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

@@ -45,25 +45,10 @@ def write_replay(
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write what the nodes would have published over `data`, and the arm's joint states with it.
+    """Write what the nodes would have published over `data`, and the arm's joint states with it, as a rosbag2 folder.
 
-    Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps.
-
-    Parameters
-    ----------
-    path: the folder to make.
-    data, robot, result: a recording, and its replay with this robot.
-    storage: "mcap" or "sqlite3".
-    overwrite: whether a recording that is at `path` may be replaced.
-
-    Returns
-    -------
-    The storage file inside the folder.
-
-    Raises
-    ------
-    ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
-    MissingDependencyError: rosbags is not installed.
+    Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
+    of `data` with `robot`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
     return bag_writing.write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
 

@@ -44,11 +44,8 @@ def plot_joints(
 ) -> Path:
     """Write a picture of torques, N m, over time, s, with one axes for each joint.
 
-    Parameters
-    ----------
-    curves: label, values (N, n), colour, width and line style of each.
-    title: above all axes, in `colour`.
-    scaled_by: labels of the curves that decide on the scale; others may leave the picture. Left out: all.
+    `curves` have label, values (N, n), colour, width and line style; those with labels in `scaled_by` (left out: all)
+    decide on the scale, and others may leave the picture. `title` stands above all, in `colour`.
     """
     n = curves[0][1].shape[1]
     figure = Figure(figsize=(10.0, 1.4 * n + 1.0), layout="constrained")

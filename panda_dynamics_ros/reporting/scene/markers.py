@@ -31,12 +31,7 @@ class Drawing(NamedTuple):
 
 
 def draw(primitive: Primitive) -> Drawing:
-    """The drawing of one primitive; the marker's pose is that of the primitive's axes.
-
-    Raises
-    ------
-    TypeError: there is no marker for primitives of this class.
-    """
+    """The drawing of one primitive, in the primitive's axes. TypeError: there is no marker for its class."""
     colour = primitive.colour
     if isinstance(primitive, Ellipsoid):
         x, y, z = (2.0 * primitive.semi_axes).tolist()
