@@ -67,7 +67,11 @@ def run(args: argparse.Namespace) -> int:
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
-        robot = _arm(args, connection, state)
+        # The arm as the robot describes itself, where the user does not.
+        own = not args.end_effector
+        args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
+        robot: RobotDescription = load_arm(args)
+        robot = with_own_end_effector(robot, state) if own else robot
         live = Live(robot, connection, FrankaStream(connection, say), recording)
         with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publishing(args, robot) as publish:
             live.follow(args, view, publish)
@@ -176,14 +180,6 @@ def _pose_error(state: FrankaState, output: ArmOutput) -> float:
 
 def _millimetres(point: Any) -> str:
     return " ".join(f"{1e3 * x:.1f}" for x in point)
-
-
-def _arm(args: argparse.Namespace, connection: FrankaConnection, state: FrankaState) -> RobotDescription:
-    """The arm as the robot describes itself, where the user does not."""
-    own = not args.end_effector
-    args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
-    robot = load_arm(args)
-    return with_own_end_effector(robot, state) if own else robot
 
 
 @contextlib.contextmanager
