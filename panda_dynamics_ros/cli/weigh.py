@@ -19,7 +19,7 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
 from panda_dynamics_ros.reporting.page import write_page
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
-from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, plot_differences, set_load_cpp
+from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
@@ -133,9 +133,7 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
         [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
     )
     check = load_dataset(args.check, robot, **where) if args.check else None
-    names = {id(run): f"{Path(run.source).name} (loaded)" for run in loaded}
-    names |= {id(run): f"{Path(run.source).name} (unloaded)" for run in unloaded}
-    return _report(args, robot, loaded, unloaded, check, names, None)
+    return _report(args, robot, loaded, unloaded, check, None)
 
 
 def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
@@ -150,7 +148,7 @@ def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
     # One more loaded run for the check at rest; the payload is estimated without it.
     runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
-    return _report(args, robot, loaded, unloaded, runs[-1], {id(run): run.source for run in runs}, truth)
+    return _report(args, robot, loaded, unloaded, runs[-1], truth)
 
 
 def _report(
@@ -159,24 +157,20 @@ def _report(
     loaded: Sequence[JointDataset],
     unloaded: Sequence[JointDataset],
     check: JointDataset | None,
-    names: dict[int, str],
     truth: InertialParameters | None,
 ) -> int:
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
         rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
-    runs = [names[id(run)] for run in sorted((*loaded, *unloaded), key=lambda run: run.stamp[0])]
+    kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
+    kinds.sort(key=lambda each: float(each[0].stamp[0]))
+    runs = [run.source if truth is not None else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
     summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **paired_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    rows = paired_rows(result, rest)
-    if truth is not None:
-        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
-    if is_found(result.estimate):
-        rows.append(("libfranka", set_load_cpp(result.estimate)))
     tables: list[Table] = [
-        (f"weighed with {robot.name}, {len(runs)} runs", rows),
+        (f"weighed with {robot.name}, {len(runs)} runs", paired_rows(result, rest, truth)),
         ("runs", [(f"{number}", run) for number, run in enumerate(runs, start=1)]),
     ]
     picture = plot_differences(result, args.output / "weigh.png")

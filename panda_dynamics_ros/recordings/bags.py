@@ -170,23 +170,18 @@ def _decode(data: bytes) -> Any:
 # ---- which topic ------------------------------------------------------------------------------------------------
 
 
-def _joint_state_topics(files: list[BagFile]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for topic in (topic for file in files for topic in file.topics if topic.type == JOINT_STATE):
-        counts[topic.name] += topic.messages
-    return dict(counts.most_common())
-
-
 def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
-    counts = _joint_state_topics(files)
+    counts = Counter[str]()
+    for topics in (file.topics for file in files):
+        counts.update({each.name: each.messages for each in topics if each.type == JOINT_STATE})
     damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {_listed(found, 'topics')}{damage}")
-    listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.items()], "topics")
+    listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.most_common()], "topics")
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
-    candidates = {name: count for name, count in counts.items() if count and topic in (None, name)}
+    candidates = {name: count for name, count in counts.most_common() if count and topic in (None, name)}
     if not candidates:
         raise DataError(f"{path}: expected joint states, got {listed}{damage}")
     if len(candidates) > 1:
@@ -220,7 +215,10 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         if not is_file(path):
             raise DataError(f"{path}: {EXPECTED}, got no regular file")
         return [_open_file(path)], []
-    listed = _listed_files(folder / "metadata.yaml")
+    listed = list[str]()
+    with suppress(RobotDescriptionError, TypeError, KeyError):  # metadata.yaml is absent or something else
+        names = read_yaml(folder / "metadata.yaml")["rosbag2_bagfile_information"]["relative_file_paths"]
+        listed = list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
     if not listed:
         return [_open_file(file) for file in _found_files(folder)], []
     missing = [name for name in listed if not is_file(folder / name)]
@@ -230,14 +228,6 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         )
     notes = [f"{folder.name}: {_listed(missing, 'files')} is missing, which metadata.yaml lists"] if missing else []
     return [_open_file(folder / name) for name in listed if name not in set(missing)], notes
-
-
-def _listed_files(metadata: Path) -> list[str]:
-    """The names of a recording's files, each once, in order; none where metadata.yaml is absent or something else."""
-    with suppress(RobotDescriptionError, TypeError, KeyError):
-        names = read_yaml(metadata)["rosbag2_bagfile_information"]["relative_file_paths"]
-        return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
-    return []
 
 
 def _found_files(folder: Path) -> list[Path]:

@@ -84,7 +84,7 @@ def load_dataset(
     blocks = open_dataset(path, robot, columns=columns, episode=episode, **selection)
     parts = list(blocks)
     arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
-    whole = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
+    whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
     return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
 
 
@@ -191,14 +191,11 @@ class SampleBlocks(Iterator[JointDataset]):
         if not rows:
             return None
         stamp, recorded, q, dq, tau, external = map(list, zip(*rows, strict=True))
-        return JointDataset(
-            np.array(stamp),
-            *map(np.array, (q, dq, tau)),
-            names=self._mapping.joint_names,
-            source=str(self.path),
-            recorded_ns=None if recorded[0] is None else np.array(recorded, np.int64),
-            tau_ext=None if external[0] is None else np.array(external),  # of tables: all rows have it, or none
-        )
+        arrays = np.array(stamp), np.array(q), np.array(dq), np.array(tau)
+        recorded_ns = None if recorded[0] is None else np.array(recorded, np.int64)
+        tau_ext = None if external[0] is None else np.array(external)  # of tables: all rows have it, or none
+        names, source = self._mapping.joint_names, str(self.path)
+        return JointDataset(*arrays, names, source, recorded_ns=recorded_ns, tau_ext=tau_ext)
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +60,6 @@ def joint_values(values: Iterable[float], digits: int = 3, total: bool = False) 
     return "  ".join(fixed(value, digits) for value in listed) + together
 
 
-def counts_text(counts: Mapping[str, int]) -> str:
-    """How many samples were left out, by reason."""
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "nothing"
-
-
 def stream_text(data: JointDataset) -> str:
     """How many samples over what time."""
     return f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"
@@ -109,7 +104,7 @@ class LiveTable:
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
     """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
-    headings = [*(Column(each, justify="right") for each in ("from s", "to s")), "mass", "centre of mass", "status"]
+    headings = Column("from s", justify="right"), Column("to s", justify="right"), "mass", "centre of mass", "status"
     table = RichTable(*headings, title="payloads, each from all samples while it was carried", title_justify="left")
     for segment in segments:
         estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")

@@ -74,8 +74,8 @@ def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path: Path, storage:
             stream = read_joint_states(file)
             read = list(stream)
         assert_same(read, written[: len(read)])
-        # SQLite loses the page that is cut (10 messages), and at the end of the file come its index pages (20).
-        assert len(read) > min(length / len(content), 1.0) * 200 - 31
+        # SQLite's page that is cut (10 messages), and pages without messages: the schema's first, the index last.
+        assert len(read) > length / len(content) * 200 - 50
         assert f"{len(read)} joint states" in stream.notes[-1]
         assert "\n" not in stream.notes[0]
         counts.add(len(read))
