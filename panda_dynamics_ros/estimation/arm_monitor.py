@@ -64,8 +64,8 @@ class DynamicsOutput:
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadOutput:
-    """What is known of the payload after one sample.
+class ArmOutput(DynamicsOutput):
+    """All that the nodes publish after one sample.
 
     Attributes
     ----------
@@ -78,11 +78,6 @@ class PayloadOutput:
     estimate: PayloadEstimate
     is_due: bool
     residual: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class ArmOutput(PayloadOutput, DynamicsOutput):
-    """All that the nodes publish after one sample."""
 
 
 class ArmRows(NamedTuple):
@@ -197,11 +192,6 @@ class ArmMonitor:
             self._observer.follow(rows, steps)
             self.contact_detector.follow(rows, steps)
         return DynamicsOutput(*self._of_dynamics(stamp, q, dq, before, state))
-
-    def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
-        """The payload part of `update` (node `payload_estimator`)."""
-        estimate = self.payload_estimator.update(stamp, q, dq, tau)
-        return PayloadOutput(estimate, self.schedule.is_due(estimate, float(stamp)), self.payload_estimator.residual)
 
     def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
         """`update` with N samples, stamp (N,) and q, dq, tau (N, n)."""
