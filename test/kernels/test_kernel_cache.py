@@ -60,10 +60,7 @@ def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path: Path, monk
     assert compiled._texts() == names[-1], "a file without kernels does not matter"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["cache_dir: taken\n", "disable_jit: 1\n", "- a\n- list\n", "{broken: [", "opt: 7\n", "cpu_name: generic\n"],
-)
+@pytest.mark.parametrize("text", ["cache_dir: taken\ndisable_jit: 1\ncpu_name: generic\n", "{broken: ["])
 def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Path, text: str) -> None:
     """A folder of recordings from a stranger: with `cache_dir` its forged machine code would be run."""
     (tmp_path / ".numba_config.yaml").write_text(text)
@@ -72,11 +69,10 @@ def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Pa
     assert not (tmp_path / "taken").exists()
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o757])
-def test_a_folder_that_others_may_write_to_is_no_cache(tmp_path: Path, mode: int) -> None:
+def test_a_folder_that_others_may_write_to_is_no_cache(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
-    shared.chmod(mode)
+    shared.chmod(0o757)
     cache, _, said = run(tmp_path, NUMBA_CACHE_DIR=str(shared))
     assert cache.parent == tmp_path / "usual"
     assert f"RuntimeWarning: compiled kernels are not kept in {shared}" in said
