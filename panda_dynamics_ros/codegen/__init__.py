@@ -6,8 +6,8 @@ and products, which loses what the recursions share. For the Panda's inverse dyn
 leaves 833 products and 635 sums; the graph has 308 and 285.
 """
 
-from panda_dynamics_ros.codegen.functions import FUNCTIONS
+from panda_dynamics_ros.codegen.algorithms import FUNCTIONS
 from panda_dynamics_ros.codegen.generate import FRICTION, LANGUAGES, GeneratedCode, generate
-from panda_dynamics_ros.codegen.program import OperationCount
+from panda_dynamics_ros.codegen.graph import OperationCount
 
 __all__ = ["FRICTION", "FUNCTIONS", "LANGUAGES", "GeneratedCode", "OperationCount", "generate"]

@@ -2,17 +2,23 @@
 """Expressions as a graph in which equal ones are one: constants folded, subexpressions shared, zeros and ones gone.
 
 Every node is a positive constant, a symbol, a sine or cosine, or a sum, difference or product of two nodes; signs are
-kept outside, so that x - y and y - x are the same node. A node is numbered after the nodes that it needs.
+kept outside, so that x - y and y - x are the same node. A node is numbered after the nodes that it needs. `program_of`
+writes nodes as straight-line statements, in the arithmetic that C and Python have in common.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 Scalar: TypeAlias = "Expression | float"
 
 CONSTANT, SYMBOL, SINE, COSINE, ADD, SUBTRACT, MULTIPLY = "constant", "symbol", "sin", "cos", "+", "-", "*"
+NEGATE = "negate"  # of outputs only
+# A term that is used once stands where it is used, unless it is longer: lines stay below 120 characters.
+LONGEST_TERM = 44
 
 
 class Node(NamedTuple):
@@ -146,28 +152,6 @@ def _product(a: Expression, b: Expression) -> Expression:
 
 Vector: TypeAlias = tuple[Scalar, Scalar, Scalar]
 
-ZERO: Vector = (0.0, 0.0, 0.0)
-
-
-def add(a: Vector, b: Vector) -> Vector:
-    """a + b."""
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-
-
-def scale(s: Scalar, a: Vector) -> Vector:
-    """s a."""
-    return (s * a[0], s * a[1], s * a[2])
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    """a x b."""
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-def dot(a: Vector, b: Vector) -> Scalar:
-    """a . b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
 
 class Turn(NamedTuple):
     """A rotation about x (axis 0) or z (axis 2) by an angle with this cosine and sine."""
@@ -189,3 +173,89 @@ class Turn(NamedTuple):
         if self.axis == 2:
             return (c * a[0] - s * a[1], s * a[0] + c * a[1], a[2])
         return (a[0], c * a[1] - s * a[2], s * a[1] + c * a[2])
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Operations of one call; subtractions and changes of sign count as additions."""
+
+    multiplications: int
+    additions: int
+    trigonometric: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """Straight-line code.
+
+    Attributes
+    ----------
+    inputs: names that have to be there: "q1", "dq3".
+    statements: pairs of a new name and the text of its value, in order.
+    results: texts of the outputs, in their order.
+    count: operations of all of it.
+    """
+
+    inputs: frozenset[str]
+    statements: tuple[tuple[str, str], ...]
+    results: tuple[str, ...]
+    count: OperationCount
+
+
+def program_of(graph: Graph, outputs: Sequence[Scalar]) -> Program:
+    """The program that computes `outputs`, and nothing that they do not need."""
+    results = [_with_its_sign(graph, graph.as_expression(output)) for output in outputs]
+    live, waiting = set[int](), list(results)
+    while waiting:
+        number = waiting.pop()
+        if number >= 0 and number not in live:
+            live.add(number)
+            waiting += [graph.nodes[number].left, graph.nodes[number].right]
+    uses = Counter(results)
+    for number in live:
+        uses.update(graph.nodes[number][1:3])
+    texts: dict[int, str] = {}
+    statements: list[tuple[str, str]] = []
+    for number in sorted(live):  # an order in which they can be computed
+        operation, left, right, value, name = graph.nodes[number]
+        if operation in (CONSTANT, SYMBOL):
+            texts[number] = name or repr(value)
+            continue
+        if operation in (SINE, COSINE):
+            text = f"{operation}({texts[left]})"
+        elif operation == NEGATE:
+            text = f"-{_bracketed(texts[left])}"
+        elif operation == MULTIPLY:
+            text = f"{_bracketed(texts[left])}*{_bracketed(texts[right])}"
+        else:  # what is added first stays together, in brackets on the right
+            text = f"{texts[left]} {operation} {_bracketed(texts[right])}"
+        if uses[number] > 1 or len(text) > LONGEST_TERM:
+            statements.append((f"t{len(statements)}", text))
+            text = statements[-1][0]
+        texts[number] = text
+    operations = Counter(graph.nodes[number].operation for number in live)
+    return Program(
+        inputs=frozenset(graph.nodes[number].name for number in live) - {""},
+        statements=tuple(statements),
+        results=tuple(texts[number] for number in results),
+        count=OperationCount(
+            multiplications=operations[MULTIPLY],
+            additions=operations[ADD] + operations[SUBTRACT] + operations[NEGATE],
+            trigonometric=operations[SINE] + operations[COSINE],
+        ),
+    )
+
+
+def _with_its_sign(graph: Graph, output: Expression) -> int:
+    """The number of a node that is the output, sign included: -(a - b) is b - a."""
+    operation, left, right, value, _ = output.content
+    if not output.negative:
+        return output.node
+    if operation == CONSTANT:
+        return graph.number_of(Node(CONSTANT, value=-value))
+    signed = Node(SUBTRACT, right, left) if operation == SUBTRACT else Node(NEGATE, output.node)
+    return graph.number_of(signed)
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if " " in text else text

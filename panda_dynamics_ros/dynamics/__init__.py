@@ -4,17 +4,14 @@
 Joint arrays that are not finite, or not of shape (..., n), are an `ArgumentError`.
 """
 
-from panda_dynamics_ros.dynamics.coriolis_matrix import coriolis_matrix
+from panda_dynamics_ros.dynamics.base_parameters import BaseParameters, base_parameters
 from panda_dynamics_ros.dynamics.effort import link_side_torques
-from panda_dynamics_ros.dynamics.forward_dynamics import forward_dynamics
 from panda_dynamics_ros.dynamics.friction import PreslidingState, friction_torques, presliding_states
-from panda_dynamics_ros.dynamics.jacobian import com_jacobian, jacobian
-from panda_dynamics_ros.dynamics.kinematics import LinkInertias, links_in_base, pose
-from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix
+from panda_dynamics_ros.dynamics.kinematics import LinkInertias, com_jacobian, jacobian, links_in_base, pose
+from panda_dynamics_ros.dynamics.mass_matrix import coriolis_matrix, forward_dynamics, mass_matrix
 from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
 from panda_dynamics_ros.dynamics.regressor import gravity_regressor, payload_regressor, regressor
-from panda_dynamics_ros.dynamics.regrouping import BaseParameters, base_parameters
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
 
 __all__ = [

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.body_regressor import project_wrench, store_row, twist_at, unit_twists
 from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, joint_rows
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     AXIS,
@@ -37,6 +36,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     vector_at,
 )
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
+from panda_dynamics_ros.dynamics.regressor import project_wrench, store_row, twist_at, unit_twists
 from panda_dynamics_ros.robot.description import RobotDescription
 
 

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.jacobian import jacobian_sample
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.small_matrices import invert
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kinematics import jacobian_sample
 from panda_dynamics_ros.dynamics.residual_torques import residual_torques
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.residual_map import DRIFT

@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.regrouping.energy import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.errors import DataError, MissingDependencyError
 from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel
+from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.robot.limits import ResidualModel
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")

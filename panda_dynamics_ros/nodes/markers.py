@@ -25,7 +25,7 @@ from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.pose import matrix_to_quaternion, quaternion_to_matrix
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw, split
+from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw
 from panda_dynamics_ros.reporting.scene.payload import payload_primitives
 from panda_dynamics_ros.reporting.scene.primitives import Primitive
 
@@ -39,31 +39,30 @@ class SceneMarkers:
     """
 
     def __init__(self) -> None:
-        self._drawn: dict[str, tuple[Primitive, list[tuple[Primitive, Marker]]]] = {}
+        self._drawn: dict[str, tuple[Primitive, Marker]] = {}
         self._ids = MarkerIds()
 
     def message(self, header: Header, scene: Scene, others: Sequence[Marker] = ()) -> MarkerArray:
         """Markers of the scene, and others in layers of their own; valid until the next call."""
-        placed = [part for primitive in scene.primitives for part in self._parts(primitive)]
-        if placed:
-            T = np.array([scene.place(primitive) for primitive, _ in placed])
-            for (_, marker), pose in zip(placed, _poses(T), strict=True):
+        markers = [self._marker(primitive) for primitive in scene.primitives]
+        if markers:
+            T = np.array([scene.place(primitive) for primitive in scene.primitives])
+            for marker, pose in zip(markers, _poses(T), strict=True):
                 marker.header, marker.pose = header, pose
-        markers = [*(marker for _, marker in placed), *others]
+        markers += others
         gone = self._ids.gone({(marker.ns, marker.id) for marker in markers})
         deleted = [Marker(header=header, ns=ns, id=number, action=DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
 
-    def _parts(self, primitive: Primitive) -> list[tuple[Primitive, Marker]]:
-        """A primitive's markers, each with the primitive of its own that it shows."""
+    def _marker(self, primitive: Primitive) -> Marker:
+        """The marker of a primitive; the same one as long as the primitive is the same."""
         known = self._drawn.get(primitive.name)
         if known is not None and known[0] is primitive:
             return known[1]
-        parts = [(part, _message(draw(part))) for part in split(primitive)]
-        for part, marker in parts:
-            marker.ns, marker.id = self._ids.key(part)
-        self._drawn[primitive.name] = primitive, parts
-        return parts
+        marker = _message(draw(primitive))
+        marker.ns, marker.id = self._ids.key(primitive)
+        self._drawn[primitive.name] = primitive, marker
+        return marker
 
 
 def _poses(T: FloatArray) -> list[Pose]:

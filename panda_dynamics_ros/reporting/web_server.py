@@ -12,7 +12,8 @@ import contextlib
 import io
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,19 +29,14 @@ _LOGGER.addFilter(lambda record: record.msg != "opening handshake failed")
 def serve(port: int) -> Any:
     """A `viser.ViserServer` on the loopback interface, which prints nothing and rejects requests of other origins.
 
-    Parameters
-    ----------
-    port: 1024..65535; the next free one is taken where it is in use.
-
-    Raises
-    ------
-    ArgumentError: `port` is not one that a user may open.
+    `port` is taken, or the next free one. ArgumentError: it is not in 1024..65535, which a user may open.
     MissingDependencyError: viser is not installed, or its requests cannot be checked.
     """
     if not 1024 <= port <= 65535:
         raise ArgumentError(f"port: expected 1024..65535, got {port}")
     try:
         import viser
+        import websockets.asyncio.server as websockets_server
     except ImportError as error:
         raise MissingDependencyError(f"the live view needs viser (pip install viser): {error}") from error
 
@@ -49,9 +45,25 @@ def serve(port: int) -> Any:
             """None: the page is never published. Clients can send this request, too."""
             return None
 
-    with contextlib.redirect_stdout(io.StringIO()), _guarded_start() as guarded:
-        server = Server(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
-        if not guarded:
+    def guarded(*args: Any, process_request: Callable[[Any, Any], Any] | None = None, **options: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
+            if len(hosts) != 1 or len(origins) > 1 or not is_own(hosts[0], next(iter(origins), None)):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This page is for its own machine only.\n")
+            return process_request(connection, request) if process_request is not None else None
+
+        calls.append(args)
+        return start(*args, process_request=process, logger=_LOGGER, **options)
+
+    # viser has no option for it: its call of `serve` is given another `process_request`.
+    start, calls = websockets_server.serve, list[Any]()
+    with _STARTING, contextlib.redirect_stdout(io.StringIO()):
+        websockets_server.serve = guarded  # type: ignore[assignment, misc]
+        try:
+            server = Server(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
+        finally:
+            websockets_server.serve = start  # type: ignore[misc]
+        if not calls:
             server.stop()
             version = getattr(viser, "__version__", "unknown")
             raise MissingDependencyError(f"viser: expected a version whose requests can be checked, got {version}")
@@ -70,33 +82,3 @@ def is_own(host: str | None, origin: str | None) -> bool:
     except ValueError:  # a port that is no number
         return False
     return to.hostname in LOOPBACK and by.scheme == "http" and same
-
-
-@contextlib.contextmanager
-def _guarded_start() -> Iterator[list[bool]]:
-    """A context in which servers that viser starts check their requests; its list is empty if none was started.
-
-    viser has no option for it: its call of `websockets.asyncio.server.serve` is given another `process_request`.
-    """
-    from http import HTTPStatus
-
-    import websockets.asyncio.server as websockets_server
-
-    start, guarded = websockets_server.serve, list[bool]()
-
-    def guarded_start(*args: Any, process_request: Callable[[Any, Any], Any] | None = None, **options: Any) -> Any:
-        def process(connection: Any, request: Any) -> Any:
-            hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
-            if len(hosts) != 1 or len(origins) > 1 or not is_own(hosts[0], next(iter(origins), None)):
-                return connection.respond(HTTPStatus.FORBIDDEN, "This page is for its own machine only.\n")
-            return process_request(connection, request) if process_request is not None else None
-
-        guarded.append(True)
-        return start(*args, process_request=process, logger=_LOGGER, **options)
-
-    with _STARTING:
-        websockets_server.serve = guarded_start  # type: ignore[assignment, misc]
-        try:
-            yield guarded
-        finally:
-            websockets_server.serve = start  # type: ignore[misc]

@@ -9,7 +9,6 @@ import io
 import math
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
 from panda_dynamics_ros.reporting.scene.primitives import Label, Primitive
-from panda_dynamics_ros.reporting.scene.tessellation import tessellate
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
@@ -31,60 +29,51 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
-TEXT_PERIOD, POINT_PERIOD = 0.2, 0.2  # s, between two texts, and between two points of the charts
+TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
 UNSEEN = 0.003  # m, by which a corner of a shape may be elsewhere than it is
-MOST_POINTS = 800  # in the charts; beyond, every other one is dropped
-LAYERS = {
-    "arm": "arm",
-    "com": "links' centres of mass",
-    "gravity": "gravity torques",
-    "payload": "payload",
-    "contact": "contact",
+MOST_POINTS = 800  # in the charts
+FLOOR = {
+    "cell_color": (222, 226, 232),
+    "section_color": (190, 197, 207),
+    "plane_color": (244, 246, 249),
+    "plane_opacity": 1.0,
+    "shadow_opacity": 0.25,
+    "width": 3.0,
+    "height": 3.0,
+    "cell_size": 0.1,
+    "section_size": 0.5,
+    "position": (0.0, 0.0, -0.002),
 }
-GROUND, CELLS, SECTIONS = (244, 246, 249), (222, 226, 232), (190, 197, 207)
 EYE, TARGET, FIELD_OF_VIEW = (1.5, -1.6, 1.05), (0.2, 0.0, 0.45), 0.68  # m, m, rad
 BAND = "rgba(31, 95, 168, 0.18)"
 HEADING = '<div style="margin-top:0.5em;font-weight:600">'
 
 
-class WebView:
-    """A web page that shows a run while it goes on. Use with `with`, or close it.
+class WebView(contextlib.AbstractContextManager["WebView"]):
+    """A web page that shows a run of an arm while it goes on. Use with `with`, or close it.
 
-    Parameters
-    ----------
-    robot: the arm to draw.
-    title: what is seen.
-    port: of the page on this machine; the next free one where it is taken.
-
-    Raises
-    ------
-    ArgumentError: `port` is not one that a user may open.
-    MissingDependencyError: viser is not installed.
+    `title` says what is seen; `port` is of the page on this machine, the next free one where it is taken; for errors
+    see `web_server.serve`.
     """
 
     def __init__(self, robot: RobotDescription, title: str, port: int) -> None:
         self._server = serve(port)
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
-        self._maker, self._scene = ArmScene(robot), WebScene(self._server)
-        self._history, self._text_time = History(), -math.inf
-        gui = self._server.gui
+        self._maker, self._history, self._text_time = ArmScene(robot), History(), -math.inf
+        self._nodes: dict[str, tuple[Primitive, Any]] = {}  # as it was sent, with viser's handle
+        self._charts: dict[str, Any] = {}
+        scene, gui, camera = self._server.scene, self._server.gui, self._server.initial_camera
+        camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
+        scene.configure_environment_map("studio", environment_intensity=0.6)
+        scene.add_grid("/floor", **FLOOR)
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         gui.set_panel_label(title)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(430)
         self._words = gui.add_html("")
-        self._charts: dict[str, Any] = {}
-        with gui.add_folder("Show", expand_by_default=False, order=1e9):  # the last of the panel
-            for layer, words in LAYERS.items():
-                self._add_switch(layer, gui.add_checkbox(words, True))
 
-    def __enter__(self) -> WebView:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def show(
@@ -98,25 +87,26 @@ class WebView:
     ) -> None:
         """Show the arm at joint positions q (n,), rad, and what is known `time_s` seconds after the start.
 
-        Parameters
-        ----------
-        events: (seconds after the start, what happened), all so far.
-        wrench: (6,), N and N m, on the flange, in base axes, where it is known.
-        remark: anything else worth a line.
+        `events` are all so far, (seconds after the start, what happened); `wrench` (6,), N and N m, on the flange, in
+        base axes, where it is known; `remark` anything else worth a line.
         """
         with self._server.atomic():
-            self._scene.show(self._maker.at(q, estimate, wrench))
-            if not 0.0 <= time_s - self._text_time < TEXT_PERIOD:
-                self._text_time = time_s
-                torques = gravity_torques(self.robot, q)
-                lines = [f"{stamp:7.2f} s&ensp;{html.escape(what)}" for stamp, what in events[-6:]]
-                self._words.content = (
-                    f'<div style="font-size:0.85em;padding:0 1.6em 0 0.9em">{_headline(estimate)}'
-                    f"{HEADING}Gravity torques, share of the limit</div>{_bars(torques / self.robot.limits.effort)}"
-                    f"{HEADING}{time_s:.1f} s&ensp;{html.escape(remark)}</div>{'<br>'.join(lines)}</div>"
-                )
-            if self._history.add(time_s, estimate):
-                self._draw_charts()
+            self._show_scene(self._maker.at(q, estimate, wrench))
+            if 0.0 <= time_s - self._text_time < TEXT_PERIOD:
+                return
+            self._text_time = time_s
+            torques = gravity_torques(self.robot, q)
+            lines = [f"{stamp:7.2f} s&ensp;{html.escape(what)}" for stamp, what in events[-6:]]
+            self._words.content = (
+                f'<div style="font-size:0.85em;padding:0 1.6em 0 0.9em">{_headline(estimate)}'
+                f"{HEADING}Gravity torques, share of the limit</div>{_bars(torques / self.robot.limits.effort)}"
+                f"{HEADING}{time_s:.1f} s&ensp;{html.escape(remark)}</div>{'<br>'.join(lines)}</div>"
+            )
+            self._history.add(time_s, estimate)
+            title, curves = "payload mass, kg (95 % band)", [(BAND, 1), (BAND, 1), (BLUE, 2)]
+            self._draw("mass", self._history.mass_columns(), title, curves, bands=({"series": (2, 1), "fill": BAND},))
+            title = "centre of mass, mm (x red, y green, z blue)"
+            self._draw("com", self._history.com_columns(), title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
 
     def wait_for_viewer(self) -> None:
         """Until somebody opens the page."""
@@ -127,18 +117,6 @@ class WebView:
         """Stop serving the page."""
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
-
-    def _add_switch(self, layer: str, box: Any) -> None:
-        def switch(_: Any) -> None:
-            self._scene.layers[layer].visible = box.value
-
-        box.on_update(switch)
-
-    def _draw_charts(self) -> None:
-        title, curves = "payload mass, kg (95 % band)", [(BAND, 1), (BAND, 1), (BLUE, 2)]
-        self._draw("mass", self._history.mass_columns(), title, curves, bands=({"series": (2, 1), "fill": BAND},))
-        title = "centre of mass, mm (x red, y green, z blue)"
-        self._draw("com", self._history.com_columns(), title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
 
     def _draw(
         self, name: str, columns: tuple[FloatArray, ...], title: str, curves: Sequence[tuple[str, float]], **more: Any
@@ -151,23 +129,8 @@ class WebView:
             more |= {"scales": {"x": {"time": False}}, "legend": {"show": False}, "padding": (10, 24, 0, 0)}
             self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 
-
-class WebScene:
-    """Keeps a viser server's scene equal to the one shown last: a node for each primitive, below that of its layer."""
-
-    def __init__(self, server: Any) -> None:
-        self._scene = server.scene
-        self.layers = {layer: self._scene.add_frame(f"/{layer}", show_axes=False) for layer in (*LAYERS, "ee")}
-        self._nodes: dict[str, tuple[Primitive, Any]] = {}  # as it was sent, with viser's handle
-        camera = server.initial_camera
-        camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
-        self._scene.configure_environment_map("studio", environment_intensity=0.6)
-        colours = {"cell_color": CELLS, "section_color": SECTIONS, "plane_color": GROUND, "plane_opacity": 1.0}
-        sizes = {"width": 3.0, "height": 3.0, "cell_size": 0.1, "section_size": 0.5, "position": (0.0, 0.0, -0.002)}
-        self._scene.add_grid("/floor", **sizes, **colours, shadow_opacity=0.25)
-
-    def show(self, scene: Scene) -> None:
-        """Show this scene from now on. Primitives that can be seen to differ are sent, the others only moved."""
+    def _show_scene(self, scene: Scene) -> None:
+        """Send the primitives that can be seen to differ from those sent before, and only move the others."""
         for primitive in scene.primitives:
             x, y, z, w = matrix_to_quaternion((T := scene.place(primitive))[:3, :3]).tolist()
             sent = self._nodes.get(primitive.name)
@@ -180,52 +143,44 @@ class WebScene:
 
     def _add(self, primitive: Primitive, **place: Any) -> Any:
         """A node, in place of one of the same name."""
+        scene, name, (*colour, opacity) = self._server.scene, f"/{primitive.name}", primitive.colour
         if isinstance(primitive, Label):
-            return self._scene.add_label(f"/{primitive.name}", primitive.text, anchor="center-center", **place)
-        mesh, (*colour, opacity) = tessellate(primitive), primitive.colour
-        return self._scene.add_mesh_simple(
-            f"/{primitive.name}",
-            mesh.vertices,
-            mesh.faces,
-            color=tuple(round(255.0 * channel) for channel in colour),
-            opacity=opacity if opacity < 1.0 else None,
-            cast_shadow=opacity == 1.0,
-            **place,
-        )
+            return scene.add_label(name, primitive.text, anchor="center-center", **place)
+        solid = opacity == 1.0
+        rgb = tuple(round(255.0 * channel) for channel in colour)
+        look = {"color": rgb, "opacity": None if solid else opacity, "cast_shadow": solid}
+        return scene.add_mesh_simple(name, *primitive.mesh(), **look, **place)
 
 
 def _looks_like(sent: Primitive, primitive: Primitive) -> bool:
     """Whether a page that has the one need not get the other, which would flicker."""
     if isinstance(sent, Label) and isinstance(primitive, Label):
         return sent.text == primitive.text
-    old, new = tessellate(sent), tessellate(primitive)
+    old, new = sent.mesh(), primitive.mesh()
     same = old.vertices.shape == new.vertices.shape and np.array_equal(old.faces, new.faces)
     colour = np.abs(np.subtract(sent.colour, primitive.colour)).max() < 0.04
     return bool(same and colour and np.abs(old.vertices - new.vertices).max() < UNSEEN)
 
 
 class History:
-    """Points of the estimate over time for the charts: some hundreds, however long a run takes."""
+    """The estimate over time for the charts: some hundreds of points, however long a run takes."""
 
     def __init__(self) -> None:
-        self._period = POINT_PERIOD
         self._rows: list[tuple[float, ...]] = []
 
-    def add(self, time_s: float, estimate: PayloadEstimate) -> bool:
-        """Add a point unless the last one is too recent; returns whether it was added."""
-        if self._rows and time_s - self._rows[-1][0] < self._period:
-            return False
+    def add(self, time_s: float, estimate: PayloadEstimate) -> None:
+        """Add a point."""
         com = 1e3 * estimate.com if estimate.com_is_known else np.full(3, np.nan)
         self._rows.append((time_s, estimate.mass, estimate.mass_margin, *com))
-        if len(self._rows) > MOST_POINTS:
-            self._rows = self._rows[::2]
-            self._period *= 2.0
-        return True
+
+    def _columns(self) -> FloatArray:
+        """(6, k): every point, or every second, third.."""
+        return np.array(self._rows[:: 1 + len(self._rows) // MOST_POINTS]).T.copy()
 
     def com_columns(self) -> tuple[FloatArray, ...]:
         """Time, s, and the centre of mass, mm, where it is known."""
-        known = [(row[0], *row[-3:]) for row in self._rows if np.isfinite(row[-1])]
-        return tuple(np.array(known).reshape(-1, 4).T.copy())
+        columns = self._columns()[[0, 3, 4, 5]]
+        return tuple(columns[:, np.isfinite(columns[-1])])
 
     def mass_columns(self) -> tuple[FloatArray, ...]:
         """Time, s; both edges of the 95 % band and the estimate, kg.
@@ -233,7 +188,7 @@ class History:
         After a change the band is that of the prior, wider than any payload. It is cut off well above the heaviest
         mass, since the chart's scale follows the numbers that it gets.
         """
-        time_s, mass, margin = np.array(self._rows)[:, :3].T.copy()
+        time_s, mass, margin = self._columns()[:3]
         top = 1.3 * max(0.5, float(mass.max()))
         return time_s, np.maximum(mass - margin, -0.25 * top), np.minimum(mass + margin, top), mass
 

@@ -48,6 +48,32 @@ def about_com(vector: FloatArray) -> FloatArray:
     return np.array([m, x, y, z, xx, xy + hx * y, xz + hx * z, yy, yz + hy * z, zz])
 
 
+def _pseudo_inertia(vector: FloatArray) -> FloatArray:
+    """[[Sigma, m c], [m c', m]] (4, 4) of an inertial vector, in which it is linear."""
+    inertia = symmetric_from_six(vector[4:])
+    J = np.empty((4, 4))
+    J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    J[:3, 3] = J[3, :3] = vector[1:4]
+    J[3, 3] = vector[0]
+    return J
+
+
+UNIT_PSEUDO_INERTIAS = np.array([_pseudo_inertia(unit) for unit in np.eye(PARAMETERS)])
+"""(10, 4, 4): the pseudo-inertia is the sum of these, times the entries of the inertial vector."""
+
+
+def inertial_transport(T_a_b: FloatArray) -> FloatArray:
+    """Lambda (10, 10): the inertial vector of a body in frame a is Lambda times that in frame b.
+
+    Its transpose is lambda of Gautier and Khalil 1988, eqs. (17), (18) (document 004); this is eq. (22) with the first
+    moment and the mass: the pseudo-inertia becomes T P T'.
+    """
+    moved = T_a_b @ UNIT_PSEUDO_INERTIAS @ T_a_b.T
+    sigma = moved[:, :3, :3]
+    J = np.trace(sigma, axis1=1, axis2=2)[:, None, None] * np.eye(3) - sigma
+    return np.vstack([moved[:, 3, 3], moved[:, :3, 3].T, J[:, _UPPER[0], _UPPER[1]].T])
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class InertialParameters:
     """Mass, centre of mass and inertia of one rigid body, in some frame.
@@ -115,12 +141,7 @@ class InertialParameters:
         Positive semi-definite exactly for the bodies that a mass distribution can realise
         (Wensing, Kim and Slotine, RA-L 2018).
         """
-        about_origin = self.inertia + steiner(self.mass, self.com)
-        J = np.empty((4, 4))
-        J[:3, :3] = 0.5 * np.trace(about_origin) * np.eye(3) - about_origin
-        J[:3, 3] = J[3, :3] = self.mass * self.com
-        J[3, 3] = self.mass
-        return J
+        return _pseudo_inertia(self.vector)
 
     @property
     def second_moments(self) -> FloatArray:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbolic arms: the Panda of document 002, and any robot with exact numbers."""
+"""Arms as screws: the Panda of document 002 in symbols, and any robot with exact numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,76 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.symbolic.expressions import Array, require_sympy
-from panda_dynamics_ros.symbolic.screw_chain import ScrewChain
-from panda_dynamics_ros.symbolic.twists import exp_rotation, rigid
+from panda_dynamics_ros.symbolic.twists import Array, exp_rotation, expressions, require_sympy, rigid
+
+
+@dataclass(frozen=True, eq=False)
+class ScrewChain:
+    """What the product of exponentials needs of an arm (document 002, sections 1.1 and 1.2), as expressions.
+
+    Attributes
+    ----------
+    twists: (n, 6), unit twists xi_i(0) of the joints at zero position, about the base origin, in base axes,
+        linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides.
+    T_base_joint: (n, 4, 4), T_i_0(0), the joint frames at zero position.
+    T_joint_flange, T_flange_ee: (4, 4), the flange in the last joint frame, the end effector in the flange.
+    coms: (n, 3), m, each link's centre of mass in its joint frame.
+    """
+
+    twists: Array
+    T_base_joint: Array
+    T_joint_flange: Array
+    T_flange_ee: Array
+    coms: Array
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.twists)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames: base, joint1 .. jointn, flange, ee."""
+        return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
+
+    @classmethod
+    def from_placements(
+        cls,
+        placements: Sequence[ArrayLike],
+        prismatic: Sequence[bool],
+        coms: ArrayLike,
+        T_joint_flange: ArrayLike,
+        T_flange_ee: ArrayLike,
+    ) -> ScrewChain:
+        """The screws of joint frames placed one after another.
+
+        Parameters
+        ----------
+        placements: n of (4, 4), T_{i-1}_{i} at zero position, the joint's axis along z of frame i.
+        prismatic: n booleans, whether the joint slides.
+        coms: (n, 3), m.
+        T_joint_flange, T_flange_ee: (4, 4).
+
+        Raises
+        ------
+        ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
+        """
+        T = expressions(np.eye(4), (4, 4), "identity")
+        frames, twists = [], []
+        for step, sliding in zip(placements, prismatic, strict=True):
+            # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
+            # fixed rotations commute, as the Panda's do (erratum 5).
+            T = T @ expressions(step, (4, 4), "placements")
+            z, r = T[:3, 2], T[:3, 3]
+            frames.append(T)
+            twists.append(np.concatenate((z, 0 * z) if sliding else (np.cross(r, z), z)))
+        return cls(
+            twists=np.array(twists),
+            T_base_joint=np.array(frames),
+            T_joint_flange=expressions(T_joint_flange, (4, 4), "T_joint_flange"),
+            T_flange_ee=expressions(T_flange_ee, (4, 4), "T_flange_ee"),
+            coms=expressions(coms, (len(twists), 3), "coms"),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +116,16 @@ def document_panda() -> DocumentPanda:
     translations = [(0, 0, z1), (0, 0, 0), (0, y3, 0), (x4, 0, 0), (x5, y5, 0), (0, 0, 0), (x7, 0, 0)]
     coms = [sympy.symbols(f"x_c{i} y_c{i} z_c{i}", real=True) for i in range(1, 8)]
     t = sympy.Symbol("t", real=True)
-    q = _expressions([sympy.Function(f"theta_{i}", real=True)(t) for i in range(1, 8)])
-    turns = exp_rotation(_expressions([1, 0, 0]), _expressions(quarter_turns) * sympy.pi / 2)
+    q = np.array([sympy.Function(f"theta_{i}", real=True)(t) for i in range(1, 8)])
+    turns = [exp_rotation([1, 0, 0], turn * sympy.pi / 2) for turn in quarter_turns]
     chain = ScrewChain.from_placements(
-        rigid(turns, _expressions(translations)),
+        [rigid(R, p) for R, p in zip(turns, translations, strict=True)],
         prismatic=[False] * 7,
-        coms=_expressions(coms),
-        T_joint_flange=rigid(_expressions(np.eye(3, dtype=int)), _expressions([0, 0, z8])),
+        coms=coms,
+        T_joint_flange=rigid(np.eye(3), [0, 0, z8]),
+        T_flange_ee=np.eye(4),
     )
-    return DocumentPanda(chain, t, q, _expressions([angle.diff(t) for angle in q]))
+    return DocumentPanda(chain, t, q, np.array([angle.diff(t) for angle in q]))
 
 
 def joint_symbols(n: int, name: str = "q") -> Array:
@@ -69,8 +138,7 @@ def joint_symbols(n: int, name: str = "q") -> Array:
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise ArgumentError(f"n: expected a positive integer, got {n!r}")
-    sympy = require_sympy()
-    return _expressions([sympy.Symbol(f"{name}_{i}", real=True) for i in range(1, n + 1)])
+    return np.array([require_sympy().Symbol(f"{name}_{i}", real=True) for i in range(1, n + 1)])
 
 
 def exact_chain(robot: RobotDescription) -> ScrewChain:
@@ -87,16 +155,12 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
     """
     if not isinstance(robot, RobotDescription):
         raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
-    steps = np.array([_exact(T) for T in (*robot.placements, robot.T_joint_flange, robot.T_flange_ee)])
-    coms = _expressions([[_number(c) for c in link.com] for link in robot.links])
-    return ScrewChain.from_placements(steps[: robot.n], robot.prismatic, coms, steps[robot.n], steps[robot.n + 1])
-
-
-def _exact(T: Array) -> Array:
-    out = _expressions(np.eye(4, dtype=int))
-    out[:3, 3] = [_number(p) for p in T[:3, 3]]
-    out[:3, :3] = [[_sine(entry) for entry in row] for row in T[:3, :3]]
-    return out
+    *placements, flange, ee = (
+        rigid([[_sine(entry) for entry in row] for row in T[:3, :3]], [_number(p) for p in T[:3, 3]])
+        for T in (*robot.placements, robot.T_joint_flange, robot.T_flange_ee)
+    )
+    coms = [[_number(c) for c in link.com] for link in robot.links]
+    return ScrewChain.from_placements(placements, robot.prismatic, coms, flange, ee)
 
 
 def _sine(value: float) -> Any:
@@ -116,12 +180,3 @@ def _number(value: float) -> Any:
         return sympy.Integer(0)
     # A product of fractions with sixteen digits each is no more exact than they are, but grows without bound.
     return sympy.Rational(written) if len(written) < 15 else sympy.Float(float(value))
-
-
-def _expressions(values: ArrayLike) -> Array:
-    """An object array of SymPy expressions."""
-    given = np.asarray(values, dtype=object)
-    out = np.empty(given.shape, dtype=object)
-    for index, entry in np.ndenumerate(given):
-        out[index] = require_sympy().sympify(entry)
-    return out

@@ -11,7 +11,7 @@ from arms import Array, chain, random_body, random_chain, random_states, transfo
 from oracles import assert_agrees
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.codegen.canonical_form import cheapest_parameters, with_modified_dh_frames
+from panda_dynamics_ros.codegen.arm import cheapest_parameters, with_modified_dh_frames
 from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 

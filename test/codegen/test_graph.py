@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panda_dynamics_ros.codegen.graph import Expression, Graph
-from panda_dynamics_ros.codegen.program import program_of
+from panda_dynamics_ros.codegen.graph import Expression, Graph, program_of
 
 # A program of the stack: numbers and symbols are pushed, operations take two, "-" alone takes one.
 STEPS = st.lists(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import BaseParameters
-from panda_dynamics_ros.dynamics.regrouping import parameter_symbols
+from panda_dynamics_ros.dynamics.base_parameters import parameter_symbols
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.yaml_file import modified_dh
 

@@ -14,7 +14,7 @@ from arms import random_states
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
-from panda_dynamics_ros.dynamics.kernels.cos_sin import LARGEST, cos_sin
+from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "pose": (pdr.RobotModel.pose, 1),

@@ -144,4 +144,4 @@ def test_with_its_numbers_it_is_the_panda_of_the_library(panda: pdr.RobotModel, 
     coms = substituted(document.T_m, values)
     # A few dozen products of numbers below 1.
     assert np.abs(flange - panda.pose(q)).max() < 1e-14
-    assert np.abs(coms - poe.com_poses(panda, q)).max() < 1e-14
+    assert np.abs(coms - np.asarray(poe.com_poses(panda, q), dtype=float)).max() < 1e-14

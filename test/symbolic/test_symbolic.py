@@ -1,47 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions through the functions that numbers go through, and the tools around them."""
+"""Symbolic kinematics against the package's other kinematics, Pinocchio, and SciPy's matrix exponential."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import sympy
-from arms import random_chain
-from calculus import is_zero, substituted
+from arms import chain, random_body, random_chain, transform
+from calculus import Array, is_zero, substituted
+from oracles import Pinocchio, pin, skew
+from scipy.linalg import expm
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 from panda_dynamics_ros.symbolic import twists
-from panda_dynamics_ros.symbolic.expressions import exponential_terms
-from panda_dynamics_ros.symbolic.screw_chain import ScrewChain
+from panda_dynamics_ros.symbolic.arms import ScrewChain
+
+EXACT = 1e-13  # both sides are exact; products of some dozen numbers below 10, added in another order
 
 
-@pytest.fixture(scope="module", params=["fr3", 3])
+def numbers(array: Any) -> Array:
+    return np.asarray(array, dtype=np.float64)
+
+
+@pytest.fixture(scope="module", params=["panda", "fr3", 1, 3, 6])
 def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
-    """The chain turns and slides at placements that no right angle makes simple."""
-    return random_chain(request.param, seed=40) if request.param == 3 else pdr.load_robot(request.param)
+    """The chains turn and slide at placements that no right angle makes simple."""
+    if isinstance(request.param, int):
+        return random_chain(request.param, seed=40)
+    return pdr.load_robot(request.param).with_end_effector(transform((0.3, -0.2, 0.1), (0.1, 0.2, 0.3)))
 
 
-def test_expressions_have_the_values_of_the_numbers(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_numbers_are_those_of_the_model_and_of_pinocchio(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, oracle = rng.uniform(-1, 1, arm.n), Pinocchio(arm)
+    for frame in arm.frames:
+        assert np.abs(numbers(poe.pose(arm, q, frame)) - arm.pose(q, frame)).max() < EXACT
+        assert np.abs(numbers(poe.jacobian(arm, q, frame)) - arm.jacobian(q, frame)).max() < EXACT
+    coms = np.stack([oracle.pose(q[None], f"com{link}")[0] for link in range(1, arm.n + 1)])
+    assert np.abs(numbers(poe.com_poses(arm, q)) - coms).max() < EXACT
+    for link in range(1, arm.n + 1):
+        assert np.abs(numbers(poe.com_jacobian(arm, q, link)) - arm.com_jacobian(q, link)).max() < EXACT
+    in_world = np.reshape(pin.computeJointJacobians(oracle.model, oracle.data, q), (6, arm.n))
+    assert np.abs(numbers(poe.space_jacobian(arm, q)) - in_world).max() < EXACT
+
+
+@pytest.mark.parametrize("name", ["fr3", 3])
+def test_expressions_have_the_values_of_the_numbers(name: str | int, rng: np.random.Generator) -> None:
+    arm = random_chain(name, seed=40) if isinstance(name, int) else pdr.load_robot(name)
     chain, q, dq = symbolic.exact_chain(arm), symbolic.joint_symbols(arm.n), symbolic.joint_symbols(arm.n, "dq")
     point, rates = rng.uniform(-1, 1, arm.n), rng.uniform(-1, 1, arm.n)
     values = dict(zip([*q, *dq], [*point, *rates], strict=True))
-    link = 3
     pairs = [
-        (poe.pose(chain, q, "ee"), poe.pose(arm, point, "ee")),
-        (poe.com_poses(chain, q)[link - 1], poe.com_poses(arm, point)[link - 1]),
+        (poe.pose(chain, q, "ee"), arm.pose(point, "ee")),
         (poe.jacobian(chain, q, "joint3"), arm.jacobian(point, "joint3")),
-        (poe.com_jacobian(chain, q, link), arm.com_jacobian(point, link)),
-        (poe.velocity(chain, q, dq, "joint3"), poe.velocity(arm, point, rates, "joint3")),
+        (poe.com_jacobian(chain, q, 3), arm.com_jacobian(point, 3)),
+        (poe.velocity(chain, q, dq, "joint3"), arm.jacobian(point, "joint3") @ rates),
+        (poe.com_velocity(chain, q, dq, 3), arm.com_jacobian(point, 3) @ rates),
     ]
-    for expressions, numbers in pairs:
-        assert expressions.dtype == object
-        # The same products, added in another order.
-        assert np.abs(substituted(expressions, values) - numbers).max() < 1e-13
+    for expressions, wanted in pairs:
+        assert np.abs(substituted(expressions, values) - wanted).max() < EXACT
 
 
 def test_chain_mixes_joints() -> None:
@@ -57,18 +80,54 @@ def test_exact_chain_has_no_rounding() -> None:
     assert hand[0, 0] == hand[0, 1] == sympy.sqrt(2) / 2
 
 
+def test_erratum_5_the_order_of_cumulative_rotations() -> None:
+    """Reversed, they are right for the Panda, whose fixed rotations are all about x, and for nothing else."""
+    rng = np.random.default_rng(31)
+    bodies = tuple(random_body(rng) for _ in range(3))
+    turns = [transform(turn, (0.1, 0.2, 0.3)) for turn in ((0.4, 0.0, 0.0), (0.0, 0.7, 0.0), (0.0, 0.3, 0.5))]
+    for robot, harmless in ((pdr.load_robot("panda"), True), (chain(np.array(turns), (False,) * 3, bodies), False)):
+        at_zero = np.array([robot.pose(np.zeros(robot.n), f"joint{i + 1}")[:3, 2] for i in range(robot.n)])
+        assert np.abs(numbers(symbolic.exact_chain(robot).twists[:, 3:]) - at_zero).max() < 1e-15
+        z, reverse = np.array([0.0, 0.0, 1.0]), []
+        for T in robot.placements:  # omega_i_0 as document 002 computes it: R(RPY_{i-1,i}) @ omega_{i-1,0}
+            z = T[:3, :3] @ z
+            reverse.append(z)
+        wrong = np.abs(reverse - at_zero).max()
+        assert wrong < 1e-15 if harmless else wrong > 0.1
+
+
+@pytest.mark.parametrize("angle", [1.0, -2.5, 0.0, 7.0])
+def test_exponential_of_a_twist(rng: np.random.Generator, angle: float) -> None:
+    """Turning, sliding and both, at rest too. SciPy's own error is some 1e-15 of the largest power that it sums."""
+    general = rng.normal(size=6)
+    for V in (general, general * [1, 1, 1, 0, 0, 0], general * [0, 0, 0, 1, 1, 1], np.zeros(6)):
+        want = expm(numbers(twists.twist_matrix(V)) * angle)
+        assert np.abs(numbers(twists.exp_twist(V, angle)) - want).max() < 1e-12
+        assert np.abs(numbers(twists.exp_rotation(V[3:], angle)) - want[:3, :3]).max() < 1e-12
+
+
 def test_exponentials_of_expressions() -> None:
-    """Rodrigues' formula for a unit axis, a quadratic for none, and the general one for an axis of symbols."""
+    """Rodrigues' formula for a unit axis, a translation for none, and the general one for an axis of symbols."""
     x, a, b = sympy.symbols("x a b", real=True)
     turn = twists.exp_twist([0, 0, 0, 0, 0, 1], x)
     assert turn[:2, :2].tolist() == [[sympy.cos(x), -sympy.sin(x)], [sympy.sin(x), sympy.cos(x)]]
     slide = twists.exp_twist([a, 2, 0, 0, 0, 0], x)
     assert slide[:3, 3].tolist() == [a * x, 2 * x, 0]
-    at_rest = exponential_terms(np.zeros((), dtype=object), np.array(x))
-    assert [term.item() for term in at_rest] == [x, x**2 / 2, x**3 / 6]
     general = twists.exp_rotation([a, 0, b], x)
-    numbers = substituted(general, {a: 0.3, b: -0.4, x: 2.0})
-    assert np.abs(numbers - twists.exp_rotation([0.3, 0.0, -0.4], 2.0)).max() < 1e-15  # rounding of sines
+    want = numbers(twists.exp_rotation([0.3, 0.0, -0.4], 2.0))
+    assert np.abs(substituted(general, {a: 0.3, b: -0.4, x: 2.0}) - want).max() < 1e-15  # rounding of sines
+
+
+def test_adjoints(rng: np.random.Generator) -> None:
+    """(Ad(T) V)^ = T V^ T^-1; P Ad P, with P swapping the blocks, is the document's; inverses are inverses."""
+    T, V = transform(rng.normal(size=3), rng.normal(size=3)), rng.normal(size=6)
+    Ad, R, p = numbers(twists.adjoint(T)), T[:3, :3], T[:3, 3]
+    moved = T @ numbers(twists.twist_matrix(V)) @ np.linalg.inv(T)
+    assert np.abs(numbers(twists.twist_matrix(Ad @ V)) - moved).max() < EXACT
+    P = np.roll(np.eye(6), 3, axis=0)
+    assert np.abs(P @ Ad @ P - np.block([[R, np.zeros((3, 3))], [skew(p) @ R, R]])).max() < 1e-15
+    assert np.abs(numbers(twists.adjoint_inverse(T)) - np.linalg.inv(Ad)).max() < EXACT
+    assert np.abs(numbers(twists.inverse_transform(T)) - np.linalg.inv(T)).max() < EXACT
 
 
 def test_normal_form_finds_zero() -> None:
@@ -85,23 +144,37 @@ def test_without_sympy_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         symbolic.document_panda,
         lambda: symbolic.joint_symbols(3),
         lambda: symbolic.exact_chain(panda),
+        lambda: poe.pose(panda, np.zeros(7)),
     ):
         with pytest.raises(MissingDependencyError, match="symbolic expressions need SymPy: pip install sympy"):
             call()
-    assert poe.pose(panda, np.zeros(7)).shape == (4, 4)
 
 
-def test_what_does_not_fit_is_named(panda: pdr.RobotModel) -> None:
-    q = symbolic.joint_symbols(7)
-    with pytest.raises(ArgumentError, match=r"^q: expected shape \(\.\.\., 7\), got \(6,\)"):
-        poe.pose(panda, q[:6])
-    for bad in (sympy.oo, sympy.nan, sympy.zoo, q[1] * sympy.oo):
-        with pytest.raises(ArgumentError, match=r"^q: expected finite numbers or SymPy expressions, got"):
-            poe.pose(panda, [bad, *q[1:]])
-    with pytest.raises(ArgumentError, match=r"^q: expected numbers or SymPy expressions, got 'q_1'"):
-        poe.pose(panda, ["q_1", *q[1:]])
-    for n in (0, -1, 2.0, True, "7"):
-        with pytest.raises(ArgumentError, match=r"^n: expected a positive integer, got"):
-            symbolic.joint_symbols(n)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"^robot: expected a robot, got ScrewChain"):
-        symbolic.exact_chain(ScrewChain.of(panda))  # type: ignore[arg-type]
+Q, PANDA = np.zeros(7), pdr.load_robot("panda")
+REFUSED: dict[str, Callable[[], object]] = {
+    "q: expected shape (7,), got (6,)": lambda: poe.joint_poses(PANDA, Q[:6]),
+    "q: expected finite numbers or SymPy expressions, got nan": lambda: poe.pose(PANDA, [float("nan"), *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got oo": lambda: poe.com_poses(PANDA, [sympy.oo, *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got zoo": lambda: poe.pose(PANDA, [sympy.zoo, *Q[1:]]),
+    "q: expected numbers or SymPy expressions, got 'q_1'": lambda: poe.pose(PANDA, ["q_1", *Q[1:]]),
+    "dq: expected shape (7,), got (2,)": lambda: poe.velocity(PANDA, Q, [1, 2]),
+    "frame: expected one of base, joint1, ": lambda: poe.jacobian(PANDA, Q, "tool"),
+    "link: expected an integer from 1 to 7, got 0": lambda: poe.com_jacobian(PANDA, Q, 0),
+    "link: expected an integer from 1 to 7, got 1.0": lambda: poe.com_jacobian(PANDA, Q, 1.0),  # type: ignore[arg-type]
+    "robot: expected a robot, got str": lambda: poe.pose("panda", Q),  # type: ignore[arg-type]
+    "n: expected a positive integer, got 0": lambda: symbolic.joint_symbols(0),
+    "n: expected a positive integer, got True": lambda: symbolic.joint_symbols(True),
+    "a: expected shape (3,), got (2,)": lambda: twists.skew([1, 2]),
+    "twist: expected shape (6,), got (5,)": lambda: twists.twist_matrix(np.ones(5)),
+    "T_a_b: expected shape (4, 4), got (3, 3)": lambda: twists.adjoint(np.eye(3)),
+    "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain.from_placements(
+        [np.eye(4)], [False], np.zeros(3), np.eye(4), np.eye(4)
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_does_not_fit_is_named(message: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        REFUSED[message]()
+    assert str(caught.value).startswith(message)

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from panda_dynamics_ros.dynamics.kernels.cos_sin import LARGEST, cos_sin, reduced_cos_sin
 from panda_dynamics_ros.dynamics.kernels.vectors import (
+    LARGEST,
     add,
     column,
+    cos_sin,
     fixed_rotation,
     part,
+    reduced_cos_sin,
     scale,
     slides,
     translation,

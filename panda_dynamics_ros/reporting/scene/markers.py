@@ -3,23 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.reporting.scene.primitives import (
-    Arc,
-    Arrow,
-    Box,
-    Capsule,
-    Colour,
-    Cylinder,
-    Ellipsoid,
-    Label,
-    Primitive,
-    translation,
-)
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Colour, Cylinder, Ellipsoid, Label, Primitive
 
 ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING = 0, 1, 2, 3, 7, 9  # Marker's types
 ADD, DELETE = 0, 2  # Marker's actions
@@ -31,39 +20,18 @@ LABEL: Colour = (0.93, 0.33, 0.08, 1.0)
 """As far from white robots as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
 
 
-@dataclass(frozen=True, eq=False)
-class Drawing:
+class Drawing(NamedTuple):
     """The fields of a marker that depend on the primitive; `points` (k, 3), m, are in its own axes."""
 
     kind: int
     scale: tuple[float, float, float]
     colour: Colour
-    points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    points: FloatArray = np.empty((0, 3))
     text: str = ""
 
 
-def split(primitive: Primitive) -> tuple[Primitive, ...]:
-    """The primitive itself; a capsule, which RViz does not have, becomes a cylinder and two balls."""
-    if not isinstance(primitive, Capsule):
-        return (primitive,)
-    name, frame, T, colour, radius = primitive.name, primitive.frame, primitive.T, primitive.colour, primitive.radius
-    wall = Cylinder(name, frame, T, colour, radius, primitive.length)
-    if colour[3] < 1.0:  # a ball shines through the wall that it ends in
-        return (wall,)
-    ends = ((".start", -0.5 * primitive.length), (".end", 0.5 * primitive.length))
-    balls = (
-        Ellipsoid(name + end, frame, T @ translation([0.0, 0.0, z]), colour, np.full(3, radius)) for end, z in ends
-    )
-    return (wall, *balls)
-
-
 def draw(primitive: Primitive) -> Drawing:
-    """The drawing of one primitive; the marker's pose is that of the primitive's axes.
-
-    Raises
-    ------
-    TypeError: there is no marker for primitives of this class.
-    """
+    """The drawing of one primitive, in the primitive's axes. TypeError: there is no marker for its class."""
     colour = primitive.colour
     if isinstance(primitive, Ellipsoid):
         x, y, z = (2.0 * primitive.semi_axes).tolist()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from panda_dynamics_ros.checks import FloatArray
 
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each in [0, 1]
+AROUND = 40  # corners of a round cross-section
+RINGS_OF_BALL, CORNERS_OF_ROD, RINGS_OF_ARC = 19, 8, 28
+LONGEST = 0.04  # m, of a triangle along the profile: a picture sorts triangles by their distance
+
+
+class Mesh(NamedTuple):
+    """Vertices (V, 3), m, and faces (F, 3), indices of three vertices counter-clockwise as seen from outside."""
+
+    vertices: FloatArray
+    faces: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +46,10 @@ class Primitive:
         """The part of the name before the slash."""
         return self.name.partition("/")[0]
 
+    def mesh(self) -> Mesh:
+        """The surface, in the primitive's own axes; empty where there is none."""
+        return Mesh(np.empty((0, 3)), np.empty((0, 3), dtype=np.int64))
+
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Primitive):
@@ -42,12 +57,23 @@ class Ellipsoid(Primitive):
 
     semi_axes: FloatArray
 
+    def mesh(self) -> Mesh:
+        """See `Primitive.mesh`."""
+        polar = np.linspace(0.0, np.pi, RINGS_OF_BALL)
+        ball = _revolve(np.sin(polar), -np.cos(polar), longest=np.inf)
+        return Mesh(ball.vertices * self.semi_axes, ball.faces)
+
 
 @dataclass(frozen=True, eq=False)
 class Box(Primitive):
     """Edges (3,), m, along the primitive's axes, about its origin."""
 
     edges: FloatArray
+
+    def mesh(self) -> Mesh:
+        """See `Primitive.mesh`."""
+        cube = _revolve(np.sqrt([0.0, 0.5, 0.5, 0.0]), np.array([-0.5, -0.5, 0.5, 0.5]), 4, 0.25 * np.pi)
+        return Mesh(cube.vertices * self.edges, cube.faces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +83,9 @@ class Cylinder(Primitive):
     radius: float
     length: float
 
-
-@dataclass(frozen=True, eq=False)
-class Capsule(Primitive):
-    """A cylinder along z with half spheres on its ends; `length`, m, is that of the cylinder."""
-
-    radius: float
-    length: float
+    def mesh(self) -> Mesh:
+        """See `Primitive.mesh`."""
+        return _revolve(self.radius * np.array([0, 1, 1, 0]), 0.5 * self.length * np.array([-1, -1, 1, 1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +105,12 @@ class Arrow(Primitive):
         """Length of the head, m; all of a short arrow is head."""
         return min(5.0 * self.radius, self.length)
 
+    def mesh(self) -> Mesh:
+        """See `Primitive.mesh`."""
+        neck = self.length - self.head_length
+        radii = np.array([0.0, self.radius, self.radius, self.head_radius, 0.0])
+        return _revolve(radii, np.array([0.0, 0.0, neck, neck, self.length]))
+
 
 @dataclass(frozen=True, eq=False)
 class Arc(Primitive):
@@ -97,13 +125,13 @@ class Arc(Primitive):
         angles = np.linspace(0.0, self.angle, count)
         return self.bend_radius * np.column_stack((np.cos(angles), np.sin(angles), np.zeros(count)))
 
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """Vertices (V, 3), m, and faces (F, 3), indices of three vertices counter-clockwise as seen from outside."""
-
-    vertices: FloatArray
-    faces: NDArray[np.int64]
+    def mesh(self) -> Mesh:
+        """See `Primitive.mesh`."""
+        middle = self.points(RINGS_OF_ARC)
+        around = np.linspace(0.0, 2.0 * np.pi, CORNERS_OF_ROD, endpoint=False)[:, None, None]
+        offsets = np.cos(around) * middle / self.bend_radius + np.sin(around) * np.array([0.0, 0.0, 1.0])
+        rings = np.swapaxes(middle + self.radius * offsets, 0, 1)
+        return _skin(rings if self.angle < 0.0 else rings[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +142,16 @@ class Label(Primitive):
     height: float
 
 
+def placed(R: ArrayLike, position: ArrayLike) -> FloatArray:
+    """The transform (4, 4) with the rotation R (3, 3) to `position` (3,)."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R, position
+    return T
+
+
 def translation(position: ArrayLike) -> FloatArray:
     """The transform (4, 4) that only moves, by `position` (3,)."""
-    T = np.eye(4)
-    T[:3, 3] = position
-    return T
+    return placed(np.eye(3), position)
 
 
 def along(direction: ArrayLike, position: ArrayLike) -> FloatArray:
@@ -126,6 +159,26 @@ def along(direction: ArrayLike, position: ArrayLike) -> FloatArray:
     z = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
-    T = translation(position)
-    T[:3, :3] = np.column_stack((x, np.cross(z, x), z))
-    return T
+    return placed(np.column_stack((x, np.cross(z, x), z)), position)
+
+
+def _revolve(
+    radii: FloatArray, heights: FloatArray, corners: int = AROUND, first: float = 0.0, longest: float = LONGEST
+) -> Mesh:
+    """The surface of a profile turned about z, from its lowest point to its highest; the first corner at this angle."""
+    around = first + np.linspace(0.0, 2.0 * np.pi, corners, endpoint=False)
+    circle = np.column_stack((np.cos(around), np.sin(around), np.zeros(corners)))
+    counts = 1 + (np.hypot(np.diff(radii), np.diff(heights)) / longest).astype(int)
+    points = np.concatenate((*(k + np.arange(count) / count for k, count in enumerate(counts)), [len(counts)]))
+    radii, heights = (np.interp(points, np.arange(len(radii)), each) for each in (radii, heights))
+    return _skin(radii[:, None, None] * circle + heights[:, None, None] * np.array([0.0, 0.0, 1.0]))
+
+
+def _skin(rings: FloatArray) -> Mesh:
+    """A skin over closed rings (R, C, 3) of C corners each, which run counter-clockwise as seen from the last ring."""
+    count, corners = rings.shape[:2]
+    index = np.arange(count * corners).reshape(count, corners)
+    following = np.roll(index, -1, axis=1)
+    a, b, c, d = index[:-1], following[:-1], following[1:], index[1:]
+    faces = np.concatenate((np.stack((a, b, c), -1).reshape(-1, 3), np.stack((a, c, d), -1).reshape(-1, 3)))
+    return Mesh(rings.reshape(-1, 3), faces)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that can be generated, as expressions: customised recursions (Gautier and Khalil 1988, section 11).
+
+Inverse dynamics by the recursion of Newton and Euler: as in `dynamics.newton_euler`, quantities of link i are in joint
+frame i and moments about its origin. The angular motion enters through U = [dw] + [w][w] (Khalil and Kleinfinger 1987),
+whose entries serve every product:
+    f = m a + U mc,    n = mc x a + the moment of the inertia, whose terms are entries of U too.
+
+Mass matrix by composite rigid bodies (Walker and Orin 1982): body i is link i with all links beyond, at their present
+position. M_ij for i <= j is joint i's share of the wrench that a unit acceleration of joint j asks of body j: it needs
+no velocity and no acceleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from panda_dynamics_ros.codegen.arm import Arm, Joint, Link, Placement
+from panda_dynamics_ros.codegen.graph import Scalar, Turn, Vector
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, dot, scale
+
+Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
+Matrix: TypeAlias = tuple[Vector, Vector, Vector]
+
+
+class Motion(NamedTuple):
+    """Of a frame: acceleration of its origin (less gravity), angular velocity, and U."""
+
+    a: Vector
+    w: Vector
+    dw: Vector
+    U: Matrix
+
+
+def joint_torques(arm: Arm, gravity: Vector, dq: Sequence[Scalar], ddq: Sequence[Scalar]) -> list[Scalar]:
+    """tau of one motion; zeros in `gravity`, `dq` and `ddq` vanish from the expressions."""
+    motion = Motion(scale(-1.0, gravity), ZERO, ZERO, (ZERO, ZERO, ZERO))
+    wrenches = []
+    for joint, link, velocity, acceleration in zip(arm.joints, arm.links, dq, ddq, strict=True):
+        motion = step_outward(joint, velocity, acceleration, motion)
+        wrenches.append(link_wrench(link, motion))
+    torques: list[Scalar] = []
+    force: Vector = ZERO
+    moment: Vector = ZERO
+    for joint, wrench in zip(reversed(arm.joints), reversed(wrenches), strict=True):
+        force, moment = add(wrench[0], force), add(wrench[1], moment)
+        torques.append(force[2] if joint.prismatic else moment[2])
+        force = joint.placement.rotate(force)
+        moment = add(joint.placement.rotate(moment), cross(joint.placement.translation, force))
+    return torques[::-1]
+
+
+def step_outward(joint: Joint, dq: Scalar, ddq: Scalar, motion: Motion) -> Motion:
+    """The motion of frame i from that of frame i - 1."""
+    place = joint.placement
+    a = place.rotate_back(add(motion.a, times(motion.U, place.translation)))
+    w, dw = place.rotate_back(motion.w), place.rotate_back(motion.dw)
+    if joint.prismatic:
+        twice = dq + dq  # a + 2 w x (dq z) + ddq z
+        a = (a[0] + w[1] * twice, a[1] - w[0] * twice, a[2] + ddq)
+    else:
+        dw = (dw[0] + w[1] * dq, dw[1] - w[0] * dq, dw[2] + ddq)
+        w = (w[0], w[1], w[2] + dq)
+    return Motion(a, w, dw, angular(w, dw))
+
+
+def angular(w: Vector, dw: Vector) -> Matrix:
+    """U = [dw] + [w][w]: the acceleration of the link's point at r is a + U r."""
+    (x, y, z), (dx, dy, dz) = w, dw
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return (-(yy + zz), xy - dz, xz + dy), (xy + dz, -(xx + zz), yz - dx), (xz - dy, yz + dx, -(xx + yy))
+
+
+def times(U: Matrix, r: Vector) -> Vector:
+    """U r."""
+    return (dot(U[0], r), dot(U[1], r), dot(U[2], r))
+
+
+def link_wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
+    """A link's force and moment about the joint frame's origin (De Luca, Robotics 2, slides 3 and 4)."""
+    force = add(scale(link.mass, motion.a), times(motion.U, link.first_moment))
+    return force, add(inertia_moment(link, motion), cross(link.first_moment, motion.a))
+
+
+def inertia_moment(link: Link, motion: Motion) -> Vector:
+    """I dw + w x (I w), entry by entry, of a link with ZZ = XX + YY or one that turns about z only: `arm`.
+
+    In general the first two have another term each: (ZZ - XX - YY) (w_y w_z), and its negative with w_x w_z.
+    """
+    xx, xy, xz, yy, yz, zz = link.inertia
+    (x, y, z), dz, U = motion.w, motion.dw[2], motion.U
+    return (
+        xx * U[2][1] + xz * U[1][0] - xy * U[2][0] + yz * (y * y - z * z),
+        -yy * U[2][0] + xy * U[2][1] - yz * U[0][1] + xz * (z * z - x * x),
+        zz * dz + (yy - xx) * (x * y) + yz * U[0][2] - xz * U[1][2] + xy * (x * x - y * y),
+    )
+
+
+class Body(NamedTuple):
+    """Mass, first moment, inertia (xx, xy, xz, yy, yz, zz) about the origin of the frame that it is given in."""
+
+    mass: Scalar
+    first_moment: Vector
+    inertia: Six
+
+
+def mass_matrix(arm: Arm) -> list[list[Scalar]]:
+    """M, symmetric: M[i][j] and M[j][i] are the same expression."""
+    M: list[list[Scalar]] = [[0.0] * arm.n for _ in range(arm.n)]
+    body = Body(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for j in range(arm.n - 1, -1, -1):
+        body = with_link(arm.links[j], body)
+        force, moment = unit_acceleration_wrench(arm.joints[j], body)
+        for i in range(j, -1, -1):
+            joint = arm.joints[i]
+            M[i][j] = M[j][i] = force[2] if joint.prismatic else moment[2]
+            force = joint.placement.rotate(force)
+            moment = add(joint.placement.rotate(moment), cross(joint.placement.translation, force))
+        body = in_parent(arm.joints[j].placement, body)
+    return M
+
+
+def unit_acceleration_wrench(joint: Joint, body: Body) -> tuple[Vector, Vector]:
+    """Force and moment for ddq = 1 at rest: of a slide (m z, mc x z), of a turn (z x mc, I z)."""
+    mx, my, _ = body.first_moment
+    _, _, xz, _, yz, zz = body.inertia
+    if joint.prismatic:
+        return (0.0, 0.0, body.mass), (my, -mx, 0.0)
+    return (-my, mx, 0.0), (xz, yz, zz)
+
+
+def with_link(link: Link, body: Body) -> Body:
+    """The body and a link, both in the link's frame."""
+    xx, xy, xz, yy, yz, zz = (a + b for a, b in zip(link.inertia, body.inertia, strict=True))
+    return Body(link.mass + body.mass, add(link.first_moment, body.first_moment), (xx, xy, xz, yy, yz, zz))
+
+
+def in_parent(placement: Placement, body: Body) -> Body:
+    """The body in the parent's frame: turned, then moved by p (Steiner's theorem about an origin).
+
+    With c = R mc: I' = R I R' + 2 (c.p) 1 - c p' - p c' + m (p.p 1 - p p'), which is I'' below with h = c + m p / 2.
+    """
+    c, inertia = body.first_moment, body.inertia
+    for turn in reversed(placement.turns):
+        c, inertia = turn.rotate(c), turned_inertia(turn, inertia)
+    p = placement.translation
+    h = add(c, scale(0.5, scale(body.mass, p)))
+    twice = add(h, h)
+    diagonal = dot(twice, p)
+    xx, xy, xz, yy, yz, zz = inertia
+    moved = (
+        xx + (diagonal - twice[0] * p[0]), xy - (h[0] * p[1] + h[1] * p[0]), xz - (h[0] * p[2] + h[2] * p[0]),
+        yy + (diagonal - twice[1] * p[1]), yz - (h[1] * p[2] + h[2] * p[1]),
+        zz + (diagonal - twice[2] * p[2]),
+    )  # fmt: skip
+    return Body(body.mass, add(c, scale(body.mass, p)), moved)
+
+
+def turned_inertia(turn: Turn, inertia: Six) -> Six:
+    """R I R' of a turn about z (or x, with the axes renamed): eight products.
+
+    With t = s (xx - yy) + 2 c xy:  xx' = xx - s t,  yy' = yy + s t,  xy' = c t - xy.
+    """
+    xx, xy, xz, yy, yz, zz = inertia
+    if turn.axis == 0:  # y, z, x in place of x, y, z
+        yy, yz, xy, zz, xz, xx = turned_inertia(Turn(2, turn.cosine, turn.sine), (yy, yz, xy, zz, xz, xx))
+        return xx, xy, xz, yy, yz, zz
+    c, s = turn.cosine, turn.sine
+    t = s * (xx - yy) + c * (xy + xy)
+    return xx - s * t, c * t - xy, c * xz - s * yz, yy + s * t, s * xz + c * yz, zz
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the joint state.
+
+    Attributes
+    ----------
+    summary: one line, for the generated source.
+    arguments: each an array of n numbers.
+    result: name of the array that it gives; `square` ones are matrices.
+    rows: the result as expressions of `q1`, `dq1`, `ddq1`, ..: one row, or the rows of a matrix.
+    """
+
+    summary: str
+    arguments: tuple[str, ...]
+    result: str
+    rows: Callable[[Arm], list[list[Scalar]]]
+
+    @property
+    def square(self) -> bool:
+        """Whether the result is a matrix."""
+        return self.result.isupper()
+
+
+def _symbols(arm: Arm, name: str) -> list[Scalar]:
+    return [arm.graph.symbol(f"{name}{i + 1}") for i in range(arm.n)]
+
+
+def _inverse_dynamics(arm: Arm) -> list[list[Scalar]]:
+    return [joint_torques(arm, arm.gravity, _symbols(arm, "dq"), _symbols(arm, "ddq"))]
+
+
+def _gravity_torques(arm: Arm) -> list[list[Scalar]]:
+    torques = joint_torques(arm, arm.gravity, [0.0] * arm.n, [0.0] * arm.n)
+    if not arm.joints[0].prismatic and arm.gravity[:2] == (0.0, 0.0):
+        torques[0] = (
+            0.0  # a turn about a vertical axis lifts nothing; in the recursion, this zero would be a sum of terms
+        )
+    return [torques]
+
+
+def _coriolis_torques(arm: Arm) -> list[list[Scalar]]:
+    return [joint_torques(arm, ZERO, _symbols(arm, "dq"), [0.0] * arm.n)]
+
+
+def flange_pose(arm: Arm) -> list[Vector]:
+    """Columns x, y, z and p of T_base_flange (document 000).
+
+    The product starts at the flange, where most entries are constant. The third axis is the cross product of the
+    others: six products instead of four for each joint.
+    """
+    axes: tuple[Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    x, y = (arm.flange.rotate(axis) for axis in axes)
+    p: Vector = arm.flange.translation
+    for placement in [*(joint.placement for joint in reversed(arm.joints)), arm.base]:
+        x, y = placement.rotate(x), placement.rotate(y)
+        p = add(placement.translation, placement.rotate(p))
+    return [x, y, cross(x, y), p]
+
+
+def _pose(arm: Arm) -> list[list[Scalar]]:
+    columns = flange_pose(arm)
+    rows = [[column[row] for column in columns] for row in range(3)]
+    return [*rows, [0.0, 0.0, 0.0, 1.0]]
+
+
+FUNCTIONS: dict[str, Function] = {
+    "gravity_torques": Function("torques that hold the arm still, g(q)", ("q",), "tau", _gravity_torques),
+    "coriolis_torques": Function(
+        "Coriolis and centrifugal torques, C(q, dq) dq", ("q", "dq"), "tau", _coriolis_torques
+    ),
+    "inverse_dynamics": Function(
+        "tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only", ("q", "dq", "ddq"), "tau", _inverse_dynamics
+    ),
+    "mass_matrix": Function("M(q), symmetric", ("q",), "M", mass_matrix),
+    "pose": Function("T_base_flange", ("q",), "T", _pose),
+}

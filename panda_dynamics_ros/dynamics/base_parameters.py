@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Minimum inertial parameters by the direct method of Gautier and Khalil 1988, section 8 (document 004).
+
+Step a. A parameter has no effect where its column of the regressor is zero, eq. (13).
+
+Steps b and c. Let t (10,) be inertial parameters of link j. Giving -t to link j and Lambda t to link j - 1, which is
+the same body in frame j - 1 at q_j = 0, leaves all torques as they are, eqs. (14), (15), exactly where
+    Y_j t = Y_{j-1} Lambda t    for all states,
+Y_j the columns of link j in the regressor. Step b is what every joint allows, step c what else the equation has as
+solutions, at some states that stand for all: torques are analytic functions of them. Every relation between the
+parameters of several links is a chain of such transfers between neighbours (theorem 2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
+from panda_dynamics_ros.dynamics.regressor import regressor
+from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.inertial import inertial_transport
+
+SYMBOLS = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
+"""The entries of an inertial vector in the symbols of Gautier and Khalil 1988, eq. (3)."""
+
+DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
+"""Powers of length in an inertial vector."""
+
+M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
+
+# Step c: what may go besides step b, and in which order where there is a choice. ZZ of a link that turns and m of one
+# that slides always stay: alone, they are what the joint feels of itself.
+_TURNING_ORDER: tuple[int, ...] = (XX, XY, XZ, YZ, MY, MX)
+_SLIDING_ORDER: tuple[int, ...] = (MZ, MY, MX)
+
+# A parameter may go if it is in the transfer with at least this share; below, dividing by it would lose digits.
+_SMALLEST_PIVOT = 1e-3
+# Coefficients below this are the rounding of exact zeros (cos 90 degrees is 6e-17), in units of the arm's own.
+_ZERO = 1e-13
+_STATES = 30
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The p combinations of a robot's 10 n inertial parameters that its motion depends on.
+
+    Attributes
+    ----------
+    names: p symbols of Gautier and Khalil: "XXR6" where others are regrouped to XX6, "XY6" where none are.
+    values: (p,), kg, kg m or kg m^2: mapping @ robot.inertial_vector.
+    mapping: (p, 10 n), constant, of the geometry alone. Regressor: Y = Y[..., columns] @ mapping.
+    columns: p places in the inertial vector, ascending: Y_base = Y[..., columns], of full column rank.
+    expressions: p closed forms, "XXR6 = XX6 - YY6". Lengths are in m.
+    without_effect: symbols of the parameters that no torque depends on (step a).
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    mapping: FloatArray
+    columns: tuple[int, ...]
+    expressions: tuple[str, ...]
+    without_effect: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BaseParameters:
+    """The minimum inertial parameters of a robot: which combinations its torques depend on, in closed form.
+
+    Parameters
+    ----------
+    tolerance: what counts as zero in the geometry: rad, and lengths as shares of the longest. A calibrated arm, whose
+        right angles are off by 1e-4, has more base parameters than its design; with 1e-3 it has those of the design.
+
+    Returns
+    -------
+    BaseParameters, with Y @ robot.inertial_vector == Y[..., columns] @ values for every state; up to the size of
+    what the tolerance has taken for zero.
+
+    Raises
+    ------
+    ArgumentError: the tolerance is not a number in [0, 0.1].
+
+    Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) as corrected in erratum 6,
+    eq. (21) by eq. (22).
+    """
+    tolerance = checks.number(tolerance, "tolerance", minimum=0.0, maximum=0.1)
+    n, placements = robot.n, robot.placements.copy()
+    # Columns mix masses, lengths and squared lengths: in units of the arm's own, their scales are alike.
+    length = float(np.linalg.norm(placements[1:, :3, 3], axis=-1).max(initial=0.0)) or 1.0
+    placements[:, :3, 3] /= length
+    Y = _regressor(replace(robot, placements=placements), tolerance)
+    mapping, eliminated = np.eye(10 * n), set[int]()
+    for j in range(n - 1, -1, -1):  # from link n to link 1: what each parameter becomes, over the original ones
+        link, before = slice(10 * j, 10 * j + 10), slice(10 * j - 10, 10 * j)
+        transport = inertial_transport(placements[j])
+        conditions = Y[:, link] - Y[:, before] @ transport if j > 0 else Y[:, link]
+        places, leaving = _transfers(conditions, robot.prismatic[j], tolerance)
+        given = leaving @ mapping[link][list(places)]
+        mapping[link] -= given
+        if j > 0:
+            mapping[before] += transport @ given
+        eliminated |= {10 * j + place for place in places}
+    mapping[np.abs(mapping) < _ZERO] = 0.0
+    units = np.tile(length ** np.array(DEGREES), n)
+    columns = tuple(column for column in range(10 * n) if column not in eliminated)
+    mapping = checks.read_only((units[:, None] * mapping / units)[list(columns)])
+    symbols = parameter_symbols(n)
+    names = tuple(base_name(column, row) for column, row in zip(columns, mapping, strict=True))
+    forms = (combination(row, column, symbols) for column, row in zip(columns, mapping, strict=True))
+    return BaseParameters(
+        names=names,
+        values=checks.read_only(mapping @ robot.inertial_vector),
+        mapping=mapping,
+        columns=columns,
+        expressions=tuple(f"{name} = {form}" for name, form in zip(names, forms, strict=True)),
+        without_effect=tuple(symbols[column] for column in np.flatnonzero(~Y.any(axis=0))),
+    )
+
+
+def _regressor(robot: RobotDescription, tolerance: float) -> FloatArray:
+    """Y (rows, 10 n) of a robot in its own units; columns up to the tolerance are zero."""
+    strength = float(np.linalg.norm(robot.gravity)) or 1.0
+    q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, robot.n))
+    with one_at_a_time():
+        Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
+    lengths = np.linalg.norm(Y, axis=0)
+    return np.where(lengths > tolerance * lengths.max(), Y, 0.0)
+
+
+def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tuple[tuple[int, ...], FloatArray]:
+    """Places of link j that go, and (10, k): what leaves link j for each unit of them, with conditions @ t = 0.
+
+    Step b, turning: m_j, mZ_j, and YY_j with XX_j, eq. (20), theorem 5. Sliding: the six of J_j, eqs. (21), (22),
+    theorem 6. Then what step c finds.
+    """
+    places = (XX, XY, XZ, YY, YZ, ZZ) if prismatic else (M, MZ, YY)
+    leaving = np.eye(10)[:, list(places)]
+    if not prismatic:
+        leaving[XX, places.index(YY)] = 1.0  # erratum 6: XXR_j = XX_j - YY_j
+    order = list(_SLIDING_ORDER if prismatic else _TURNING_ORDER)
+    _, singular_values, V = np.linalg.svd(conditions[:, order])
+    free = V[int((singular_values > tolerance * np.linalg.norm(conditions, 2)).sum()) :].T
+    rows = _independent_rows(free)
+    more = np.zeros((10, len(rows)))
+    if rows:
+        more[order] = np.linalg.solve(free[list(rows)].T, free.T).T
+    return (*places, *(order[row] for row in rows)), np.hstack([leaving, more])
+
+
+def _independent_rows(free: FloatArray) -> tuple[int, ...]:
+    """As many rows as `free` has columns, the earliest that are independent."""
+    rows: list[int] = []
+    rest = free.copy()
+    for row in range(len(free)):
+        size = float(np.linalg.norm(rest[row]))
+        if len(rows) < free.shape[1] and size > _SMALLEST_PIVOT:
+            rows.append(row)
+            direction = rest[row] / size
+            rest = rest - np.outer(rest @ direction, direction)
+    return tuple(rows)
+
+
+def parameter_symbols(n: int) -> tuple[str, ...]:
+    """The symbols of all 10 n inertial parameters, in the order of `RobotDescription.inertial_vector`."""
+    return tuple(f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS)
+
+
+def base_name(column: int, row: FloatArray) -> str:
+    """`XX6`, or `XXR6` where others are regrouped to it: `row` of the mapping, with 1 at `column`."""
+    symbol, link = SYMBOLS[column % 10], column // 10 + 1
+    return f"{symbol}{link}" if (row != 0.0).sum() == 1 else f"{symbol}R{link}"
+
+
+def combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
+    """The sum `row` . `symbols`, the term of `column` first; terms with the same factor share it."""
+    by_factor: dict[str, list[int]] = {}
+    for place in sorted(row.nonzero()[0].tolist(), key=lambda place: (place != column, *_as_written(place))):
+        factor = f"{row[place]:.12g}"
+        # +1 and -1 need no bracket, so each such term stands for itself.
+        by_factor.setdefault(factor if factor not in ("1", "-1") else f"{factor} {place}", []).append(place)
+    terms = (_term(factor.split()[0], [symbols[place] for place in places]) for factor, places in by_factor.items())
+    return _joined(terms)
+
+
+def _as_written(place: int) -> tuple[int, int]:
+    """Link by link, and in each as in eq. (3): moments of inertia, first moments, mass."""
+    link, entry = divmod(place, 10)
+    return link, (4, 5, 6, 7, 8, 9, 1, 2, 3, 0).index(entry)
+
+
+def _term(factor: str, symbols: list[str]) -> str:
+    if factor in ("1", "-1"):
+        return f"{factor[:-1]}{symbols[0]}"
+    total = symbols[0] if len(symbols) == 1 else f"({' + '.join(symbols)})"
+    return f"{factor}*{total}"
+
+
+def _joined(terms: Iterable[str]) -> str:
+    return re.sub(r" \+ -", " - ", " + ".join(terms))
