@@ -7,6 +7,7 @@ imports. `test_stopping.py` and the demo start them from nothing.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -92,6 +93,7 @@ class Nodes:
 def _run(command: list[str], log: Path) -> None:
     """In the process of the node; a session of its own, since a Ctrl-C meant for the tests reaches the tests alone."""
     os.setsid()
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: where the tests are killed, so is the node
     os.chdir(log.parent)
     os.environ["ROS_LOG_DIR"] = str(log.parent / "ros")
     with log.open("ab") as output:
