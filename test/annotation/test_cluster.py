@@ -82,6 +82,7 @@ def folder(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("datasets")
         patch.chdir(folder)
+        patch.setattr("panda_dynamics_ros.annotation.job.cores", lambda: 1)  # each worker takes a second to start
         write(folder / "recordings", COUNT - 1, seconds=4.0)
         (folder / "recordings" / "arm0" / "<b>broken.mcap").write_bytes(b"nothing")
         here = {"SCHEDULER:8786": cluster.address.removeprefix("tcp://"), "s3://BUCKET": f"file://{folder}"}

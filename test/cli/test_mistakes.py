@@ -58,6 +58,9 @@ MISTAKES = [
     ("replay --example --mounting 0 90 0", "are these degrees?"),
     ("replay ~nobody-of-this-name/x.csv", "~nobody-of-this-name/x.csv"),
     ("replay 'a\0b.csv'", "expected"),
+    ("replay none.mcap", "none.mcap: expected"),
+    ("replay empty.db3", "empty.db3: expected"),
+    ("replay other.mcap", "other.mcap: expected"),
     ("simulate other.csv", "expected one period of a motion of 7 joints"),
     ("simulate none.csv", "expected an existing file"),
     ("weigh", "weigh: expected one of --simulate, --plan, or --loaded with --unloaded, got none"),
@@ -82,6 +85,8 @@ def test_mistakes_are_told_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("summary.json").write_text("[]")
+    Path("empty.db3").touch()
+    Path("other.mcap").write_text(100 * "not a recording at all")
     Path("other.csv").write_text("t,a,b,c,d\n" + 20 * "0,0,0,0,0\n")
     if command.startswith("live"):
         needs("panda_py")

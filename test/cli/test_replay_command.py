@@ -188,18 +188,6 @@ def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monk
     assert ("warning" in error) == (code == 0)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"not a bag at all" * 100], ids=["missing", "empty", "garbage"])
-@pytest.mark.parametrize("suffix", [".db3", ".mcap"])
-def test_what_is_no_recording_gets_one_line(content, suffix, tmp_path, capsys):
-    path = tmp_path / f"bad{suffix}"
-    if content is not None:
-        path.write_bytes(content)
-    assert main(["replay", str(path), "--output", str(tmp_path / "out")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("panda-dynamics: error:")
-    assert f"{path.name}: expected" in line
-
-
 def test_a_problem_is_stated_and_ends_a_strict_replay(tmp_path, capsys):
     """The sign of all torques is wrong: exit code 3 with --strict, and 0 with the right sign."""
     path, robot = tmp_path / "log.csv", load_robot("panda")
