@@ -88,6 +88,10 @@ def panda_30hz_bag() -> Path:
     return public_log("panda_unisa_bag/panda_exciting_trajectory.db3")
 
 
+# What waits for processes, so that another worker of pytest-xdist computes meanwhile, and files that take long.
+FIRST = ("/nodes/", "/annotation/", "/fuzz/", "/kernels/", "test_colcon_build", "test_readme_commands")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First tests that wait for processes: while they do, another worker of pytest-xdist computes."""
-    items.sort(key=lambda item: "/nodes/" not in item.nodeid)
+    """Last are files that end soon: no worker is left alone with a long one."""
+    items.sort(key=lambda item: next((k for k, part in enumerate(FIRST) if part in item.nodeid), len(FIRST)))

@@ -28,6 +28,7 @@ MISTAKES = [
     ("export --functions jump", "invalid choice: 'jump'"),
     ("export --name 'my arm'", "name: expected an identifier, got 'my arm'"),
     ("export --output .", "--output: expected a file, got the folder '.'"),
+    ("identify log.csv --output mine.txt", "--output: expected a name that ends in .yaml"),
     ("inertia --q 1 2", "--q: expected shape (7,), got (2,)"),
     ("inertia --q 0 0 0 0 0 0 nan", "--q: expected finite numbers, got nan at index (6,)"),
     ("inertia pandas", "robot: expected one of fr3, panda, panda_ledezma or a path to"),
