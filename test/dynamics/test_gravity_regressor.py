@@ -25,8 +25,3 @@ def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng)
     # Two first moments of each of links 2..7, the third regrouped into the link before.
     assert rank == 12
     assert rank < len(panda.base_parameters().names)
-
-
-def test_method_and_function_are_one(panda):
-    q = np.linspace(-1.0, 1.0, 7)
-    np.testing.assert_array_equal(panda.gravity_regressor(q), dynamics.gravity_regressor(panda, q))
