@@ -24,10 +24,9 @@ from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
-from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.simulation.mjcf import PAYLOAD_BODY, engine, mujoco_model, refresh_constants, write_body
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
+from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
 
 # The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
