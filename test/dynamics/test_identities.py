@@ -45,11 +45,6 @@ def test_inverse_dynamics_is_the_sum_of_its_parts(arm: pdr.RobotModel, rng: np.r
     assert_agrees(arm.inverse_dynamics(q, dq, ddq), parts, EXACT)
 
 
-def test_coriolis_matrix_gives_the_coriolis_torques(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
-    q, dq, _ = random_states(arm, rng)
-    assert_agrees(np.einsum("kij,kj->ki", arm.coriolis_matrix(q, dq), dq), arm.coriolis_torques(q, dq), EXACT)
-
-
 def test_mdot_minus_2c_is_skew_symmetric(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
     q, dq, _ = random_states(arm, rng)
     M_dot = rate(arm.mass_matrix, q, dq, STEP)

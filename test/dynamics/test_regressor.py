@@ -51,16 +51,6 @@ def test_payload_torques_are_linear_in_the_payload(arm: pdr.RobotModel, rng: np.
     assert_agrees(arm.payload_regressor(*states, frame) @ payload.vector, carried, 1e-10)
 
 
-def test_payload_regressor_in_the_last_joint_is_the_last_link_s(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
-    states = random_states(arm, rng)
-    assert_agrees(arm.payload_regressor(*states, f"joint{arm.n}"), arm.regressor(*states)[..., -10:], EXACT, axes=2)
-
-
-def test_payload_frame_is_the_flange_unless_told(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
-    states = random_states(panda, rng, samples=3)
-    assert np.array_equal(panda.payload_regressor(*states), panda.payload_regressor(*states, "flange"))
-
-
 def test_one_static_pose_shows_three_of_the_four_gravity_parameters(panda: pdr.RobotModel) -> None:
     """What a payload estimator cannot know at standstill: the CoM along gravity."""
     q = np.array([0.1, -0.4, 0.2, -2.0, 0.3, 1.8, 0.6])
