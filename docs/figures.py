@@ -189,7 +189,74 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return time, errors
 
 
-PICTURES: tuple[Callable[[], None], ...] = (methods_picture, demo_pictures)
+PICK, OFFSETS = 14.0, {2: 1.0, 4: -0.6}
+"""s, of the pick at rest in the pictures of the estimator; N m, added to the torques of these joints."""
+
+
+@styled
+def estimator_pictures() -> None:
+    """What the estimator learns about a simulated arm that differs from its model, and what happens at a pick."""
+    from panda_dynamics_ros.estimation import PayloadEstimator
+    from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
+
+    robot = pdr.load_robot("panda")
+    motion = exciting_motion(robot, 3, pauses=((PICK - 1.0, 2.5),))
+    plant, estimator = SimulatedPanda(robot, seed=3, excitation=motion), PayloadEstimator(robot)
+    body = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
+    offsets, rows = np.array([OFFSETS.get(joint, 0.0) for joint in range(1, 8)]), []
+    for k in range(24_000):
+        if k == round(1e3 * PICK):
+            plant.attach(body)
+        stamp, q, dq, tau = plant.step()
+        estimate = estimator.update(stamp, q, dq, tau + offsets)
+        if k % 20 == 0:
+            errors = estimator.arm_errors
+            mass = estimate.mass, estimate.mass_margin
+            rows.append(
+                [
+                    stamp,
+                    *mass,
+                    *errors.offset,
+                    *errors.offset_std,
+                    *errors.friction,
+                    *errors.friction_std,
+                    *estimator.residual,
+                ]
+            )
+    time, mass, margin, *joints = np.array(rows).T
+    learnt = np.array(joints).reshape(5, 7, -1)
+    figure = Figure(figsize=(9.0, 3.4), layout="constrained")
+    for axes, (row, title, joint_numbers) in zip(
+        figure.subplots(1, 2),
+        ((0, "torque offset (N m)", (2, 4)), (2, "dry friction beyond the published (share)", (2, 4))),
+        strict=True,
+    ):
+        for joint, colour in zip(joint_numbers, (BLUE, ORANGE), strict=True):
+            mean, std = learnt[row, joint - 1], learnt[row + 1, joint - 1]
+            axes.plot(time, mean, color=colour, label=f"joint {joint}")
+            axes.fill_between(time, mean - 2.0 * std, mean + 2.0 * std, color=colour, alpha=0.15, linewidth=0.0)
+            if row == 0:
+                axes.axhline(OFFSETS[joint], color=colour, linestyle="--", linewidth=1.0)
+        axes.set(xlabel="time (s)", title=title)
+        axes.grid(alpha=0.25)
+        axes.legend(fontsize=9)
+    figure.savefig(IMAGES / "learnt.png", dpi=110)
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for joint, colour in ((2, BLUE), (4, ORANGE), (6, GREEN)):
+        upper.plot(time, learnt[4, joint - 1], color=colour, label=f"joint {joint}")
+    upper.set(ylabel="unexplained torque (N m)")
+    lower.plot(time, mass, color=RED, label="mass")
+    lower.fill_between(time, mass - margin, mass + margin, color=RED, alpha=0.15, linewidth=0.0, label="95 % interval")
+    lower.set(xlabel="time (s)", ylabel="mass (kg)", xlim=(PICK - 1.0, PICK + 4.0), ylim=(-0.3, 1.6))
+    for axes in (upper, lower):
+        axes.axvline(PICK, color=GREY, linestyle="--", linewidth=1.0)
+        axes.grid(alpha=0.25)
+        axes.legend(fontsize=9, loc="upper right")
+    figure.savefig(IMAGES / "event.png", dpi=110)
+
+
+PICTURES: tuple[Callable[[], None], ...] = (estimator_pictures, methods_picture, demo_pictures)
 
 
 def main() -> None:

@@ -9,19 +9,13 @@ from benchmarks import paired_runs
 from benchmarks.common import console, parser, print_json, run_jobs
 from benchmarks.payload import incidents, real_log
 from benchmarks.payload.arms import ARMS
-from benchmarks.payload.incidents import Found
 from benchmarks.payload.samples import SCORED
 from benchmarks.payload.scores import Score, pivot
 from benchmarks.payload.scores import incidents as incidents_table
-from benchmarks.payload.trial import Accuracy, Outcome, SecondRun, Whole, trials
+from benchmarks.payload.trial import Accuracy, SecondRun, Whole, trials
 
 QUICK, FULL = (2, 1.0), (12, 10.0)  # simulated arms; minutes of steady motion of each, which add up to hours
 PARTS = ("accuracy", "incidents", "offline", "map", "paired")
-
-
-def run(job: Accuracy | Whole | SecondRun | incidents.Job) -> list[Outcome | Found]:
-    """One job, in a worker process."""
-    return [*job.run()]
 
 
 def main() -> None:
@@ -41,7 +35,7 @@ def main() -> None:
         ("map", [SecondRun(arm, mass) for arm in ARMS for mass in (0.1, 1.0)] if real else []),
     ):
         if part in args.only and jobs:
-            found[part] = run_jobs(run, jobs, args.processes)
+            found[part] = run_jobs(incidents.run, jobs, args.processes)
     if args.json:
         print_json({part: [asdict(each) for each in results] for part, results in found.items()})
         return

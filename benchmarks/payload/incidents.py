@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -149,3 +150,8 @@ def trials(seeds: int, minutes: float, real: bool) -> list[Job]:
             if seed is not None:
                 jobs += [Steady(arm, mass, seed, 60.0 * minutes) for mass in (0.0, 1.0)]
     return [*jobs, Steady("published", 0.0)] if real else jobs
+
+
+def run(job: Any) -> list[Any]:
+    """A job's results, in a worker process, which finds no function of the package's `__main__`."""
+    return [*job.run()]

@@ -136,22 +136,26 @@ def annotate_recordings(
         if not overwrite:
             raise ArgumentError(f"{table}: expected no file there yet: --resume goes on from it, --overwrite does not")
     done = _earlier_rows(table, task) if resume and table.exists() else {}
-    versions = {path: json.loads(rows)[0]["version"] for path, rows in done.items()}
+    versions = {path: rows[0]["version"] for path, rows in done.items()}
     waiting = [source for source in sources if versions.get(source.path) != source.version]
     outcome = Outcome(table, sources, skipped=len(sources) - len(waiting))
+
+    def save() -> None:
+        write_table(table, (row for source in sources for row in done.get(source.path, ())))
+
     table.parent.mkdir(parents=True, exist_ok=True)
     started(outcome, waiting)
     saved = time.monotonic()
     try:
         for source, rows in _annotated(task, waiting, jobs, scheduler):
-            done[source.path] = json.dumps(rows)
+            done[source.path] = rows
             outcome.add(source, rows[0])
             if time.monotonic() - saved > SAVING_S:
-                _write(table, sources, done)
+                save()
                 saved = time.monotonic()
             progress(source, outcome)
     finally:
-        _write(table, sources, done)
+        save()
     return outcome
 
 
@@ -174,8 +178,8 @@ def _annotated(
             yield source, rows
 
 
-def _earlier_rows(table: Path, task: Task) -> dict[str, str]:
-    """What an earlier run has done without an error: the rows of each recording by its path, as JSON."""
+def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
+    """What an earlier run has done without an error: the rows of each recording by its path."""
     found: dict[str, list[Row]] = {}
     now = task.provenance(Source("/", (), 0, ""))
     for row in read_table(table):
@@ -186,8 +190,4 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, str]:
                     f"--resume: expected the options of the earlier run ({table}: {', '.join(differing)}), got others"
                 )
         found.setdefault(row["path"], []).append(row)
-    return {path: json.dumps(rows) for path, rows in found.items() if not rows[0].get("error")}
-
-
-def _write(table: Path, sources: list[Source], done: dict[str, str]) -> None:
-    write_table(table, (row for source in sources if source.path in done for row in json.loads(done[source.path])))
+    return {path: rows for path, rows in found.items() if not rows[0].get("error")}

@@ -21,13 +21,7 @@ def default_name() -> str:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that is neither .parquet nor .csv.
-
-    Raises
-    ------
-    ArgumentError: it is neither.
-    MissingDependencyError: pyarrow is needed and not installed.
-    """
+    """Refuse (ArgumentError) a name that is neither .parquet nor .csv, and .parquet where pyarrow is not installed."""
     if path.suffix not in (".parquet", ".csv"):
         raise ArgumentError(f"--output: expected a name that ends in .parquet or .csv, got {str(path)!r}")
     if path.suffix == ".parquet" and find_spec("pyarrow") is None:
@@ -49,12 +43,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_table(path: Path) -> Iterator[Row]:
-    """The rows of a table that `write_table` wrote, without what is absent.
-
-    Raises
-    ------
-    DataError: it is no such table.
-    """
+    """The rows of a table that `write_table` wrote, without what is absent; DataError where it is no such table."""
     try:
         if path.suffix == ".csv":
             with path.open(newline="", encoding="utf-8") as stream:

@@ -168,12 +168,7 @@ def payload_options(args: argparse.Namespace) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -> Iterator[WebView | None]:
-    """Open the page if it was asked for, print its address to standard error, and close it at the end.
-
-    Raises
-    ------
-    ArgumentError, MissingDependencyError: see `WebView`.
-    """
+    """Open the page if it was asked for, print its address to standard error, and close it at the end."""
     if not args.view:
         yield None
         return

@@ -9,7 +9,8 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 (Willsky and Jones, "A generalized likelihood ratio approach to the detection and estimation of jumps in linear
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
-its onset regressor, or of a contact's torque on the joints up to its link. For delta ~ N(0, P),
+its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
+settle anew, so that a payload comes with a small jump of the torques, too. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
@@ -42,6 +43,8 @@ SIZES, COM_STD = np.array([0.3, 1.0, 3.0]), 0.1
 """kg, one sigma of a payload's jump; m, its CoM from the flange at one sigma."""
 TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
+SETTLED = 0.3
+"""The same of the torques that come with a payload."""
 EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
 seconds, one false change in an hour of motion has the odds e^11. Log Bayes factor between payload and contact."""
@@ -130,29 +133,30 @@ def log_mean_exp(terms):
 
 
 @compiled
-def log_bayes_factors(slots, L, v, sizes, com_std, touches, sigma, least, evidence):
+def log_bayes_factors(slots, L, v, sizes, com_std, settled, touches, sigma, least, evidence):
     """Evidence (slots, 2) of a payload's jump and of a contact in every slot; 0 where it cannot reach `least`."""
     n = sigma.shape[0]
+    last = MOMENTS + n - 1
     of_payload, of_touch = scratch(sizes.shape[0]), scratch(touches.shape[0] * n)
-    variance, fits, penalties = scratch(n), scratch(n), scratch(n)
+    variance, fits, penalties = scratch(last + 1), scratch(last + 1), scratch(last + 1)
     for slot in slots:
         evidence[slot, 0] = evidence[slot, 1] = 0.0
         for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
             variance[0] = sizes[s] ** 2
             for k in range(1, MOMENTS):
                 variance[k] = (sizes[s] * com_std) ** 2
-            fits_and_penalties(
-                L[slot, :MOMENTS, :MOMENTS], v[slot, :MOMENTS], variance[:MOMENTS], fits[:MOMENTS], penalties[:MOMENTS]
-            )
-            of_payload[s] = fits[MOMENTS - 1] - penalties[MOMENTS - 1]
-            if s == sizes.shape[0] - 1 and fits[MOMENTS - 1] < least:
+            for i in range(n):
+                variance[MOMENTS + i] = (settled * sigma[i]) ** 2
+            fits_and_penalties(L[slot], v[slot], variance, fits, penalties)
+            of_payload[s] = fits[last] - penalties[last]
+            if s == sizes.shape[0] - 1 and fits[last] < least:
                 break
             if s == 0:
                 evidence[slot, 0] = log_mean_exp(of_payload)
         for s in range(touches.shape[0] - 1, -1, -1):
             for i in range(n):
                 variance[i] = (touches[s] * sigma[i]) ** 2
-            fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance, fits, penalties)
+            fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance[:n], fits[:n], penalties[:n])
             if s == touches.shape[0] - 1 and fits[n - 1] < least:
                 break
             for link in range(n):  # a contact loads the joints up to its link
@@ -202,7 +206,7 @@ class Change:
     ----------
     kind: "pick", "release" or "contact".
     age: s since its onset.
-    jump: (10,) of the payload, or (n,), N m, of a contact's torque.
+    jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
     state: the filter's state with the jump included.
     fits: whether a jump at one moment explains what was seen since; a load that comes on gradually does not.
     before, before_covariance, before_cross: the payload before, (10,) and (10, 10), and its covariance (N, 10) with
@@ -266,6 +270,7 @@ class ChangeDetector:
         self._sigma, self._payload_std, self._max_mass = sigma, payload_std, max_mass
         slots, columns = math.ceil(LIFETIME / PERIOD) + 2, MOMENTS + n  # two more: a stream's period need not divide
         self._regressors = OnsetRegressors(n, slots)
+        self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 2)), np.zeros(slots)
@@ -329,7 +334,7 @@ class ChangeDetector:
         """
         alive = self._alive
         log_bayes_factors(
-            alive, self._L, self._v, SIZES, COM_STD, TOUCHES, self._sigma, EVIDENCE, self._evidence
+            alive, self._L, self._v, SIZES, COM_STD, SETTLED, TOUCHES, self._sigma, EVIDENCE, self._evidence
         )  # fmt: skip
         slots = alive[np.argmax(self._evidence[alive], axis=0)]
         of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
@@ -365,31 +370,30 @@ class ChangeDetector:
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""
         variance, inertia = self._payload_std**2, slice(MOMENTS, PARAMETERS)
-        change = self._jump(slot, slice(0, MOMENTS), variance[:MOMENTS], 0, state)
+        settled = (SETTLED * self._sigma) ** 2
+        change = self._jump(slot, 0, np.concatenate((variance[:MOMENTS], settled)), state)
         changed = change.state
         changed.mean[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = np.diag(variance[inertia])
-        jump = np.concatenate((change.jump, np.zeros(PARAMETERS - MOMENTS)))
         cross = change.before_cross.copy()
         cross[inertia] = 0.0
-        return replace(change, kind=PICK if jump[0] > 0.0 else RELEASE, jump=jump, before_cross=cross)
+        return replace(change, kind=PICK if change.jump[0] > 0.0 else RELEASE, before_cross=cross)
 
     def _contact(self, slot: int, state: GaussianState) -> Change:
         """Something touches the arm: the disturbance has jumped, the payload is what it was before."""
-        return self._jump(slot, slice(MOMENTS, None), (TOUCHES[-1] * self._sigma) ** 2, PARAMETERS, state)
+        return self._jump(slot, MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
 
-    def _jump(self, slot: int, columns: slice, variance: FloatArray, first: int, state: GaussianState) -> Change:
-        """The jump of `columns` in a slot, given its prior variance, and the state with the jump included.
+    def _jump(self, slot: int, first: int, variance: FloatArray, state: GaussianState) -> Change:
+        """The jump of the columns from `first` on in a slot, given its prior variance, and the state with it included.
 
-        The state changes by the jump itself, whose entries start at `first`, less what the filter has already made
-        of it (Willsky and Jones, incrementing the filter).
+        The state changes by the jump itself less what the filter has already made of it (Willsky and Jones,
+        incrementing the filter).
         """
-        L, v, X = self._L[slot, columns, columns], self._v[slot, columns], self._X[:, columns, slot]
+        L, v, X = self._L[slot, first:, first:], self._v[slot, first:], self._X[:, first:, slot]
         covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
         jump, effect = covariance @ v, -X
-        places = np.arange(len(jump))
-        effect[first + places, places] += 1.0
+        effect[self._jumping[first:], np.arange(len(jump))] += 1.0
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
         fits, taken, P = bool(chi - v @ jump < DEGREES + number), -X[THETA], state.covariance

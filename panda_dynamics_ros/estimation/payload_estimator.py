@@ -41,11 +41,14 @@ from panda_dynamics_ros.estimation.estimate import (
 )
 from panda_dynamics_ros.estimation.hypotheses import (
     CONTACT,
+    LIGHTEST,
     LOAD,
     MOMENTS,
     PASSED,
     PICK,
     RELEASE,
+    SETTLED,
+    TOO_HEAVY,
     Change,
     ChangeDetector,
 )
@@ -97,15 +100,19 @@ class _Happening:
 class _Ongoing:
     """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
 
-    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. untouched:
-    the state as it would be without the touch; None of a load. back: s, for which the torque has been what it expects.
+    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. Of a touch,
+    untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
+    moved: s, and s of motion, for which the torque has been what they expect.
     """
 
     place: slice
     slow: FloatArray
-    untouched: GaussianState | None
+    onset: float
+    untouched: GaussianState | None = None
+    loaded: GaussianState | None = None
     unrest: float = UNREST
     back: float = 0.0
+    moved: float = 0.0
 
 
 class _Row(NamedTuple):
@@ -409,8 +416,8 @@ class PayloadEstimator:
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), self._torque.value - y, load, noise.share)
         decay, std, going = noise.decay(motion, s), noise.std, self._ongoing
-        if going is not None and going.untouched is not None:
-            going.untouched = predict(going.untouched, decay, std)
+        if going is not None and going.untouched is not None and going.loaded is not None:
+            going.untouched, going.loaded = (predict(each, decay, std) for each in (going.untouched, going.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
         if going is not None and going.untouched is None:
@@ -439,7 +446,7 @@ class PayloadEstimator:
         event = self._changes(motion, departure)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
-        self._look_at_what_goes_on(dt, row)
+        event = self._look_at_what_goes_on(dt, motion, row) or event
         carried = self._present.mean[THETA] + tare
         self._residual = y - Y @ carried
         if self._plausibility.update(self._torque.value, y, self._residual, motion):
@@ -510,7 +517,11 @@ class PayloadEstimator:
         jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
         if change.kind == CONTACT:
             self._state = self._present
-            self._ongoing = _Ongoing(self._d, self._state.mean[self._d], before)
+            going, d = self._ongoing, self._state.mean[self._d]
+            if going is None or going.untouched is None:
+                self._ongoing = _Ongoing(self._d, d, onset, before, self._opened(before))
+            else:  # one touch after the other
+                self._ongoing = replace(going, slow=d, unrest=UNREST)
         elif (
             last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
             and self._stamp - last.onset < LATELY and abs(jump + last.jump) < 0.2 * abs(last.jump)
@@ -521,7 +532,7 @@ class PayloadEstimator:
             self._last = _Happening(self._found, onset, jump, before)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._state, moments = before.copy(), slice(0, MOMENTS)
-            self._ongoing = _Ongoing(moments, self._state.mean[moments], None)
+            self._ongoing = _Ongoing(moments, self._state.mean[moments], onset)
             self._last = _Happening(self._found, onset, jump, before)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
@@ -550,26 +561,65 @@ class PayloadEstimator:
             return self._found == LOAD
         return last is not None and last.kind == LOAD and not last.decided
 
-    def _look_at_what_goes_on(self, dt: float, row: _Row) -> None:
-        """It is over when the state changes no more than by chance, and a touch also when its torque has gone."""
+    def _opened(self, state: GaussianState) -> GaussianState:
+        """The state where the payload may have become any other."""
+        opened, sigma = state.copy(), SETTLED * self.robot.residual.std
+        place = np.arange(PARAMETERS + self.robot.n)
+        opened.covariance[place, place] += np.concatenate((self.options.prior_std, sigma)) ** 2
+        return opened
+
+    def _look_at_what_goes_on(self, dt: float, motion: float, row: _Row) -> ChangeEvent | None:
+        """Whether it is over, and the event of a touch that turns out to be a payload.
+
+        It is over when the state changes no more than by chance, a touch in motion only, and also when its torque has
+        gone, or is what a payload would have brought.
+        """
         going = self._ongoing
-        if going is None or self._detector.pending is not None:
-            return
-        x = self._state.mean[going.place]
-        std = np.sqrt(self._state.covariance.diagonal()[going.place])
-        going.slow = going.slow + (1.0 - math.exp(-dt / WITHIN)) * (x - going.slow)
-        z = (x - going.slow) / (std if going.untouched is None else self._noise.std)
-        going.unrest += (1.0 - math.exp(-dt / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
-        if going.untouched is not None:
-            nu, S = row.departure(going.untouched, np.zeros(self.robot.n))
-            surplus = float(nu @ np.linalg.solve(S, nu)) - self.robot.n
-            going.back = going.back + dt if surplus < CONSISTENT * math.sqrt(2.0 * self.robot.n) else 0.0
-            if going.back >= BACK:
+        if going is None:
+            return None
+        touches, pending, event = going.untouched is not None, self._detector.pending is not None, None
+        if going.untouched is not None and going.loaded is not None:
+            going.back = going.back + dt if self._expects(going.untouched, row) else 0.0
+            going.moved = going.moved + motion if self._expects(going.loaded, row) else 0.0
+            going.loaded, _ = correct(going.loaded, *row, np.ones(self.robot.n))
+            if not pending and going.back >= BACK:
                 self._state, self._ongoing = going.untouched, None
+            elif not pending and going.moved >= MOVED and self._is_weight(going.untouched, going.loaded):
+                event = self._take_as_payload(going, going.untouched, going.loaded)
+            if self._ongoing is None:
                 self._detector.restart()
                 self._history.clear()
+                return event
+        if pending:
+            return None
+        x = self._state.mean[going.place]
+        std = self._noise.std if touches else np.sqrt(self._state.covariance.diagonal()[going.place])
+        going.slow = going.slow + (1.0 - math.exp(-dt / WITHIN)) * (x - going.slow)
+        z = (x - going.slow) / std
+        tells = motion if touches else dt  # at rest nothing tells what lasts from what a hand holds
+        going.unrest += (1.0 - math.exp(-tells / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
         if going.unrest < QUIET:
             self._ongoing = None
+        return None
+
+    def _expects(self, state: GaussianState, row: _Row) -> bool:
+        """Whether the torque is what a state expects."""
+        nu, S = row.departure(state, np.zeros(self.robot.n))
+        return float(nu @ np.linalg.solve(S, nu)) - self.robot.n < CONSISTENT * math.sqrt(2.0 * self.robot.n)
+
+    def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
+        """Whether the payload differs between two states, and can be what the second one says."""
+        mass, std = float(loaded.mean[0]), math.sqrt(loaded.covariance[0, 0])
+        differs = abs(mass - untouched.mean[0]) > max(LIGHTEST, 2.0 * std)
+        return bool(differs and -TOO_HEAVY < mass + self._tare[0] < self.options.max_mass + TOO_HEAVY)
+
+    def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
+        """What seemed to touch the arm moves with it as a payload does."""
+        jump = float(loaded.mean[0] - untouched.mean[0])
+        event = self._event(PICK if jump > 0.0 else RELEASE, going.onset)
+        self._state, self._ongoing = loaded, None
+        self._last = _Happening(self._found, going.onset, jump, untouched, decided=True)
+        return event
 
     # ---- what is said
 

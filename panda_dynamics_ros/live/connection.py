@@ -71,12 +71,7 @@ class FrankaConnection:
             return
 
     def read(self) -> FrankaState:
-        """Wait for the next state, or take the newest that came since the last call.
-
-        Raises
-        ------
-        ConnectionFailedError: the connection is lost.
-        """
+        """Wait for the next state, or take the newest since the last call; ConnectionFailedError if there are none."""
         try:
             return FrankaState(self._robot.read_once())
         except Exception as error:  # of the bindings, which share no root
@@ -87,7 +82,8 @@ def _candidates(binding: str) -> list[str]:
     """Names of bindings to try, all installed."""
     if binding != AUTO and binding not in BINDINGS:
         raise ArgumentError(f"binding: expected {AUTO}, {', '.join(BINDINGS)}, got {binding!r}")
-    names = [name for name in (BINDINGS if binding == AUTO else [binding]) if _is_installed(BINDINGS[name])]
+    wanted = BINDINGS if binding == AUTO else [binding]
+    names = [name for name in wanted if find_spec(BINDINGS[name].partition(".")[0]) is not None]
     if not names:
         package = "pylibfranka for an FR3, panda-python for a Panda (FER)" if binding == AUTO else binding
         raise MissingDependencyError(
@@ -95,10 +91,6 @@ def _candidates(binding: str) -> list[str]:
             f"'panda_dynamics_ros[panda]' (that is {package})"
         )
     return names
-
-
-def _is_installed(module: str) -> bool:
-    return find_spec(module.partition(".")[0]) is not None
 
 
 def _find(host: str) -> None:

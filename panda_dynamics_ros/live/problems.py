@@ -52,14 +52,9 @@ MODES = {
 
 
 def explained(text: str, host: str, binding: str, *, connected: bool) -> ConnectionFailedError:
-    """The error to raise for what a binding, or the operating system, says.
+    """The error to raise for what a binding, or the operating system, says in `text`, which is quoted.
 
-    Parameters
-    ----------
-    text: the error's own words, which are quoted.
-    host: to whom.
-    binding: the package, empty where none had a part in it.
-    connected: whether states had come before; then it is `LOST`.
+    `binding` is the package, empty where none had a part in it; `connected`: states had come before; then it is `LOST`.
     """
     words = " ".join(text.split()).rstrip(".")
     matching = ((kind, say) for kind, (pattern, say) in PROBLEMS.items() if re.search(pattern, words, re.IGNORECASE))

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError
@@ -29,17 +28,10 @@ def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
 
 
 class FrankaStream:
-    """States of a robot, one after the other. After a lost connection it connects again.
+    """States of a robot, one after the other, by an open connection; after a lost one it connects again.
 
-    Parameters
-    ----------
-    connection: an open one.
-    say: called with a sentence when the connection is lost, and when it is there again.
-
-    Attributes
-    ----------
-    reconnections: how often.
-    problem: why no states come, in a sentence; empty while they do.
+    `say` is called with a sentence when the connection is lost, and when it is there again. `reconnections` counts
+    them; `problem` says why no states come, and is empty while they do.
     """
 
     def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
@@ -50,8 +42,6 @@ class FrankaStream:
     def next(self) -> FrankaState | None:
         """Wait for the next state; None, at the latest after some seconds, while the robot is away.
 
-        Raises
-        ------
         ConnectionFailedError: the connection is there, but the binding cannot read states.
         """
         if self.problem and not self._connect_again():
@@ -116,10 +106,7 @@ COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") f
 class StateRecording:
     """Writes states into a new CSV file, which `replay` reads, with Franka's own tau_ext. Use with `with`.
 
-    Raises
-    ------
-    ArgumentError: the name of the file does not end in .csv, or the file exists.
-    OSError: it cannot be written.
+    ArgumentError: the name of the file does not end in .csv, or the file exists. OSError: it cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -132,9 +119,7 @@ class StateRecording:
     def __enter__(self) -> StateRecording:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def write(self, stamp: float, state: FrankaState) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from os.path import commonpath
 from typing import Any, NamedTuple
 
@@ -54,13 +53,19 @@ class Sample(NamedTuple):
     tau: FloatArray
 
 
+def columns_of(samples: list[Sample]) -> list[FloatArray]:
+    """stamp (N,), q, dq, tau (N, n) of N samples."""
+    return [np.array(column) for column in zip(*(sample[1:] for sample in samples), strict=True)]
+
+
 class JointStateInput:
     """Subscribes a node to `joint_states`, and hands each usable sample first to `answer`, then to `estimate`.
 
     `answer` has what controllers wait for. It gets a sample as soon as it is there: where the machine has paused, all
     that have come meanwhile are answered, in their order, before the first of them goes to the estimators, which take
     several times as long; so do those that come while the estimators catch up. `estimate` gets the samples that wait,
-    a block at most, and what `answer` returned for each.
+    a block at most, and what `answer` returned for each. Where nobody waits for answers, samples may be gathered for
+    `gather_s` s after the first: to be woken up for each would take longer than to use it.
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
@@ -71,8 +76,9 @@ class JointStateInput:
         node: Node,
         estimate: Callable[[list[Sample], list[Any]], None],
         answer: Callable[[Sample], Any] = lambda sample: None,
+        gather_s: float = 0.0,
     ) -> None:
-        self._node, self.answer, self.estimate = node, answer, estimate
+        self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self._waiting: deque[tuple[Sample, Any]] = deque()
         self.robot = self._declare_robot()
         self._stale_timeout = changeable(
@@ -154,41 +160,44 @@ class JointStateInput:
                 throttle_duration_sec=5.0,
             )
         self._accept(encoded)
+        if self._gather_s:
+            time.sleep(self._gather_s)
         for _ in range(TURN):
             for another in interface.messages_of(self._subscription, TURN):
                 self._accept(another)
-            if not self._waiting:
-                break
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
-            with self._refusals_reported():
-                self.estimate([sample for sample, _ in block], [answer for _, answer in block])
+            try:
+                if block:
+                    self.estimate([sample for sample, _ in block], [answer for _, answer in block])
+            except PandaDynamicsError as error:
+                self._refuse(error)
+            if not self._waiting:  # of messages that have come meanwhile, the executor knows
+                break
 
     def _accept(self, encoded: bytes) -> None:
-        """Decode a message and answer it."""
-        with self._refusals_reported():
+        """Decode a message and answer it; a sample that cannot be used is left out."""
+        try:
             header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
             mapping = self._mapping or self._resolve(names)
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
             self.monitor.accept(sample.stamp)
             self._waiting.append((sample, self.answer(sample)))
-            if len(self._waiting) > self._backlog:
-                self._waiting.popleft()
-                self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
-                self._unreported += 1
-
-    @contextmanager
-    def _refusals_reported(self) -> Iterator[None]:
-        """Within, a sample that cannot be used is left out."""
-        try:
-            yield
         except PandaDynamicsError as error:
-            problem = shortened(str(error))
-            self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
+            self._refuse(error)
+        if len(self._waiting) > self._backlog:
+            self._waiting.popleft()
+            self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
             self._unreported += 1
-            if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
-                self._next_warning = time.monotonic() + WARNING_PERIOD
-                self._node.get_logger().warning(f"sample left out: {problem}")
+
+    def _refuse(self, error: PandaDynamicsError) -> None:
+        """Count a sample that was left out, and log it now and then."""
+        problem = shortened(str(error))
+        self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
+        self._unreported += 1
+        if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
+            self._next_warning = time.monotonic() + WARNING_PERIOD
+            self._node.get_logger().warning(f"sample left out: {problem}")
 
     def _warn_of_absence(self) -> None:
         """A user who has mistaken the topic is told so, with those on which there are joint states."""

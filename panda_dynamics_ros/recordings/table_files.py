@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import gzip
 import importlib
+import io
 import math
 import re
 import warnings
@@ -144,13 +145,11 @@ def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     """What a table lacks."""
     shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
     shown += ", ..." if len(widths) > 6 else ""
+    missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
     if columns is not OWN:
-        missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
         return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
-    n = next(i for i in range(len(widths) + 1) if f"q{i + 1}" not in widths)
-    wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
-    missing = [name for name in wanted if name not in widths]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}"
+    names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------
@@ -180,13 +179,9 @@ def _csv_table(path: Path) -> Table:
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The rows that are not blank, with decimal points."""
+    kind: Any = gzip if path.suffix.lower() == ".gz" else io
     try:
-        stream: TextIO
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-            if path.suffix.lower() == ".gz"
-            else path.open(encoding="utf-8-sig", newline="")
-        ) as stream:
+        with kind.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
             lines = _csv_lines(path, stream)
             # numpy.savetxt writes the header as a comment, and some loggers comments before it.
             first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
@@ -60,11 +60,6 @@ def joint_values(values: Iterable[float], digits: int = 3, total: bool = False) 
     return "  ".join(fixed(value, digits) for value in listed) + together
 
 
-def counts_text(counts: Mapping[str, int]) -> str:
-    """How many samples were left out, by reason."""
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "nothing"
-
-
 def stream_text(data: JointDataset) -> str:
     """How many samples over what time."""
     return f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"
@@ -77,13 +72,9 @@ def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
 
 
 class LiveTable:
-    """A table of names and values, redrawn in place on a terminal; elsewhere a line at times. Use it with `with`.
+    """A table of names and values, redrawn in place on a terminal; elsewhere a line at every `every`-th call of `show`.
 
-    Parameters
-    ----------
-    title: of the table.
-    quiet: print nothing.
-    every: how many calls of `show` there are to a line where standard error is no terminal.
+    Use it with `with`. It prints nothing if `quiet`.
     """
 
     def __init__(self, title: str, quiet: bool = False, every: int = 8) -> None:
@@ -94,14 +85,12 @@ class LiveTable:
 
     def __enter__(self) -> LiveTable:
         if self._live is not None:
-            self._live.__enter__()
+            self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+            self._live.stop()
 
     def show(self, rows: list[tuple[str, str]]) -> None:
         """Show these rows from now on."""
@@ -115,11 +104,8 @@ class LiveTable:
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
     """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
-    table = RichTable(title="payloads, each from all samples while it was carried", title_justify="left")
-    for heading in ("from s", "to s"):
-        table.add_column(heading, justify="right")
-    for heading in ("mass", "centre of mass", "status"):
-        table.add_column(heading)
+    headings = Column("from s", justify="right"), Column("to s", justify="right"), "mass", "centre of mass", "status"
+    table = RichTable(*headings, title="payloads, each from all samples while it was carried", title_justify="left")
     for segment in segments:
         estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")
         words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
@@ -143,9 +129,8 @@ def print_table(title: str, rows: list[tuple[str, str]]) -> None:
 
 
 def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> RichTable:
-    table = RichTable(title=printable(title), title_justify="left", show_header=False, **options)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    columns = Column(style="bold", no_wrap=True), Column(overflow="fold")
+    table = RichTable(*columns, title=printable(title), title_justify="left", show_header=False, **options)
     for row in rows:
         table.add_row(*map(printable, row))
     return table

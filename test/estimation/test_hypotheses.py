@@ -16,6 +16,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     MOMENTS,
     NOTHING,
     PERIOD,
+    SETTLED,
     SIZES,
     TOUCHES,
     Change,
@@ -80,7 +81,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
     found = np.empty((2, 2))
-    log_bayes_factors(np.array([0, 1]), L, v, SIZES, COM_STD, TOUCHES, SIGMA, 0.0, found)
+    log_bayes_factors(np.array([0, 1]), L, v, SIZES, COM_STD, SETTLED, TOUCHES, SIGMA, 0.0, found)
 
     def log_ratio(L, v, P):
         def log_density(S):
@@ -90,7 +91,8 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
 
     for slot in (0, 1):
         of_payload = [
-            log_ratio(L[slot, :4, :4], v[slot, :4], np.diag([m**2, *[(m * COM_STD) ** 2] * 3])) for m in SIZES
+            log_ratio(L[slot], v[slot], np.diag([m**2, *[(m * COM_STD) ** 2] * 3, *(SETTLED * SIGMA) ** 2]))
+            for m in SIZES
         ]
         of_touch = [
             log_ratio(L[slot, 4:k, 4:k], v[slot, 4:k], np.diag((t * SIGMA[: k - 4]) ** 2))
@@ -99,7 +101,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         ]
         for each, kinds in zip(found[slot], (of_payload, of_touch), strict=True):
             assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
-    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, COM_STD, TOUCHES, SIGMA, 1.0, found)
+    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, COM_STD, SETTLED, TOUCHES, SIGMA, 1.0, found)
     assert found[0].tolist() == [0.0, 0.0], "what cannot reach the threshold is not worked out"
 
 

@@ -109,7 +109,7 @@ def test_a_robot_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_any_binding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_is_installed", lambda name: False)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[fr3\]'"):
         FrankaConnection(HOST)
     with pytest.raises(MissingDependencyError, match="panda-python"):

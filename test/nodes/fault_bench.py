@@ -22,7 +22,7 @@ ESTIMATE = "payload_estimator: estimate"
 FAULTY = 30  # samples of a fault: less than the nodes' queues hold
 GOOD = 300
 LEARNT = 3000
-# How many times longer faults last than in the suite: `python -m benchmarks.faults`.
+# How many times longer faults last than in the suite: `make bench-faults`.
 ROUNDS = int(os.environ.get("PANDA_FAULT_ROUNDS", "1"))
 
 Fault = Callable[[JointState], None]

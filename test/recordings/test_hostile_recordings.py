@@ -23,7 +23,7 @@ from panda_dynamics_ros import load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2, write_joint_states
-from panda_dynamics_ros.recordings.mcap_file import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
+from panda_dynamics_ros.recordings.rosbag2 import CHANNEL, CHUNK, MCAP_MAGIC, MESSAGE, SCHEMA
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def zeros(size: int) -> bytes:
 
 def mcap(tmp_path: Path, *records: bytes) -> Path:
     path = tmp_path / "hostile.mcap"
-    path.write_bytes(MAGIC + b"".join(records))
+    path.write_bytes(MCAP_MAGIC + b"".join(records))
     return path
 
 
