@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.simulation.mjcf import mujoco_model, refresh_constants, write_body
+from panda_dynamics_ros.simulation.plant import mujoco_model, refresh_constants, write_body
 
 mujoco = pytest.importorskip("mujoco")
 

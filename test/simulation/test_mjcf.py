@@ -11,7 +11,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import Friction, JointLimits, ResidualModel
-from panda_dynamics_ros.simulation.mjcf import mujoco_model
+from panda_dynamics_ros.simulation.plant import mujoco_model
 
 mujoco = pytest.importorskip("mujoco")
 
