@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import signal
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -40,6 +42,30 @@ def panda() -> pdr.RobotModel:
 def robot(request: pytest.FixtureRequest) -> pdr.RobotModel:
     """Every arm of the library in turn."""
     return pdr.load_robot(request.param)
+
+
+SAVEFIG = "matplotlib.figure.Figure.savefig"
+Save = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def not_drawn() -> Iterator[Save]:
+    """Pictures are files without a content: to draw them is three quarters of a replay's work. What draws them."""
+    from matplotlib.figure import Figure
+
+    def save(figure: object, target: Any, **options: object) -> None:
+        (target.write if hasattr(target, "write") else Path(target).write_bytes)(b"")
+
+    with pytest.MonkeyPatch.context() as patch:
+        before = Figure.savefig
+        patch.setattr(SAVEFIG, save)
+        yield before
+
+
+@pytest.fixture
+def drawn(not_drawn: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are drawn in one test of a module where they are not."""
+    monkeypatch.setattr(SAVEFIG, not_drawn)
 
 
 def public_log(relative: str) -> Path:

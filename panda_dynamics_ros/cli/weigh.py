@@ -16,8 +16,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
-from panda_dynamics_ros.reporting.page import write_page
+from panda_dynamics_ros.reporting.console import Table, joint_values, print_results, write_page
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
 from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
 from panda_dynamics_ros.robot import InertialParameters
