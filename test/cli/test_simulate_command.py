@@ -14,7 +14,7 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 
 from panda_dynamics_ros import load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest, read_motion, write_motion
+from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest, read_motion, write_motion
 
 
 @pytest.fixture

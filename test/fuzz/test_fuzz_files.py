@@ -28,7 +28,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import PayloadMemory
 from panda_dynamics_ros.estimation.payload_file import save_estimate
 from panda_dynamics_ros.recordings import write_joint_states
-from panda_dynamics_ros.simulation.fourier_motion import write_motion
+from panda_dynamics_ros.simulation.motions import write_motion
 
 CORPUS = Path(__file__).parent / "corpus"
 ROBOT = Path(pdr.__file__).parent / "robot"
