@@ -20,7 +20,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
+from panda_dynamics_ros.simulation.motions import JointTrajectory
 
 
 def seconds(stamp: Time) -> float:
