@@ -139,12 +139,12 @@ def _recording(found: Findings) -> Row:
 
 def _payloads(found: Findings) -> list[Row]:
     rows = []
-    for start, end, estimate in ((each.start, each.end, each.estimate) for each in found.payloads):
-        known = estimate.com_is_known
+    for each in found.payloads:
+        estimate, known = each.estimate, each.estimate.com_is_known
         row = {
             "kind": PAYLOAD,
-            "start_s": start - found.start,
-            "end_s": end - found.start,
+            "start_s": each.start - found.start,
+            "end_s": each.end - found.start,
             "carried": estimate.is_carried,
             "mass_kg": estimate.mass,
             "mass_std_kg": float(estimate.std[0]),

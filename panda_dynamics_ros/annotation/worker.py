@@ -127,13 +127,10 @@ class _Worker:
         return self._process.poll() is not None
 
     def annotate(self, source: Source) -> list[Row]:
-        answer = self._ask(source)
-        if answer is None:
-            return self.task.failure(source, f"the worker {self._how_it_ended()}")
-        rows: list[Row] = json.loads(answer)
-        return rows
+        rows: list[Row] | None = self._ask(source)
+        return self.task.failure(source, f"the worker {self._how_it_ended()}") if rows is None else rows
 
-    def _ask(self, message: object) -> bytes | None:
+    def _ask(self, message: object) -> Any:
         """The answer to a message; None where the process has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -141,7 +138,7 @@ class _Worker:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
         answer = self._process.stdout.readline()
-        return answer if answer.endswith(b"\n") else None
+        return json.loads(answer) if answer.endswith(b"\n") else None
 
     def _how_it_ended(self) -> str:
         code = self._process.wait()

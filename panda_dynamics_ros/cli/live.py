@@ -18,8 +18,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
-from panda_dynamics_ros.live.problems import MODES
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, StateRecording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import LiveTable, joint_values, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -84,7 +87,11 @@ def run(args: argparse.Namespace) -> int:
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay
 
-            options.show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
+            with contextlib.suppress(KeyboardInterrupt):
+                print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+                play_replay(data, result, view, args.rate)
+                while True:
+                    time.sleep(1.0)
     return CONTRADICTED if args.strict and result.problem else 0
 
 

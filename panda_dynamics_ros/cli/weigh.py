@@ -16,14 +16,13 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
-from panda_dynamics_ros.reporting.page import write_page
+from panda_dynamics_ros.reporting.console import Table, joint_values, print_results, write_page
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
 from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motions import write_trajectory
 from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
 EXAMPLES = """\

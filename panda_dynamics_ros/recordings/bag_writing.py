@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,8 +34,7 @@ STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
 
-@dataclass(frozen=True)
-class OfferedTopic:
+class OfferedTopic(NamedTuple):
     """A topic to write: "/joint_states", "sensor_msgs/msg/JointState", whether late subscribers get the last."""
 
     name: str
@@ -127,7 +125,11 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
         )
     library = rosbag2.module("rosbags.rosbag2")
     if path.exists():
-        _remove_recording(path, overwrite)
+        if not overwrite:
+            raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
+        if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
+            raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
+        shutil.rmtree(path)
     # Version 8 is what Humble to Jazzy read.
     writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin[storage.upper()])
     if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
@@ -135,14 +137,6 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
         yield writer, file
-
-
-def _remove_recording(path: Path, overwrite: bool) -> None:
-    if not overwrite:
-        raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
-    if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
-        raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
-    shutil.rmtree(path)
 
 
 def _offer(topic: OfferedTopic) -> Any:

@@ -13,6 +13,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.console import plain_text
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.style import (
@@ -24,7 +25,6 @@ from panda_dynamics_ros.reporting.style import (
     Axes,
     Figure,
     add_title,
-    plain_text,
     plot_joints,
     styled,
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.reporting.console import plain_text
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
@@ -16,7 +17,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: E402
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "Poly3DCollection", "plain_text", "styled"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "Poly3DCollection", "styled"]
 
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 
@@ -24,11 +25,6 @@ styled = matplotlib.rc_context(
     {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
 )
 """Decorates a function that makes and saves a figure."""
-
-
-def plain_text(text: str) -> str:
-    """A text that any font can show: names of files may have bytes that are no text."""
-    return text.encode(errors="replace").decode()
 
 
 @styled

@@ -13,8 +13,7 @@ from franka_servers import fr3, host, needs, panda
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ConnectionFailedError, MissingDependencyError
 from panda_dynamics_ros.live import connection as module
-from panda_dynamics_ros.live.connection import FrankaConnection
-from panda_dynamics_ros.live.problems import explained
+from panda_dynamics_ros.live.connection import FrankaConnection, explained
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 
 HOST = host(1)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 from wrong_inputs import REFUSED, WRONG, Recording, recording
 
 import panda_dynamics_ros as pdr
@@ -119,9 +119,7 @@ def good(panda: pdr.RobotModel) -> Recording:
 
 def problem_of(robot: pdr.RobotModel, r: Recording, path: Path) -> str:
     """By way of a file, since samples are left out as it is read."""
-    header = ",".join(["t", *(f"{name}{i}" for name in ("q", "dq", "tau") for i in range(1, 8))])
-    table = np.column_stack((r.motion.stamp, r.motion.q, r.motion.dq, r.tau))
-    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    write_csv(path, r.motion.stamp, r.motion.q, r.motion.dq, r.tau)
     return replay(pdr.load_dataset(path, robot), robot).problem
 
 

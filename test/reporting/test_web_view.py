@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from browser import chromium, open_page
 from matplotlib.image import imread
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
@@ -147,10 +147,7 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
     # Picked up in the middle: an event of which nothing is to be seen before it.
     tau = torques(panda, motion)
     tau[300:] = torques(panda, motion, PAYLOAD)[300:]
-    names = ["t", *(f"{kind}{i + 1}" for kind in ("q", "dq", "tau") for i in range(7))]
-    table = np.column_stack((motion.stamp, motion.q, motion.dq, tau))
-    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
-    data = pdr.load_dataset(tmp_path / "log.csv", panda)
+    data = pdr.load_dataset(write_csv(tmp_path / "log.csv", motion.stamp, motion.q, motion.dq, tau), panda)
     result = replay(data, panda)
     pick = next(event for event in result.events if event.kind == "pick")
     with WebView(panda, "a replay", 18530) as view:
