@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.rows import RECORDING, Row
+from panda_dynamics_ros.annotation.rows import RECORDING, Row, check_name, read_table, write_table
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.table import check_name, read_table, write_table
 from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 
