@@ -10,11 +10,10 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.identifiability import regressor_condition
+from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
-from panda_dynamics_ros.simulation.fourier_motion import write_motion
-from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import periodic_motion
+from panda_dynamics_ros.simulation.motions import write_motion, write_trajectory
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv"

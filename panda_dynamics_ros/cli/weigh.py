@@ -21,8 +21,8 @@ from panda_dynamics_ros.reporting.summary import body_entry, write_summary
 from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motions import write_trajectory
 from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
 EXAMPLES = """\

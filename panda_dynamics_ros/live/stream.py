@@ -11,8 +11,8 @@ from pathlib import Path
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError
 from panda_dynamics_ros.live.connection import LOST, FrankaConnection
-from panda_dynamics_ros.robot.end_effector import EndEffector, Robot, attach
 from panda_dynamics_ros.robot.libfranka_state import ARM_JOINTS, FrankaState
+from panda_dynamics_ros.robot.yaml_file import EndEffector, Robot, attach
 
 PATIENCE = 1.0  # s, from one attempt to connect again to the next
 NAP = 0.05  # s: after it a caller may do something else

@@ -10,8 +10,8 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
-from panda_dynamics_ros.identification.result import GRAVITY_ONLY
+from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.console import Table, joint_values, write_page
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, RED, Figure, add_title, plot_joints, styled
 from panda_dynamics_ros.robot.limits import JointLimits

@@ -32,7 +32,7 @@ def recording(request: pytest.FixtureRequest) -> Recording:
     return cycles(robot, 1, 5, arm=arm)
 
 
-def test_a_recording_is_one_motion_within_the_limits(recording: Recording) -> None:
+def test_a_recording_is_one_state_within_the_limits(recording: Recording) -> None:
     r, limits = recording, recording.robot.limits
     assert ((r.q > limits.lower) & (r.q < limits.upper)).all()
     # Positions are rounded to 10 urad and noisy with 20, so a step of 1 ms is known to .1 rad/s at five sigmas.

@@ -40,19 +40,3 @@ def test_json_is_complete(robot: RobotModel, capsys: pytest.CaptureFixture[str])
     assert {"name": "XXR7", "unit": "kg m^2", "expression": "XXR7 = XX7 - YY7"}.items() <= next(
         entry.items() for entry in found["parameters"] if entry["name"] == "XXR7"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["ur5"], "robot: expected one of"),
-        (["--tolerance", "2"], "tolerance: expected a number in [0, 0.1], got 2"),
-        (["--tolerance", "small"], "invalid float value: 'small'"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["base-parameters", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert message in printed.err
-    assert printed.err.count("\n") == 1

@@ -13,8 +13,12 @@ from motion import PAYLOAD, sinusoids, torques, write_csv
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
 
+pytestmark = pytest.mark.usefixtures("not_drawn")
 
-def test_two_results_are_compared(panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+
+def test_two_results_are_compared(
+    panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
     motion = sinusoids(3.0, 200.0)
     log = write_csv(tmp_path / "log.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD))
     found = []
@@ -26,18 +30,10 @@ def test_two_results_are_compared(panda: pdr.RobotModel, tmp_path: Path, capsys:
         assert curves["mass"][-1] == pytest.approx(found[-1]["payload"]["mass"], rel=1e-4)  # six digits are written
     folders = [str(tmp_path / "one"), str(tmp_path / "other")]
     picture = tmp_path / "both.png"
+    request.getfixturevalue("drawn")
     assert main(["compare", *folders, "--output", str(picture)]) == 0
     printed = capsys.readouterr().out
     assert [f"{each['payload']['mass']:.3f} ±" in printed for each in found] == [True, True]
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert main(["compare", *folders, "--output", str(picture), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"first": found[0], "second": found[1], "files": [str(picture)]}
-
-
-def test_what_is_no_result_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "summary.json").write_text("[]")
-    for folder in (tmp_path / "none", tmp_path):
-        assert main(["compare", str(folder), str(folder)]) == 2
-        error = capsys.readouterr().err
-        assert "DIR: expected a folder that replay or demo has written" in error
-        assert error.count("\n") == 1

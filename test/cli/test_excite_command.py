@@ -27,10 +27,3 @@ def test_files_hold_one_motion(tmp_path, capsys):
     # Nine digits are written.
     assert last["positions"][0] == pytest.approx(table["q1"][-1], abs=1e-8)
     assert path.with_suffix(".png").stat().st_size > 10_000
-
-
-def test_a_wrong_duration_is_one_line(tmp_path, capsys):
-    assert main(["excite", "--duration", "-1", "--output", str(tmp_path / "x.csv")]) == 2
-    error = capsys.readouterr().err
-    assert "duration: expected a number in [2, 120]" in error
-    assert len(error.splitlines()) == 1

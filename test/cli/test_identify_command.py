@@ -68,10 +68,3 @@ def test_a_person_sees_the_figures(recording, tmp_path, capsys):
     text = capsys.readouterr().out
     for expected in ("condition number", "held-out blocks", "tilt of the base", "written:"):
         assert expected in text
-
-
-def test_a_wrong_output_is_one_line(recording, tmp_path, capsys):
-    assert main(["identify", str(recording), "--output", str(tmp_path / "mine.txt")]) == 2
-    error = capsys.readouterr().err
-    assert "--output: expected a name that ends in .yaml" in error
-    assert len(error.splitlines()) == 1

@@ -72,21 +72,3 @@ def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     assert numbers(rows[16]) == pytest.approx([link.mass, *com[2], *inertia[2][UPPER]], abs=5.1e-7)
     assert max(map(len, text.splitlines())) <= 118
     assert "in base {S} at q = 0 0 0 0 0 0 0" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--q", "1", "2"], "--q: expected shape (7,), got (2,)"),
-        (["--q", *["0"] * 6, "nan"], "--q: expected finite numbers, got nan at index (6,)"),
-        (["pandas"], "robot: expected one of fr3, panda, panda_ledezma or a path to"),
-        (["--end-effector", "foot"], "end_effector: expected one of none, hand or a path to"),
-        (["--frame", "tool"], "argument --frame: invalid choice: 'tool'"),
-    ],
-)
-def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inertia", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert message in printed.err
