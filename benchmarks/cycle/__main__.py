@@ -23,8 +23,7 @@ def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> 
     def errors(part: Sequence[Weighed]) -> str:
         return " / ".join(f"{1e3 * np.median([abs(w.error) for w in part if w.after == t]):.0f}" for t in TIMES)
 
-    kinds = dict.fromkeys(w.kind for w in weighed)
-    groups = {kind: [w for w in weighed if w.kind == kind] for kind in kinds}
+    groups = {kind: [w for w in weighed if w.kind == kind] for kind in dict.fromkeys(w.kind for w in weighed)}
     picks = [w for w in weighed if w.kind in ("pick", "handed over")]
     groups |= {"picks": picks, "picks of 1 kg": [w for w in picks if w.mass == 1.0], "all": list(weighed)}
     rows = [[kind, str(len(part)), errors(part), *_held(part)] for kind, part in groups.items()]

@@ -22,7 +22,7 @@ from benchmarks.datasets.sample import seconds_per_sample
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.annotation import Task, annotate_recordings
 from panda_dynamics_ros.annotation.job import cores
-from panda_dynamics_ros.annotation.table import read_table
+from panda_dynamics_ros.annotation.rows import read_table
 
 DROID_EPISODES, HOURS_1KHZ = 76_000, 10_000
 TRIVIAL_TASKS = 2000

@@ -7,7 +7,6 @@ A pool of threads, each with a worker process, or a Dask cluster runs `annotate_
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import time
@@ -18,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.rows import RECORDING, Row
+from panda_dynamics_ros.annotation.rows import RECORDING, Row, check_name, read_table, write_table
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.table import check_name, read_table, write_table
 from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.untrusted import import_optional
 
 SAVING_S = 60.0
 """The table is written so often: a run that is killed loses no more."""
@@ -76,12 +75,7 @@ def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iter
             pool.shutdown(wait=False, cancel_futures=True)
             end_workers()
         return
-    try:
-        distributed = importlib.import_module("distributed")
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"distributed: expected it to be installed (pip install 'panda_dynamics_ros[cluster]'), got: {error}"
-        ) from error
+    distributed = import_optional("distributed", "'panda_dynamics_ros[cluster]'")
     try:
         client = distributed.Client(scheduler, timeout=PATIENCE_WITH_SCHEDULER, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

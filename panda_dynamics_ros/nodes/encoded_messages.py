@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -72,44 +72,22 @@ class NumberPublisher:
         return bytearray(encoded[:end])
 
 
-class DecodedJointState(NamedTuple):
-    """The fields of a JointState that this package reads."""
-
-    stamp: Time
-    names: tuple[str, ...]
-    position: FloatArray
-    velocity: FloatArray
-    effort: FloatArray
-
-
-class _Layout(NamedTuple):
-    """Where joint states with these frame and names, encoded in `texts`, have their rows.
-
-    The three numbers of entries are at `at`, `counts` bytes apart; the first row begins at `first`.
-    """
-
-    texts: bytes
-    names: tuple[str, ...]
-    at: int
-    counts: struct.Struct
-    first: int
-
-
 class JointStateDecoder:
     """Decodes joint states: of frame and names that rclpy has decoded before, only the stamp and three full rows."""
 
     def __init__(self) -> None:
         self._plain = bytes(serialize_message(JointState()))[:ENCAPSULATION]
-        self._layouts: dict[bytes, _Layout] = {}
+        # By frame and names, encoded: the names, and where the rows' numbers of entries and the first row are.
+        self._layouts: dict[bytes, tuple[tuple[str, ...], int, struct.Struct, int]] = {}
 
-    def decode(self, encoded: bytes) -> DecodedJointState:
-        """The message.
+    def decode(self, encoded: bytes) -> tuple[Time, tuple[str, ...], FloatArray, FloatArray, FloatArray]:
+        """Stamp, names, position, velocity and effort of a message.
 
         Raises
         ------
         SampleError: it cannot be decoded.
         """
-        for texts, names, at, counts, first in self._layouts.values():
+        for texts, (names, at, counts, first) in self._layouts.items():
             count, step = len(names), 8 * len(names) + 8
             if (
                 encoded.startswith(texts, _TEXTS)
@@ -118,31 +96,30 @@ class JointStateDecoder:
                 and counts.unpack_from(encoded, at) == (count, count, count)
             ):
                 sec, nanosec = _STAMP.unpack_from(encoded, ENCAPSULATION)
-                rows = np.ndarray((3, count), np.float64, encoded, first, (step, 8))
-                return DecodedJointState(Time(sec=sec, nanosec=nanosec), names, *rows)
+                position, velocity, effort = np.ndarray((3, count), np.float64, encoded, first, (step, 8))
+                return Time(sec=sec, nanosec=nanosec), names, position, velocity, effort
         try:
             message = deserialize_message(encoded, JointState)
         except Exception as error:  # RMWError, which rclpy does not export, and UnicodeDecodeError for names
             reason = " ".join(str(error).split())
             words = f"message: expected a JointState, got {len(encoded)} bytes: {reason}"
             raise SampleError(words, MALFORMED) from error
-        if message.name and encoded.startswith(self._plain):
-            if len(self._layouts) >= MOST_NAMES:
-                self._layouts.clear()
-            layout = _layout(encoded, tuple(message.name))
-            self._layouts[layout.texts] = layout
-        rows = [np.array(row) for row in (message.position, message.velocity, message.effort)]
-        return DecodedJointState(message.header.stamp, tuple(message.name), *rows)
+        names = tuple(message.name)
+        if names and encoded.startswith(self._plain):
+            self._remember(encoded, names)
+        position, velocity, effort = (np.array(row) for row in (message.position, message.velocity, message.effort))
+        return message.header.stamp, names, position, velocity, effort
 
-
-def _layout(encoded: bytes, names: tuple[str, ...]) -> _Layout:
-    """CDR: counts begin at multiples of 4 after the encapsulation, doubles at multiples of 8."""
-    at = _after_text(encoded, _TEXTS) + _COUNT.size
-    for _ in names:
-        at = _after_text(encoded, at)
-    first = at + 4 + at % 8  # `at` is a multiple of 4, and doubles begin 4 bytes after a multiple of 8
-    counts = struct.Struct(f"=I{first - at - 4 + 8 * len(names)}xI{4 + 8 * len(names)}xI")
-    return _Layout(encoded[_TEXTS:at], names, at, counts, first)
+    def _remember(self, encoded: bytes, names: tuple[str, ...]) -> None:
+        """CDR: counts begin at multiples of 4 after the encapsulation, doubles at multiples of 8."""
+        at = _after_text(encoded, _TEXTS) + _COUNT.size
+        for _ in names:
+            at = _after_text(encoded, at)
+        first = at + 4 + at % 8  # `at` is a multiple of 4, and doubles begin 4 bytes after a multiple of 8
+        counts = struct.Struct(f"=I{first - at - 4 + 8 * len(names)}xI{4 + 8 * len(names)}xI")
+        if len(self._layouts) >= MOST_NAMES:
+            self._layouts.clear()
+        self._layouts[encoded[_TEXTS:at]] = names, at, counts, first
 
 
 def _after_text(encoded: bytes, at: int) -> int:

@@ -14,16 +14,14 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, interface
-from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import changeable, diagnostic_name, fixed, now, shortened, subscribe
+from panda_dynamics_ros.nodes.interface import diagnostic_name, fixed, now, shortened
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -81,9 +79,8 @@ class JointStateInput:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self._waiting: deque[tuple[Sample, Any]] = deque()
         self.robot = self._declare_robot()
-        self._stale_timeout = changeable(
-            node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
-        )
+        words = "Silence after which the input counts as stale, s."
+        interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor = StreamMonitor()
         self.joint_names: tuple[str, ...] = ()
         self._mapping: JointMapping | None = None
@@ -93,8 +90,7 @@ class JointStateInput:
         self._problem_expires = self._next_warning = 0.0  # s of the steady clock
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
-        node.add_post_set_parameters_callback(self._on_parameters)
-        self._subscription = subscribe(
+        self._subscription = interface.subscribe(
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
         )
         self._topic = self._subscription.topic_name
@@ -105,7 +101,7 @@ class JointStateInput:
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
-        robot = declare_arm(node)
+        robot = interface.declare_arm(node)
         prefix = "Prefix of the joint names where several arms share one topic."
         names = "The arm's joint names from base to flange; empty: found by the robot's scheme."
         tool = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
@@ -126,7 +122,7 @@ class JointStateInput:
     @property
     def is_stale(self) -> bool:
         """Whether joint states have stopped."""
-        return self.silence > self._stale_timeout
+        return self.silence > float(self._node.get_parameter("stale_timeout_s").value)
 
     @property
     def hardware_id(self) -> str:
@@ -229,16 +225,9 @@ class JointStateInput:
         )
         return self._mapping
 
-    def _on_parameters(self, changed: list[Parameter]) -> None:
-        """Apply changed parameters, once all of them were accepted."""
-        for parameter in changed:
-            if parameter.name == "stale_timeout_s":
-                self._stale_timeout = parameter.value
-
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
-        monitor = self.monitor
-        age = self.silence
+        monitor, age = self.monitor, self.silence
         if self._unreported or monitor.lost > self._lost_before or monitor.out_of_order > self._disorder_before:
             self._problem_expires = time.monotonic() + PROBLEM_LIFETIME
         if monitor.received == 0 and not monitor.rejected:
@@ -257,10 +246,8 @@ class JointStateInput:
             cause = several if publishers > 1 else "is the network, or this machine, too busy?"
             summary = f"{lost} samples lost ({monitor.latest_problem}): {cause}"
         elif disorder := monitor.out_of_order - self._disorder_before:
-            level = DiagnosticStatus.WARN
-            summary = (
-                f"{disorder} stamps out of order ({monitor.latest_problem}): two publishers, or a clock that was set?"
-            )
+            level, cause = DiagnosticStatus.WARN, "two publishers, or a clock that was set?"
+            summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
         elif self._doubt:
             level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {self._doubt}"
         else:

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterator
 
 from panda_dynamics_ros.dynamics.robot_state import RobotState
-from panda_dynamics_ros.estimation.arm_output import ArmOutput
-from panda_dynamics_ros.estimation.wrench import WrenchEstimator
+from panda_dynamics_ros.estimation import ArmOutput, WrenchEstimator
 from panda_dynamics_ros.nodes import dynamics, payload_estimator
 from panda_dynamics_ros.nodes.joint_state_input import Sample, columns_of
 from panda_dynamics_ros.nodes.runner import run_node

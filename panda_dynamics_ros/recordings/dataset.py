@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
-from panda_dynamics_ros.estimation.sample_gate import SampleGate
+from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP

@@ -20,8 +20,7 @@ from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, Payl
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
-from panda_dynamics_ros.estimation.sample_gate import IMPLAUSIBLE
-from panda_dynamics_ros.estimation.validation import REFUSED_SHARE
+from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps

@@ -25,8 +25,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
 
-from panda_dynamics_ros.errors import DataError, MissingDependencyError
+from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_RECORD, LARGEST_TOPIC_COUNT
+from panda_dynamics_ros.untrusted import import_optional
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 MCAP_MAGIC, SQLITE_MAGIC = b"\x89MCAP0\r\n", b"SQLite format 3\0"
@@ -58,14 +59,9 @@ class Topic(NamedTuple):
     messages: int
 
 
-def module(name: str) -> ModuleType:
+def module(name: str) -> Any:
     """A module of `rosbags` or of what comes with it; MissingDependencyError where it is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"rosbags: expected the library to be installed (pip install 'rosbags>=0.11'), got: {error}"
-        ) from error
+    return import_optional(name, "'rosbags>=0.11'")
 
 
 @cache

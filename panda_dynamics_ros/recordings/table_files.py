@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import io
 import math
 import re
@@ -22,19 +21,14 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import (
-    ArgumentError,
-    DataError,
-    DataFileNotFoundError,
-    MissingDependencyError,
-    PandaDynamicsError,
-)
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
 from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
-from panda_dynamics_ros.untrusted import is_file
+from panda_dynamics_ros.untrusted import import_optional, is_file
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
+EXTRA = "'panda_dynamics_ros[datasets]'"
 WRONG_LENGTH = "wrong number of cells"
 NOT_NUMERIC = "not numeric"
 EPISODES = ("episode_index", "episode")
@@ -231,7 +225,7 @@ def _npz_table(path: Path) -> Table:
 
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
-    h5py, kind, found = _module("h5py"), "an HDF5 file", dict[str, Any]()
+    h5py, kind, found = import_optional("h5py", EXTRA), "an HDF5 file", dict[str, Any]()
 
     def note(name: str, item: Any) -> None:
         # Datasets that lie in other files, or are put together from them, are no part of this one.
@@ -246,7 +240,8 @@ def _hdf5_table(path: Path) -> Table:
 
 def _parquet_table(path: Path) -> Table:
     """Columns of numbers, or of lists of as many numbers in each row; pictures and texts are not read."""
-    arrow, parquet, kind = _module("pyarrow"), _module("pyarrow.parquet"), "a Parquet file"
+    kind = "a Parquet file"
+    arrow, parquet = import_optional("pyarrow", EXTRA), import_optional("pyarrow.parquet", EXTRA)
 
     def is_numeric(kind: Any) -> bool:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
@@ -295,13 +290,3 @@ def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
             return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
     return Table({name: math.prod(each.shape[1:]) for name, each in columns.items()}, read, Counter())
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise MissingDependencyError(
-            f"{package}: expected it to be installed (pip install 'panda_dynamics_ros[datasets]'), got: {error}"
-        ) from error
