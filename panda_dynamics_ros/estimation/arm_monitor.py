@@ -38,7 +38,7 @@ RENEWAL = 0.5
 """s between two times that external torques and contacts are given what was learnt about the arm."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more
 class DynamicsOutput:
     """What the arm's model says about one sample.
 
@@ -63,7 +63,7 @@ class DynamicsOutput:
     contact_changed: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class ArmOutput(DynamicsOutput):
     """All that the nodes publish after one sample.
 

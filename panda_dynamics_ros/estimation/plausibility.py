@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.arm_model import ArmErrors
 from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
 
@@ -144,6 +145,18 @@ class Declaration:
     effort: str = MEASURED
 
 
+@compiled
+def update_moments(new, t, y, e, cross, means, squares):
+    """Exponential means, in place: cross (n, n) of t_i h_j; means and squares (3, n) of t, h = t - y and e."""
+    for i in range(t.shape[0]):
+        for j in range(t.shape[0]):
+            cross[i, j] += new * (t[i] * (t[j] - y[j]) - cross[i, j])
+        values = (t[i], t[i] - y[i], e[i])
+        for k in range(3):
+            means[k, i] += new * (values[k] - means[k, i])
+            squares[k, i] += new * (values[k] * values[k] - squares[k, i])
+
+
 class PlausibilityCheck:
     """Follows the filtered torques of one arm and names what contradicts it.
 
@@ -184,10 +197,7 @@ class PlausibilityCheck:
         self._since_evaluation += motion_time
         self._age += motion_time
         new = motion_time / min(MEMORY, self._motion_s)  # plain means at first
-        values = np.array([torque, torque - y, residual])
-        self._cross += new * (np.outer(values[0], values[1]) - self._cross)
-        self._means += new * (values - self._means)
-        self._squares += new * (values * values - self._squares)
+        update_moments(new, torque, y, residual, self._cross, self._means, self._squares)
         return self._motion_s >= ENOUGH and self._since_evaluation >= PERIOD
 
     def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors, of_shape: str = "") -> None:
