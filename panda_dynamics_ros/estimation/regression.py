@@ -289,7 +289,7 @@ class TwoPoleFilter:
         if not self._started:
             steps, self._started = np.concatenate(([0.0], steps[1:])), True
         terms = x[..., None]  # of a regression without momentum
-        filter_rows(np.zeros_like(terms), terms, self._pole, steps, *self._arrays)
+        filter_rows(np.zeros(terms.shape), terms, self._pole, steps, *self._arrays)
         return self.value
 
 
@@ -326,6 +326,25 @@ def decay_rows(w, steps, decay):
     return total
 
 
+@compiled
+def apply_decay(decay, keep, mix):
+    """Let k and m of the slots, `keep` and `mix`, pass what `decay` has passed, which starts again; in place."""
+    for slot in range(keep.shape[0]):
+        mix[slot] = decay[0] * mix[slot] + decay[1] * keep[slot]
+        keep[slot] *= decay[0]
+    decay[0], decay[1] = 1.0, 0.0
+
+
+@compiled
+def onset_regressors(second, first_excess, second_excess, keep, mix, regressors):
+    """The regressor (n, 10) of every slot from that of the whole past, `second` (n, 11), in place."""
+    for slot in range(regressors.shape[0]):
+        for i in range(regressors.shape[1]):
+            for k in range(regressors.shape[2]):
+                excess = keep[slot] * second_excess[slot, i, k] - mix[slot] * first_excess[slot, i, k]
+                regressors[slot, i, k] = second[i, k] - excess
+
+
 class OnsetRegressors:
     """Regressors of payloads that appear at given onsets: filters of Y that start at zero there.
 
@@ -344,13 +363,13 @@ class OnsetRegressors:
     """
 
     def __init__(self, n: int, slots: int) -> None:
-        self._first_excess, self._second_excess = np.zeros((2, slots, n, PARAMETERS))
+        self._first_excess, self._second_excess, self._regressors = np.zeros((3, slots, n, PARAMETERS))
         self._keep, self._mix = np.ones(slots), np.zeros(slots)
         self._decay = np.array([1.0, 0.0])  # since the last time that it was applied to the slots
 
     def start(self, slot: int, regression: MomentumRegression, long_ago: bool = False) -> None:
         """Let the payload of `slot` appear now, or have been there since before the filters started."""
-        self._apply_decay()
+        apply_decay(self._decay, self._keep, self._mix)
         self._keep[slot], self._mix[slot] = 1.0, 0.0
         present = 0.0 if long_ago else 1.0
         self._first_excess[slot] = -present * regression.old_middle[:, :PARAMETERS]
@@ -361,14 +380,10 @@ class OnsetRegressors:
         total: float = decay_rows(pole, steps, self._decay)
         return total
 
-    def _apply_decay(self) -> None:
-        k, m = self._decay
-        self._mix = k * self._mix + m * self._keep
-        self._keep *= k
-        self._decay[:] = 1.0, 0.0
-
     def regressors(self, regression: MomentumRegression) -> FloatArray:
-        """(slots, n, 10)."""
-        self._apply_decay()
-        excess = self._keep[:, None, None] * self._second_excess - self._mix[:, None, None] * self._first_excess
-        return regression.filtered[:, :PARAMETERS] - excess
+        """(slots, n, 10), a view."""
+        apply_decay(self._decay, self._keep, self._mix)
+        onset_regressors(
+            regression.filtered, self._first_excess, self._second_excess, self._keep, self._mix, self._regressors
+        )
+        return self._regressors

@@ -358,6 +358,8 @@ class SampleValidator:
                     self._kinematics.judge()
                 self.counts.used += count
                 self._refused *= (1.0 - 1.0 / REFUSAL_MEMORY) ** count
+                if count == len(stamp):
+                    return np.arange(count), steps
             else:
                 steps[k] = self._consider(float(stamp[k]), q[k], dq[k], tau[k])
                 k += 1
@@ -403,5 +405,7 @@ class SampleValidator:
 
 def without_gaps(steps: FloatArray) -> Iterator[slice]:
     """Parts of N samples, `steps` (N,) s apart, in which only the first may be a restart."""
+    if len(steps) == 1 or (steps[1:] > 0.0).all():
+        return iter([slice(0, len(steps))] if len(steps) else [])
     starts = [0, *(np.flatnonzero(steps[1:] <= 0.0) + 1), len(steps)]
     return (slice(int(a), int(b)) for a, b in pairwise(starts) if b > a)
