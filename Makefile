@@ -14,7 +14,7 @@ DEMO_ARGS ?=
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
 .PHONY: help demo test check kernels lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
-	bench-faults docs figures clean
+	docs figures clean
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
@@ -31,7 +31,6 @@ help:
 	@echo "make bench-contact     contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-datasets    thousands of recordings as one table: throughput, and what large data sets would cost"
 	@echo "make bench-1khz        both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"
-	@echo "make bench-faults      both nodes under faulty input for minutes, and what the diagnostics say"
 	@echo "make clean             remove virtual environments and build products"
 
 $(VENV)/.run: setup.py Makefile
@@ -66,8 +65,7 @@ test: $(VENV)/.test
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else
-	@# A minute of faults is in bench-faults.
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore=test/nodes/test_fault_streams.py
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 endif
 
 kernels: $(VENV)/.test
@@ -105,10 +103,6 @@ bench-datasets: $(VENV)/.test
 
 bench-1khz: $(VENV)/.run
 	$(BIN)/python -m benchmarks.one_khz $(BENCH_ARGS)
-
-bench-faults: $(VENV)/.test
-	$(BIN)/python -m benchmarks.faults $(BENCH_ARGS)
-	$(PYTEST) test/nodes/test_fault_streams.py
 
 # An environment of its own: the documentation needs neither ROS nor the libraries of the tests.
 .venv-docs/.done: setup.py Makefile

@@ -28,8 +28,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from panda_dynamics_ros.cli import main as panda_dynamics
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.arm_parameters import declare_arm
-from panda_dynamics_ros.nodes.interface import fixed
+from panda_dynamics_ros.nodes.interface import declare_arm, fixed
 from panda_dynamics_ros.nodes.runner import CANNOT_START, run_node
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 from panda_dynamics_ros.robot import write_robot

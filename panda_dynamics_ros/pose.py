@@ -97,9 +97,10 @@ def _outer_product(R: Any) -> tuple[tuple[Any, ...], ...]:
 def quaternion_of_rotation(R: FloatArray) -> FloatArray:
     """As `matrix_to_quaternion`, of one rotation matrix (3, 3) that a kernel has computed: without a check."""
     outer = _outer_product(R.tolist())
-    x, y, z, w = outer[max(range(4), key=lambda k: outer[k][k])]
+    squares = [outer[k][k] for k in range(4)]
+    x, y, z, w = outer[squares.index(max(squares))]
     length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), w or x or y or z)
-    return np.array([x, y, z, w]) / length + 0.0  # + 0.0 turns -0.0 into 0.0
+    return np.array([x / length + 0.0, y / length + 0.0, z / length + 0.0, w / length + 0.0])  # + 0.0: no -0.0
 
 
 def canonical(quat: FloatArray) -> FloatArray:

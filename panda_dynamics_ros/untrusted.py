@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.errors import DataError, MissingDependencyError
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -74,6 +74,16 @@ def python_command(module: str, *arguments: str) -> list[str]:
         path.append(str(_ROOT))
     start = f"import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
     return [sys.executable, "-I", "-c", start, *arguments]
+
+
+def import_optional(name: str, install: str) -> Any:
+    """A library that need not be there; MissingDependencyError says what to install with pip where it is not."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{name.partition('.')[0]}: expected the library to be installed (pip install {install}), got: {error}"
+        ) from error
 
 
 def import_elsewhere(name: str) -> Any:

@@ -44,8 +44,7 @@ def _dynamics() -> None:
 def _payload_estimator() -> None:
     robot = load_robot("panda")
     monitor = ArmMonitor(robot)
-    for sample in _samples(robot, 1.0):
-        monitor.update_payload(*sample)
+    monitor.update_rows(*map(np.array, zip(*_samples(robot, 1.0), strict=True)))
     monitor.payload_estimator.tare()
     robot.pose(robot.limits.lower.copy())
 

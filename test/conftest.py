@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import signal
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -42,6 +44,30 @@ def robot(request: pytest.FixtureRequest) -> pdr.RobotModel:
     return pdr.load_robot(request.param)
 
 
+SAVEFIG = "matplotlib.figure.Figure.savefig"
+Save = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def not_drawn() -> Iterator[Save]:
+    """Pictures are files without a content: to draw them is three quarters of a replay's work. What draws them."""
+    from matplotlib.figure import Figure
+
+    def save(figure: object, target: Any, **options: object) -> None:
+        (target.write if hasattr(target, "write") else Path(target).write_bytes)(b"")
+
+    with pytest.MonkeyPatch.context() as patch:
+        before = Figure.savefig
+        patch.setattr(SAVEFIG, save)
+        yield before
+
+
+@pytest.fixture
+def drawn(not_drawn: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are drawn in one test of a module where they are not."""
+    monkeypatch.setattr(SAVEFIG, not_drawn)
+
+
 def public_log(relative: str) -> Path:
     """A public log beside the repository; its licence keeps it out of it. Skips the test where it is absent."""
     path = LOGS / relative
@@ -62,6 +88,10 @@ def panda_30hz_bag() -> Path:
     return public_log("panda_unisa_bag/panda_exciting_trajectory.db3")
 
 
+# What waits for processes, so that another worker of pytest-xdist computes meanwhile, and files that take long.
+FIRST = ("/nodes/", "/annotation/", "/fuzz/", "/kernels/", "test_colcon_build", "test_readme_commands")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First tests that wait for processes: while they do, another worker of pytest-xdist computes."""
-    items.sort(key=lambda item: "/nodes/" not in item.nodeid)
+    """Last are files that end soon: no worker is left alone with a long one."""
+    items.sort(key=lambda item: next((k for k, part in enumerate(FIRST) if part in item.nodeid), len(FIRST)))

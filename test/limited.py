@@ -45,7 +45,7 @@ def _readers() -> dict[str, Any]:
     from panda_dynamics_ros import load_dataset, load_robot
     from panda_dynamics_ros.estimation.payload_file import load_estimate
     from panda_dynamics_ros.recordings import rosbag2
-    from panda_dynamics_ros.simulation.fourier_motion import read_motion
+    from panda_dynamics_ros.simulation.motions import read_motion
 
     rosbag2.typestore(), rosbag2.zstd(), rosbag2.decoding_errors()
     robot = load_robot("panda")

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros import InertialParameters, RobotModel
+from panda_dynamics_ros import InertialParameters, JointDataset, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
+from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate, PayloadEstimator
 
 PAYLOAD = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
@@ -30,7 +32,11 @@ class Motion:
 
 def sinusoids(duration: float, rate: float = 1000.0, start: float = 0.0) -> Motion:
     """Every joint on a sine of its own; peak speeds about 1 to 2 rad/s."""
-    stamp = start + np.arange(round(duration * rate)) / rate
+    return sinusoids_at(start + np.arange(round(duration * rate)) / rate)
+
+
+def sinusoids_at(stamp: FloatArray) -> Motion:
+    """The same at any times (N,)."""
     w = 2.0 * np.pi * FREQUENCY
     phase = stamp[:, None] * w
     return Motion(
@@ -67,3 +73,17 @@ def write_csv(path: Path, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau:
     with path.open("w", encoding="utf-8") as stream:  # np.savetxt itself takes a name that is no text for a URL
         np.savetxt(stream, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
     return path
+
+
+def followed(
+    robot: RobotModel, samples: Motion | JointDataset, tau: FloatArray, **options: Any
+) -> tuple[PayloadEstimator, list[PayloadEstimate]]:
+    """An estimator after these samples, and each of its estimates."""
+    monitor = ArmMonitor(robot, **options)
+    found = monitor.update_rows(samples.stamp, samples.q, samples.dq, tau)
+    return monitor.payload_estimator, [estimate for _, estimate, _ in found.estimates]
+
+
+def kinds(estimates: list[PayloadEstimate]) -> list[str]:
+    """Of the events."""
+    return [estimate.event.kind for estimate in estimates if estimate.event]

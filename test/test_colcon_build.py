@@ -90,6 +90,7 @@ class Workspace:
             "ROS_DOMAIN_ID": str(own_domain()),
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
             "ROS_LOG_DIR": str(self.folder / "log"),
+            "NUMBA_DISABLE_JIT": "1",  # numba's cache is of one folder: all kernels would be compiled anew
         }
         with (self.folder / "output").open("ab") as output:
             return subprocess.Popen(

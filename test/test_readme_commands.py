@@ -25,6 +25,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
+pytestmark = pytest.mark.usefixtures("not_drawn")
 NAME = "panda_dynamics_ros"
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("README.md", "docs/install.md", "docs/quickstart.md", "docs/commands.md", "docs/connect.md")
@@ -45,7 +46,6 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "panda-dynamics compare DIR DIR": "panda-dynamics compare result result --output compared.png",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
-    "panda-dynamics weigh --simulate": "panda-dynamics weigh --simulate --order AB --trials 60 --output weighed",
     "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
     "--loaded my_recording.mcap --output weighed_recordings",
@@ -66,7 +66,6 @@ WRITES = {
     "panda-dynamics batch PATH...": "batch.csv",
     "panda-dynamics convert LOG DIR": "converted",
     "panda-dynamics excite": "motion.csv",
-    "panda-dynamics weigh --simulate": "weighed/weigh.html",
     "panda-dynamics weigh --plan": "planned/trajectory.yaml",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "weighed_recordings/weigh.html",
     "panda-dynamics simulate MOTION": "simulated",
@@ -79,6 +78,7 @@ OTHER_LOGS = "test_other_logs.py, or test_other_arms.py, reads such a log"
 SKIPPED = {
     r"panda-dynamics demo": "nodes/test_demo.py runs it",
     r"panda-dynamics replay \S+ --view": "test_view_option.py opens the page",
+    r"panda-dynamics weigh --simulate": "test_weigh_command.py runs it",
     r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
     r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
     r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_LOGS,

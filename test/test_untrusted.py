@@ -16,8 +16,7 @@ from bag_files import samples
 from limited import LimitedReaders
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.annotation.rows import RECORDING
-from panda_dynamics_ros.annotation.table import read_table, write_table
+from panda_dynamics_ros.annotation.rows import RECORDING, read_table, write_table
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.robot.description import LARGEST

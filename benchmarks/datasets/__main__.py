@@ -12,19 +12,20 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from distributed import Client, LocalCluster
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.common import table
-from benchmarks.datasets.cluster import cluster, seconds_per_task
 from benchmarks.datasets.recordings import DROID_RATE, DROID_SECONDS, write_1khz, write_droid
 from benchmarks.datasets.sample import seconds_per_sample
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.annotation import Task, annotate_recordings
 from panda_dynamics_ros.annotation.job import cores
-from panda_dynamics_ros.annotation.table import read_table
+from panda_dynamics_ros.annotation.rows import read_table
 
 DROID_EPISODES, HOURS_1KHZ = 76_000, 10_000
+TRIVIAL_TASKS = 2000
 
 
 class Run(NamedTuple):
@@ -55,6 +56,15 @@ def _cpu() -> float:
     return sum(os.times()[:4])
 
 
+def seconds_per_task(address: str) -> float:
+    """What the scheduler needs for a task that does nothing."""
+    with Client(address, set_as_default=False) as client:
+        client.gather(client.map(str, range(100), pure=False))
+        began = time.perf_counter()
+        client.gather(client.map(str, range(TRIVIAL_TASKS), pure=False))
+        return (time.perf_counter() - began) / TRIVIAL_TASKS
+
+
 def main() -> None:
     """Measure, then print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.datasets", description=__doc__)
@@ -72,7 +82,9 @@ def main() -> None:
         with progress.status("annotating on this machine"):
             runs = [run("15 Hz, HDF5", short, folder / "short.parquet", task)]
             runs.append(run("1 kHz, MCAP", long, folder / "long.parquet", task))
-        with progress.status("annotating on a cluster"), cluster(cores()) as address:
+        workers = LocalCluster(cores(), threads_per_worker=1, dashboard_address=None)
+        with progress.status("annotating on a cluster"), workers:
+            address = workers.scheduler_address
             per_task = seconds_per_task(address)
             runs.append(run("15 Hz, HDF5, Dask", short, folder / "cluster.parquet", task, address))
         same = (folder / "short.parquet").read_bytes() == (folder / "cluster.parquet").read_bytes()
@@ -107,7 +119,6 @@ def estimates(runs: list[Run], per_task: float) -> list[dict[str, float | str]]:
 
 
 def _runs(runs: list[Run]) -> Table:
-    columns = ("recordings", "failed", "recorded h", "wall s", "x real time", "samples/s", "MB/s", "CPU ms each")
     rows = [
         (
             each.name, f"{each.recordings}", f"{each.failures}", f"{each.recorded_s / 3600.0:.2f}",

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.payload import real_log, recordings
 from benchmarks.payload.arms import ARMS, published, real_parts, simulated
-from benchmarks.payload.methods import Ours
+from benchmarks.payload.methods import ours
 from benchmarks.payload.samples import Samples, body
 from panda_dynamics_ros import RobotModel
 
@@ -54,7 +54,7 @@ def noticed(
 
 def events_of(robot: RobotModel, data: Samples) -> list[tuple[float, str]]:
     """What the estimator reports while it runs over the samples."""
-    return Ours().run(robot, data, float(data.stamp[0]), ()).events
+    return ours(robot, data, float(data.stamp[0]), ()).events
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What estimates a payload, behind one interface: this package's estimator, and three kinds of least squares.
+"""What estimates a payload, as functions of one kind: this package's estimator, and three kinds of least squares.
 
-The three are weighted least squares on y = Y theta + white noise. They are told when the payload came on, except for
-recursive least squares, which is to forget by itself.
+Each returns answers at the stamps `at`, every one from samples up to it. `since` is when the payload came on, the first
+stamp for one that was there from the beginning; one that does not notice a pick by itself may use it. The three are
+weighted least squares on y = Y theta + white noise. They are told when the payload came on, except for recursive least
+squares, which is to forget by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from scipy import signal
@@ -66,35 +67,17 @@ class Track:
     events: list[tuple[float, str]] = field(default_factory=list)
 
 
-class Method(Protocol):
-    """Estimates a payload from samples."""
-
-    name: str
-
-    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
-        """Answers at the stamps `at`, each from samples up to it.
-
-        `since` is when the payload came on, the first stamp for one that was there from the beginning. Methods
-        that do not notice a pick by themselves may use it.
-        """
-
-
-class Ours:
+def ours(robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
     """This package's estimator, sample by sample; nobody tells it about `since`."""
-
-    name = "estimator"
-
-    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
-        """See `Method`."""
-        estimator = PayloadEstimator(robot)
-        estimates, events = [estimator.estimate], []
-        for stamp, q, dq, tau in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
-            estimate = estimator.update(stamp, q, dq, tau)
-            if estimate is not estimates[-1] and estimate.event is not None:
-                events.append((float(stamp), estimate.event.kind))
-            estimates.append(estimate)
-        said = (estimates[int(np.searchsorted(data.stamp, time + 1e-9, side="right"))] for time in at)
-        return Track([Answer(estimate.vector, estimate.covariance) for estimate in said], events)
+    estimator = PayloadEstimator(robot)
+    estimates, events = [estimator.estimate], []
+    for stamp, q, dq, tau in zip(data.stamp, data.q, data.dq, data.tau, strict=True):
+        estimate = estimator.update(stamp, q, dq, tau)
+        if estimate is not estimates[-1] and estimate.event is not None:
+            events.append((float(stamp), estimate.event.kind))
+        estimates.append(estimate)
+    said = (estimates[int(np.searchsorted(data.stamp, time + 1e-9, side="right"))] for time in at)
+    return Track([Answer(estimate.vector, estimate.covariance) for estimate in said], events)
 
 
 def least_squares(robot: RobotModel, Y: FloatArray, y: FloatArray, weight: FloatArray, used: int = 10) -> Answer:
@@ -115,60 +98,50 @@ def even(data: Samples) -> tuple[FloatArray, FloatArray]:
     return stamp, np.column_stack([np.interp(stamp, data.stamp, column) for column in values.T])
 
 
-class BatchLeastSquares:
+def batch_least_squares(robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
     """All samples since the payload came on, through a zero-phase filter that looks both ways."""
-
-    name = "batch least squares"
-
-    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
-        """See `Method`."""
-        answers, edge = [], round(EDGE / STEP)
-        sections = signal.butter(4, CUTOFF, fs=1.0 / STEP, output="sos")
-        for time in at:
-            _, values = even(data.between(since, time))
-            q, dq, tau = np.split(signal.sosfiltfilt(sections, values, axis=0), 3, axis=1)
-            motion = (x[edge:-edge:EVERY] for x in (q, dq, np.gradient(dq, STEP, axis=0), tau))
-            q, dq, ddq, tau = motion
-            y = tau - robot.inverse_dynamics(q, dq, ddq) - robot.friction_torques(dq)
-            answers.append(least_squares(robot, robot.payload_regressor(q, dq, ddq), y, np.ones(len(y))))
-        return Track(answers)
+    answers, edge = [], round(EDGE / STEP)
+    sections = signal.butter(4, CUTOFF, fs=1.0 / STEP, output="sos")
+    for time in at:
+        _, values = even(data.between(since, time))
+        q, dq, tau = np.split(signal.sosfiltfilt(sections, values, axis=0), 3, axis=1)
+        motion = (x[edge:-edge:EVERY] for x in (q, dq, np.gradient(dq, STEP, axis=0), tau))
+        q, dq, ddq, tau = motion
+        y = tau - robot.inverse_dynamics(q, dq, ddq) - robot.friction_torques(dq)
+        answers.append(least_squares(robot, robot.payload_regressor(q, dq, ddq), y, np.ones(len(y))))
+    return Track(answers)
 
 
-class ForgettingLeastSquares:
+def forgetting_least_squares(robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
     """Recursive least squares with exponential forgetting, on velocities that are differentiated and low-passed.
 
     The recursion's result is the weighted least-squares fit; its start, `WIDE`, is kept rather than forgotten.
     """
-
-    name = "forgetting RLS"
-
-    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
-        """See `Method`."""
-        stamp, values = even(data)
-        sections = signal.butter(2, CUTOFF, fs=1.0 / STEP, output="sos")
-        start = signal.sosfilt_zi(sections)[..., None] * values[0]
-        q, dq, tau = np.split(signal.sosfilt(sections, values, axis=0, zi=start)[0], 3, axis=1)
-        ddq = np.diff(dq, axis=0, prepend=dq[:1]) / STEP
-        settled = slice(round(EDGE / STEP), None, EVERY)
-        stamp, q, dq, ddq, tau = (x[settled] for x in (stamp, q, dq, ddq, tau))
-        y = tau - robot.inverse_dynamics(q, dq, ddq) - robot.friction_torques(dq)
-        Y = robot.payload_regressor(q, dq, ddq)
-        fades = (np.exp(np.minimum(stamp - time, 0.0) / MEMORY) * (stamp <= time) for time in at)
-        return Track([least_squares(robot, Y, y, weight) for weight in fades])
+    stamp, values = even(data)
+    sections = signal.butter(2, CUTOFF, fs=1.0 / STEP, output="sos")
+    start = signal.sosfilt_zi(sections)[..., None] * values[0]
+    q, dq, tau = np.split(signal.sosfilt(sections, values, axis=0, zi=start)[0], 3, axis=1)
+    ddq = np.diff(dq, axis=0, prepend=dq[:1]) / STEP
+    settled = slice(round(EDGE / STEP), None, EVERY)
+    stamp, q, dq, ddq, tau = (x[settled] for x in (stamp, q, dq, ddq, tau))
+    y = tau - robot.inverse_dynamics(q, dq, ddq) - robot.friction_torques(dq)
+    Y = robot.payload_regressor(q, dq, ddq)
+    fades = (np.exp(np.minimum(stamp - time, 0.0) / MEMORY) * (stamp <= time) for time in at)
+    return Track([least_squares(robot, Y, y, weight) for weight in fades])
 
 
-class GravityOnly:
+def gravity_only(robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
     """Mass and CoM as if the arm stood still in every sample."""
-
-    name = "gravity only"
-
-    def run(self, robot: RobotModel, data: Samples, since: float, at: Sequence[float]) -> Track:
-        """See `Method`."""
-        part = data.between(since, data.stamp[-1])
-        stamp, q, dq, tau = (x[::EVERY] for x in (part.stamp, part.q, part.dq, part.tau))
-        y = tau - robot.gravity_torques(q) - robot.friction_torques(dq)
-        Y = robot.payload_regressor(q, np.zeros_like(q), np.zeros_like(q))
-        return Track([least_squares(robot, Y, y, (stamp <= time).astype(float), used=4) for time in at])
+    part = data.between(since, data.stamp[-1])
+    stamp, q, dq, tau = (x[::EVERY] for x in (part.stamp, part.q, part.dq, part.tau))
+    y = tau - robot.gravity_torques(q) - robot.friction_torques(dq)
+    Y = robot.payload_regressor(q, np.zeros_like(q), np.zeros_like(q))
+    return Track([least_squares(robot, Y, y, (stamp <= time).astype(float), used=4) for time in at])
 
 
-METHODS: tuple[Method, ...] = (Ours(), BatchLeastSquares(), ForgettingLeastSquares(), GravityOnly())
+METHODS = {
+    "estimator": ours,
+    "batch least squares": batch_least_squares,
+    "forgetting RLS": forgetting_least_squares,
+    "gravity only": gravity_only,
+}

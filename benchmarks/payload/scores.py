@@ -23,7 +23,6 @@ class Score:
     inertia_median: float
     mass_held: float
     com_held: float
-    physical: float
     trials: int
 
     @property
@@ -50,7 +49,6 @@ def score(outcomes: Iterable[Outcome]) -> Score:
         inertia_median=float(np.median([o.inertia_error for o in loaded])) if loaded else np.nan,
         mass_held=float(np.mean([outcome.mass_held for outcome in pooled])),
         com_held=float(np.mean(com_held)) if com_held else np.nan,
-        physical=float(np.mean([outcome.physical for outcome in pooled])),
         trials=len(pooled),
     )
 

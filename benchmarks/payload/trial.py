@@ -18,7 +18,7 @@ import panda_dynamics_ros as pdr
 from benchmarks.common import Z95
 from benchmarks.payload import real_log, recordings
 from benchmarks.payload.arms import ARMS, BLOCKS, dataset, identified, published, real_own, real_parts, simulated
-from benchmarks.payload.methods import METHODS, Answer, Ours
+from benchmarks.payload.methods import METHODS, Answer, ours
 from benchmarks.payload.samples import MASSES, TIMES, Samples, body
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.estimation import smooth_payloads
@@ -39,7 +39,7 @@ class Outcome:
 
     `start` is "cold" (the estimator starts with the payload attached) or "pick" (in motion). Errors: mass in kg,
     com in m (a distance), inertia in kg m^2 (Frobenius norm, about the CoM; nan without a payload). mass_held and
-    com_held (three coordinates) say whether the 95 % intervals hold the truth; physical, whether the body can exist.
+    com_held (three coordinates) say whether the 95 % intervals hold the truth.
     """
 
     source: str
@@ -53,7 +53,6 @@ class Outcome:
     inertia_error: float
     mass_held: bool
     com_held: tuple[bool, ...]
-    physical: bool
 
 
 def judged(
@@ -69,7 +68,6 @@ def judged(
         inertia_error=np.nan if nothing else float(np.linalg.norm(answer.body.inertia - payload.inertia)),
         mass_held=bool(abs(mass_error) <= Z95 * np.sqrt(answer.covariance[0, 0])),
         com_held=() if nothing else tuple((np.abs(com_error) <= Z95 * answer.com_std).tolist()),
-        physical=answer.body.is_physical(),
     )  # fmt: skip
 
 
@@ -119,10 +117,10 @@ class Accuracy:
         self, source: str, start: str, robot: RobotModel, data: Samples, since: float, payload: InertialParameters
     ) -> Iterator[Outcome]:
         times = [time for time in TIMES if since + time <= data.stamp[-1] + 0.02]
-        for method in METHODS:
-            track = method.run(robot, data, since, [since + time for time in times])
+        for name, method in METHODS.items():
+            track = method(robot, data, since, [since + time for time in times])
             for time, answer in zip(times, track.answers, strict=True):
-                yield judged(source, self.arm, start, time, method.name, payload, answer)
+                yield judged(source, self.arm, start, time, name, payload, answer)
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,7 @@ class Whole:
         self, source: str, robot: RobotModel, data: Samples, since: float, until: float, unloaded: list[float],
         carried: float, payload: InertialParameters,
     ) -> Iterator[Outcome]:  # fmt: skip
-        answers = {FORWARD: Ours().run(robot, data, since, [until - 1e-6]).answers[0]}
+        answers = {FORWARD: ours(robot, data, since, [until - 1e-6]).answers[0]}
         for name, told in ((SMOOTHED, ()), (TARED, unloaded)):
             segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, told)
             middle = 0.5 * (since + until)
@@ -215,6 +213,6 @@ class SecondRun:
         self, source: str, start: str, name: str, robot: RobotModel, data: Samples, since: float,
         times: Sequence[float], payload: InertialParameters,
     ) -> Iterator[Outcome]:  # fmt: skip
-        answers = Ours().run(robot, data, since, [since + time for time in times]).answers
+        answers = ours(robot, data, since, [since + time for time in times]).answers
         for time, answer in zip(times, answers, strict=True):
             yield judged(source, self.arm, start, time, name, payload, answer)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.payload.methods import Ours
+from benchmarks.payload.methods import ours
 from benchmarks.payload.trial import judged
 from benchmarks.unfamiliar.arms import KINDS, published
 from benchmarks.unfamiliar.recordings import recording
@@ -36,7 +36,7 @@ def trial(kind: str, seed: int, coloured: bool) -> Outcome:
     """What the estimator makes of one kind of arm; nobody tells it anything."""
     arm = KINDS[kind](np.random.default_rng([seed, 31]))
     made = recording(arm, seed, coloured)
-    track = Ours().run(published(), made.data, made.pick, [made.pick + time for time in TIMES])
+    track = ours(published(), made.data, made.pick, [made.pick + time for time in TIMES])
     answers = [judged("", kind, "pick", t, "", made.payload, a) for t, a in zip(TIMES, track.answers, strict=True)]
     delays = [
         next((t - at for t, kind in track.events if kind == name and 0.0 <= t - at < PATIENCE), np.nan)

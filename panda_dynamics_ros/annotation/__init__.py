@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thousands of recordings as one table: what was carried and touched, when, and how good the torques are.
 
-rows       columns of the table, and the rows of one recording
+rows       the table: its columns, the rows of one recording, its file
 sources    recordings in folders, globs and object stores
 worker     a process that annotates one recording after the other, and may die
-table      the table as a file, written and read back
 job        all of it together, on this machine or on a Dask cluster
 
 What a recording says belongs to `recordings.findings`; here it becomes rows.

@@ -7,7 +7,6 @@ A pool of threads, each with a worker process, or a Dask cluster runs `annotate_
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import time
@@ -18,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.rows import RECORDING, Row
+from panda_dynamics_ros.annotation.rows import RECORDING, Row, check_name, read_table, write_table
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.table import check_name, read_table, write_table
 from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.untrusted import import_optional
 
 SAVING_S = 60.0
 """The table is written so often: a run that is killed loses no more."""
@@ -76,12 +75,7 @@ def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iter
             pool.shutdown(wait=False, cancel_futures=True)
             end_workers()
         return
-    try:
-        distributed = importlib.import_module("distributed")
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"distributed: expected it to be installed (pip install 'panda_dynamics_ros[cluster]'), got: {error}"
-        ) from error
+    distributed = import_optional("distributed", "'panda_dynamics_ros[cluster]'")
     try:
         client = distributed.Client(scheduler, timeout=PATIENCE_WITH_SCHEDULER, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -136,22 +130,26 @@ def annotate_recordings(
         if not overwrite:
             raise ArgumentError(f"{table}: expected no file there yet: --resume goes on from it, --overwrite does not")
     done = _earlier_rows(table, task) if resume and table.exists() else {}
-    versions = {path: json.loads(rows)[0]["version"] for path, rows in done.items()}
+    versions = {path: rows[0]["version"] for path, rows in done.items()}
     waiting = [source for source in sources if versions.get(source.path) != source.version]
     outcome = Outcome(table, sources, skipped=len(sources) - len(waiting))
+
+    def save() -> None:
+        write_table(table, (row for source in sources for row in done.get(source.path, ())))
+
     table.parent.mkdir(parents=True, exist_ok=True)
     started(outcome, waiting)
     saved = time.monotonic()
     try:
         for source, rows in _annotated(task, waiting, jobs, scheduler):
-            done[source.path] = json.dumps(rows)
+            done[source.path] = rows
             outcome.add(source, rows[0])
             if time.monotonic() - saved > SAVING_S:
-                _write(table, sources, done)
+                save()
                 saved = time.monotonic()
             progress(source, outcome)
     finally:
-        _write(table, sources, done)
+        save()
     return outcome
 
 
@@ -174,8 +172,8 @@ def _annotated(
             yield source, rows
 
 
-def _earlier_rows(table: Path, task: Task) -> dict[str, str]:
-    """What an earlier run has done without an error: the rows of each recording by its path, as JSON."""
+def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
+    """What an earlier run has done without an error: the rows of each recording by its path."""
     found: dict[str, list[Row]] = {}
     now = task.provenance(Source("/", (), 0, ""))
     for row in read_table(table):
@@ -186,8 +184,4 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, str]:
                     f"--resume: expected the options of the earlier run ({table}: {', '.join(differing)}), got others"
                 )
         found.setdefault(row["path"], []).append(row)
-    return {path: json.dumps(rows) for path, rows in found.items() if not rows[0].get("error")}
-
-
-def _write(table: Path, sources: list[Source], done: dict[str, str]) -> None:
-    write_table(table, (row for source in sources if source.path in done for row in json.loads(done[source.path])))
+    return {path: rows for path, rows in found.items() if not rows[0].get("error")}

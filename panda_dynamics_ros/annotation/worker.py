@@ -60,12 +60,7 @@ class Task(NamedTuple):
 
     @classmethod
     def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> Task:
-        """The task for a robot.
-
-        Raises
-        ------
-        RobotDescriptionError: a link of the robot cannot exist.
-        """
+        """The task for a robot; RobotDescriptionError where a link of it cannot exist."""
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
             text = write_robot(robot, Path(folder) / "robot.yaml").read_text(encoding="utf-8")
         given = {name: value for name, value in options.items() if value is not None}
@@ -90,13 +85,9 @@ class Task(NamedTuple):
 
 
 def annotate_in_worker(message: str) -> list[Row]:
-    """The rows of one recording, by this thread's process; `message` is `[task, source]` as JSON.
+    """The rows of one recording, by this thread's process; WorkerError where it cannot be started.
 
-    Text, since Dask looks into tuples for results of other tasks.
-
-    Raises
-    ------
-    WorkerError: the process cannot be started.
+    `message` is `[task, source]` as JSON: text, since Dask looks into tuples for results of other tasks.
     """
     fields, source = json.loads(message)
     task, thread = Task(*fields), threading.get_ident()
@@ -136,13 +127,10 @@ class _Worker:
         return self._process.poll() is not None
 
     def annotate(self, source: Source) -> list[Row]:
-        answer = self._ask(source)
-        if answer is not None:
-            rows: list[Row] = json.loads(answer)
-            return rows
-        return self.task.failure(source, f"the worker {self._how_it_ended()}")
+        rows: list[Row] | None = self._ask(source)
+        return self.task.failure(source, f"the worker {self._how_it_ended()}") if rows is None else rows
 
-    def _ask(self, message: object) -> bytes | None:
+    def _ask(self, message: object) -> Any:
         """The answer to a message; None where the process has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -150,7 +138,7 @@ class _Worker:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
         answer = self._process.stdout.readline()
-        return answer if answer.endswith(b"\n") else None
+        return json.loads(answer) if answer.endswith(b"\n") else None
 
     def _how_it_ended(self) -> str:
         code = self._process.wait()

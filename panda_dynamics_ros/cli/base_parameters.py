@@ -42,13 +42,11 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(about | found))
         return 0
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     title = f"{robot.name}: {len(base)} base parameters of {10 * robot.n} inertial parameters"
-    table = Table("name", title=title, title_justify="left")
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
-    table.add_column("closed form", overflow="fold")
+    columns = Column("value", justify="right", no_wrap=True), Column("unit", no_wrap=True)
+    table = Table("name", *columns, Column("closed form", overflow="fold"), title=title, title_justify="left")
     for k, entry in enumerate(entries):
         form = entry["expression"].split(" = ")[1]
         ends = k + 1 < len(entries) and entries[k + 1]["column"] // 10 != entry["column"] // 10  # the last of its link

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from rich.progress import DownloadColumn, TimeElapsedColumn
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
+from panda_dynamics_ros.annotation.rows import default_name
 from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.table import default_name
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
@@ -53,67 +52,39 @@ def run(args: argparse.Namespace) -> int:
     }
     settings = options.payload_options(args) | {"shape": args.shape} | options.recording_options(args)
     task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, **limits)
-    with _Progress(args.json) as shown:
+    bar = progress_bar(args.json, "{task.description}", DownloadColumn(), TimeElapsedColumn())
+    count, tenths = 0, 0
+
+    def words(outcome: Outcome) -> str:
+        return f"{outcome.done} of {count} recordings, {len(outcome.failures)} failed"
+
+    def start(outcome: Outcome, waiting: list[Source]) -> None:
+        nonlocal count
+        count = len(waiting)
+        bar.add_task(words(outcome), total=sum(source.bytes for source in waiting))
+
+    def advance(source: Source, outcome: Outcome) -> None:
+        nonlocal tenths
+        bar.update(bar.task_ids[0], advance=source.bytes, description=words(outcome))
+        if bar.disable and not args.json and outcome.done * 10 // count > tenths:
+            tenths = outcome.done * 10 // count
+            print(words(outcome), file=sys.stderr, flush=True)
+
+    with bar:
         outcome = annotate_recordings(
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
-            overwrite=args.overwrite, started=shown.start, progress=shown.advance,
+            overwrite=args.overwrite, started=start, progress=advance,
         )  # fmt: skip
-    tables = [(f"{len(outcome.sources)} recordings", _rows(outcome))]
-    if outcome.failures:
-        kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
-        tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
-    print_results(args.json, _summary(outcome), tables, [outcome.table])
-    return 0
-
-
-def _summary(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "recordings": len(outcome.sources),
-        "skipped": outcome.skipped,
-        "done": outcome.done,
-        "failed": len(outcome.failures),
-        "failures": outcome.failures,
-        "samples": outcome.samples,
-        "bytes": outcome.bytes,
-        "worker_s": outcome.worker_s,
-        "table": str(outcome.table),
-    }
-
-
-def _rows(outcome: Outcome) -> list[tuple[str, str]]:
     rows = [("done", f"{outcome.done}, {len(outcome.failures)} of them failed"), ("skipped", f"{outcome.skipped}")]
     if outcome.worker_s > 0.0:
         samples, megabytes = outcome.samples / outcome.worker_s, outcome.bytes / outcome.worker_s / 1e6
         rows.append(("speed", f"{samples:,.0f} samples/s and {megabytes:.1f} MB/s in each process"))
-    return rows
-
-
-class _Progress:
-    """A bar by bytes with the time that is left; a line at times where standard error is no terminal."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet, self._lines = quiet, 0
-        self._bar = progress_bar(quiet, "{task.description}", DownloadColumn(), TimeElapsedColumn())
-
-    def __enter__(self) -> _Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def start(self, outcome: Outcome, waiting: list[Source]) -> None:
-        """Say how much there is to do."""
-        self._count = len(waiting)
-        self._task = self._bar.add_task(self._words(outcome), total=sum(source.bytes for source in waiting))
-
-    def advance(self, source: Source, outcome: Outcome) -> None:
-        """One recording is done."""
-        self._bar.update(self._task, advance=source.bytes, description=self._words(outcome))
-        tenths = outcome.done * 10 // self._count
-        if self._bar.disable and not self._quiet and tenths > self._lines:
-            self._lines = tenths
-            print(self._words(outcome), file=sys.stderr, flush=True)
-
-    def _words(self, outcome: Outcome) -> str:
-        return f"{outcome.done} of {self._count} recordings, {len(outcome.failures)} failed"
+    tables = [(f"{len(outcome.sources)} recordings", rows)]
+    if outcome.failures:
+        kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
+        tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
+    names = ("skipped", "done", "failures", "samples", "bytes", "worker_s")
+    summary = {"recordings": len(outcome.sources), **{name: getattr(outcome, name) for name in names}}
+    summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
+    print_results(args.json, summary, tables, [outcome.table])
+    return 0

@@ -19,6 +19,7 @@ from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.console import (
     LiveTable,
     com_text,
@@ -26,14 +27,6 @@ from panda_dynamics_ros.reporting.console import (
     mass_text,
     payload_rows,
     print_results,
-)
-from panda_dynamics_ros.reporting.summary import (
-    body_entry,
-    check_replaceable,
-    event_entries,
-    payload_entry,
-    summary_of,
-    write_summary,
 )
 from panda_dynamics_ros.untrusted import import_elsewhere
 
@@ -73,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
         ) from error
-    check_replaceable(args.output, "recording")
+    summaries.check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
         monitoring() as seen,
@@ -94,8 +87,8 @@ def _follow(processes: NodeProcesses, table: LiveTable, seen: DemoMonitor, args:
     for name in ("dynamics", "payload_estimator"):  # first, so that they get the robot's first sample
         processes.start(name)
     robot = {
-        "payload_mass_kg": float(args.payload_mass),
-        "payload_com_m": [float(x) for x in args.payload_com],
+        "payload_mass_kg": args.payload_mass,
+        "payload_com_m": list(args.payload_com),
         "pick_at_s": 0.3 * args.duration,
         "release_at_s": 0.75 * args.duration,
         "cycle_s": 0.0,
@@ -149,28 +142,28 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     released = min((stamp for stamp, body in seen.truth[1:] if body.mass == 0.0), default=np.inf)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
-    curves: dict[str, Any] = {
-        name: np.array([getattr(each, name) for each in estimates])
+    stamps, mass, std, com, com_std, known = (
+        np.array([getattr(each, name) for each in estimates])
         for name in ("stamp", "mass", "std", "com", "com_std", "com_is_known")
-    }
-    stamps, mass, com = curves["stamp"], curves["mass"], curves["com"]
+    )
     events = [(stamp, "picked" if body.mass > 0.0 else "released") for stamp, body in seen.truth[1:]]
     events += [(stamp, f"detected_{kind}") for stamp, kind in seen.changes]
-    summary = summary_of(data, offline) | {
+    summary = summaries.summary_of(data, offline) | {
         "samples": int(stream["received"]),
         "dropped": sum(int(stream[key]) for key in ("lost", "rejected", "out_of_order")),
         "duration_s": _elapsed(seen),
         "rate_hz": float(stream["rate_hz"]),
-        "payload": payload_entry(last),
-        "truth": body_entry(truth),
-        "events": event_entries(events, stamps, mass, com, start),
+        "payload": summaries.payload_entry(last),
+        "truth": summaries.body_entry(truth),
+        "events": summaries.event_entries(events, stamps, mass, com, start),
     }
     true_mass, true_com = np.zeros(len(stamps)), np.full((len(stamps), 3), np.nan)
     for stamp, body in seen.truth:
         true_mass[stamps >= stamp] = body.mass
         true_com[stamps >= stamp] = body.com if body.mass > 0.0 else np.nan
-    files = [write_summary(summary, args.output), bag, *write_replay_files(data, robot, offline, args.output)]
-    history = SmoothedHistory(mass, curves["std"][:, 0], com, curves["com_std"], curves["com_is_known"])
+    files = [summaries.write_summary(summary, args.output), bag]
+    files += write_replay_files(data, robot, offline, args.output)
+    history = SmoothedHistory(mass, std[:, 0], com, com_std, known)
     marks = [(stamp - start, kind) for stamp, kind in seen.changes]
     title = "A simulated Panda's payload, found over ROS 2 topics"
     picture = args.output / "payload.png"  # in place of the replay's

@@ -10,11 +10,10 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.identifiability import regressor_condition
+from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
-from panda_dynamics_ros.simulation.fourier_motion import write_motion
-from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import periodic_motion
+from panda_dynamics_ros.simulation.motions import write_motion, write_trajectory
 
 CSV_STEP, YAML_STEP = 0.01, 0.02  # s
 EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv"
@@ -37,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search, write the files, say how good the motion is."""
-    from panda_dynamics_ros.reporting.identification import plot_motion
+    from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
 
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
@@ -51,29 +50,26 @@ def run(args: argparse.Namespace) -> int:
         )  # fmt: skip
     args.output.parent.mkdir(parents=True, exist_ok=True)
     times, coarse = (np.arange(0.0, args.duration + 0.5 * step, step) for step in (CSV_STEP, YAML_STEP))
-    q, dq, ddq = states = found.motion(times)
+    states = found.motion(times)
     trajectory = args.output.with_suffix(".yaml")
     files = [
         write_motion(times, states, args.output),
         write_trajectory(robot.joint_names, coarse, found.motion(coarse), trajectory),
         plot_motion(times, states, robot.limits, args.output.with_suffix(".png")),
     ]
-    velocity = np.abs(dq).max(axis=0) / robot.limits.velocity
-    acceleration = np.abs(ddq).max(axis=0) / robot.limits.acceleration
+    entry, shares = motion_entry(states, robot.limits)
     summary = {
         "robot": robot.name,
         "period_s": found.motion.period,
         "condition_number": found.score,
-        "first_point": q[0].tolist(),
-        "velocity_share": velocity.tolist(),
-        "acceleration_share": acceleration.tolist(),
+        "first_point": states[0][0].tolist(),
+        **entry,
         "files": [str(path) for path in files],
     }
     table = [
         ("condition number", f"{found.score:.1f}, the best of {found.trials} motions"),
-        ("first point", f"{joint_values(q[0])} rad"),
-        ("velocity", f"{joint_values(100 * velocity, 0)} % of the limits"),
-        ("acceleration", f"{joint_values(100 * acceleration, 0)} % of the limits"),
+        ("first point", f"{joint_values(states[0][0])} rad"),
+        *shares,
     ]
     print_results(args.json, summary, [(f"exciting motion for {robot.name}", table)], files)
     return 0

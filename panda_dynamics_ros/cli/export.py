@@ -9,13 +9,9 @@ import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from panda_dynamics_ros.cli.options import add, add_robot, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from panda_dynamics_ros.codegen import GeneratedCode
 
 HEADER = """\
 #ifndef {upper}_H
@@ -72,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
         args.output.write_text(code.source, encoding="utf-8")
         written["output"] = str(args.output)
         if args.language == "c":
-            header = args.output.with_suffix(".h")
-            header.write_text(_header(code), encoding="utf-8")
+            header, upper = args.output.with_suffix(".h"), code.name.upper()
+            # The declarations of C source: those of its lines that end with a semicolon outside of functions.
+            prototypes = re.findall(rf"^{upper}_LINKAGE (void .*;)$", code.source, re.MULTILINE)
+            header.write_text(HEADER.format(upper=upper, prototypes="\n".join(prototypes)), encoding="utf-8")
             written["header"] = str(header)
     if args.json:
         counts = {key: asdict(count) for key, count in code.counts.items()}
@@ -88,10 +86,3 @@ def run(args: argparse.Namespace) -> int:
     for key, count in code.counts.items():
         print(f"{key:<17} {count.multiplications:>15} {count.additions:>9} {count.trigonometric:>8}", file=sys.stderr)
     return 0
-
-
-def _header(code: GeneratedCode) -> str:
-    """The declarations of C source: those of its lines that end with a semicolon outside of functions."""
-    upper = code.name.upper()
-    prototypes = re.findall(rf"^{upper}_LINKAGE (void .*;)$", code.source, re.MULTILINE)
-    return HEADER.format(upper=upper, prototypes="\n".join(prototypes))

@@ -56,24 +56,22 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(content))
         return 0
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column, Table
+
     at = " ".join(f"{angle:g}" for angle in q)
+    # As wide as it needs even on a narrow terminal, where lines wrap: a number that is cut off is a wrong one.
+    console = Console(width=118, highlight=False)
+    look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "padding": (0, 1, 0, 0), "title_justify": "left"}
     for frame, title, vector, inertia, symbol in TABLES:
         if frame in content:
             where = f"{robot.name} in base {{S}} at q = {at}" if frame == "base" else robot.name
-            numbers = [[link["mass"], *link[vector], *link[inertia]] for link in content[frame]]
-            _print_table(f"{where}: {title}", numbers, symbol)
+            headings = ("link", "m", *(symbol + axis for axis in "xyz"), *("I" + pair for pair in INERTIA))
+            columns = [Column(heading, justify="right", no_wrap=True) for heading in headings]
+            table = Table(*columns, title=f"{where}: {title}", title_style="bold", **look)
+            for i, link in enumerate(content[frame], start=1):
+                numbers = [link["mass"], *link[vector], *link[inertia]]
+                table.add_row(str(i), *(f"{round(each, 6) + 0.0:.6f}" for each in numbers))  # + 0.0 turns -0 into 0
+            console.print(table)
     return 0
-
-
-def _print_table(title: str, numbers: list[list[float]], symbol: str) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_style="bold")
-    for heading in ("link", "m", *(symbol + axis for axis in "xyz"), *("I" + pair for pair in INERTIA)):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for i, row in enumerate(numbers, start=1):
-        table.add_row(str(i), *(f"{round(each, 6) + 0.0:.6f}" for each in row))  # + 0.0 turns -0 into 0
-    # As wide as it needs even on a narrow terminal, where lines wrap: a number that is cut off is a wrong one.
-    Console(width=118, highlight=False).print(table)

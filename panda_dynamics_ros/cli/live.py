@@ -18,8 +18,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
-from panda_dynamics_ros.live.problems import MODES
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, StateRecording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import LiveTable, joint_values, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
@@ -67,7 +66,11 @@ def run(args: argparse.Namespace) -> int:
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
-        robot = _arm(args, connection, state)
+        # The arm as the robot describes itself, where the user does not.
+        own = not args.end_effector
+        args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
+        robot: RobotDescription = load_arm(args)
+        robot = with_own_end_effector(robot, state) if own else robot
         live = Live(robot, connection, FrankaStream(connection, say), recording)
         with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publishing(args, robot) as publish:
             live.follow(args, view, publish)
@@ -131,24 +134,18 @@ class Live:
         if self._seen is None:
             return [("states", "none yet")]
         state, output = self._seen
-        load = state.load
-        believed = f"{load.mass:.3f} kg" + (f" at {_millimetres(load.com)} mm" if load.mass else "")
-        rows = [
+        load, errors = state.load, f" ({', '.join(state.errors)})" if state.errors else ""
+        mode = state.mode + errors + (f": {MODES[state.mode]}" if state.mode in MODES else "")
+        pose = f"{_millimetres(output.T_base_ee[:3, 3])} mm, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"
+        return [
             *payload_rows(output.estimate),
-            ("load that Franka has", believed),
-            ("robot", self.stream.problem or _mode(state)),
+            ("load that Franka has", f"{load.mass:.3f} kg" + (f" at {_millimetres(load.com)} mm" if load.mass else "")),
+            ("robot", self.stream.problem or mode),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
-            ("pose", f"{_millimetres(output.T_base_ee[:3, 3])} mm, {1e3 * self._pose_error:.3f} mm from O_T_EE"),
+            ("pose", pose),
             ("external torques", f"{joint_values(output.external_torques, 2)} N m"),
+            *([("recorded", str(self.recording.path))] if self.recording is not None else []),
         ]
-        return [*rows, ("recorded", str(self.recording.path))] if self.recording is not None else rows
-
-    @property
-    def _pose_error(self) -> float:
-        """m, between the model's pose and the robot's own."""
-        assert self._seen is not None
-        state, output = self._seen
-        return float(np.linalg.norm(output.T_base_ee[:3, 3] - state.T_base_ee[:3, 3]))
 
     def summary(self) -> dict[str, Any]:
         """The same for a program."""
@@ -167,7 +164,7 @@ class Live:
             **summary,
             "mode": state.mode,
             "errors": list(state.errors),
-            "pose_error_m": self._pose_error,
+            "pose_error_m": _pose_error(state, output),
             "O_T_EE": state.T_base_ee.T.ravel().tolist(),
             "end_effector": body_entry(state.end_effector),
             "franka_load": body_entry(state.load),
@@ -175,21 +172,13 @@ class Live:
         }
 
 
-def _mode(state: FrankaState) -> str:
-    words = state.mode + (f" ({', '.join(state.errors)})" if state.errors else "")
-    return f"{words}: {MODES[state.mode]}" if state.mode in MODES else words
+def _pose_error(state: FrankaState, output: ArmOutput) -> float:
+    """m, between the model's pose and the robot's own."""
+    return float(np.linalg.norm(output.T_base_ee[:3, 3] - state.T_base_ee[:3, 3]))
 
 
 def _millimetres(point: Any) -> str:
     return " ".join(f"{1e3 * x:.1f}" for x in point)
-
-
-def _arm(args: argparse.Namespace, connection: FrankaConnection, state: FrankaState) -> RobotDescription:
-    """The arm as the robot describes itself, where the user does not."""
-    own = not args.end_effector
-    args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
-    robot = load_arm(args)
-    return with_own_end_effector(robot, state) if own else robot
 
 
 @contextlib.contextmanager

@@ -6,8 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,12 +167,7 @@ def payload_options(args: argparse.Namespace) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -> Iterator[WebView | None]:
-    """Open the page if it was asked for, print its address to standard error, and close it at the end.
-
-    Raises
-    ------
-    ArgumentError, MissingDependencyError: see `WebView`.
-    """
+    """Open the page if it was asked for, print its address to standard error, and close it at the end."""
     if not args.view:
         yield None
         return
@@ -182,12 +176,3 @@ def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -
     with WebView(robot, title, args.port) as view:
         print(f"live view: {view.url}", file=sys.stderr, flush=True)
         yield view
-
-
-def show_until_interrupted(view: WebView, show: Callable[[], None] = lambda: None) -> None:
-    """Call `show`, then leave the page open. Ctrl-C ends either."""
-    with contextlib.suppress(KeyboardInterrupt):
-        print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
-        show()
-        while True:
-            time.sleep(1.0)

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -84,7 +87,11 @@ def run(args: argparse.Namespace) -> int:
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay
 
-            options.show_until_interrupted(view, lambda: play_replay(data, result, view, args.rate))
+            with contextlib.suppress(KeyboardInterrupt):
+                print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+                play_replay(data, result, view, args.rate)
+                while True:
+                    time.sleep(1.0)
     return CONTRADICTED if args.strict and result.problem else 0
 
 
@@ -98,7 +105,12 @@ def _replay(
             table.show([("replayed", f"{100 * done // max(count, 1):3d} %  {time:6.1f} s"), *payload_rows(estimate)])
 
         result = replay(data, robot, show, **known)
-    segments = _smoothed(args, data, robot, result, known)
+    segments: tuple[PayloadSegment, ...] = ()
+    if args.smooth or args.unloaded:
+        for moment in args.unloaded:
+            checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
+        unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
+        segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
     loads = franka_loads(data, robot, result)
     for sentence in stale_loads(loads, float(data.stamp[0])):
         warnings.warn(sentence, stacklevel=2)
@@ -122,17 +134,6 @@ def _replay(
         print_segments(segments, float(data.stamp[0]))
     print_results(args.json, summary, tables, files)
     return result
-
-
-def _smoothed(
-    args: argparse.Namespace, data: JointDataset, robot: RobotModel, result: Replay, known: dict[str, Any]
-) -> tuple[PayloadSegment, ...]:
-    if not (args.smooth or args.unloaded):
-        return ()
-    for moment in args.unloaded:
-        checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
-    unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-    return smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
 
 
 def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:

@@ -15,7 +15,7 @@ from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED
-from panda_dynamics_ros.simulation.fourier_motion import read_motion
+from panda_dynamics_ros.simulation.motions import read_motion
 
 EXAMPLES = "panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying"
 START = 1.0  # s at rest before the motion

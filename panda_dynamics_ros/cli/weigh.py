@@ -16,14 +16,13 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
-from panda_dynamics_ros.reporting.page import write_page
+from panda_dynamics_ros.reporting.console import Table, joint_values, print_results, write_page
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
-from panda_dynamics_ros.reporting.weighing import is_found, paired_entry, paired_rows, plot_differences, set_load_cpp
+from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motions import write_trajectory
 from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
 EXAMPLES = """\
@@ -82,34 +81,26 @@ def run(args: argparse.Namespace) -> int:
     return _simulate(args, robot) if args.simulate else _weigh_recordings(args, robot)
 
 
-def _start(args: argparse.Namespace, robot: RobotModel) -> list[float]:
-    if args.start is not None:
-        options.radians(args.start, "--start")
-        return checks.exactly(args.start, (robot.n,), "--start").tolist()
-    if robot.n != len(READY):
-        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
-    return list(READY)
-
-
 def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
-    return weighing_motion(
-        robot,
-        _start(args, robot),
-        table_height=checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0),
-        reach=args.reach,
-        trials=args.trials,
-        seed=args.seed,
-    )
+    height = checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
+    if args.start is None and robot.n != len(READY):
+        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
+    start = READY if args.start is None else args.start
+    options.radians(start, "--start")
+    start = checks.exactly(start, (robot.n,), "--start").tolist()
+    chosen = {"reach": args.reach, "trials": args.trials, "seed": args.seed}
+    return weighing_motion(robot, start, table_height=height, **chosen)
 
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
     """Write the motion as a trajectory, and say how large it is."""
-    from panda_dynamics_ros.reporting.identification import plot_motion
+    from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
 
     found = _motion(args, robot)
     length = duration(found.motion)
     times = np.arange(0.0, length + 0.5 * STEP, STEP)
-    q, dq, ddq = states = found.motion(times)
+    q, *_ = states = found.motion(times)
+    entry, shares = motion_entry(states, robot.limits)
     args.output.mkdir(parents=True, exist_ok=True)
     files = [write_trajectory(robot.joint_names, times, states, args.output / "trajectory.yaml")]
     files.append(plot_motion(times, states, robot.limits, args.output / "trajectory.png"))
@@ -119,14 +110,13 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
         "start": q[0].tolist(),
         "lowest": q.min(axis=0).tolist(),
         "highest": q.max(axis=0).tolist(),
-        "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
-        "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
+        **entry,
         "files": [str(file) for file in files],
     }
     rows = [
         ("first and last posture", f"{joint_values(q[0])} rad"),
         ("largest distance from it", f"{joint_values(np.abs(q - q[0]).max(axis=0), 2)} rad"),
-        ("velocity", f"{joint_values(100 * np.array(summary['velocity_share']), 0)} % of the limits"),
+        shares[0],
         ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
     ]
     print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
@@ -142,9 +132,7 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
         [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
     )
     check = load_dataset(args.check, robot, **where) if args.check else None
-    names = {id(run): f"{Path(run.source).name} (loaded)" for run in loaded}
-    names |= {id(run): f"{Path(run.source).name} (unloaded)" for run in unloaded}
-    return _report(args, robot, loaded, unloaded, check, names, None)
+    return _report(args, robot, loaded, unloaded, check, None)
 
 
 def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
@@ -159,7 +147,7 @@ def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
     # One more loaded run for the check at rest; the payload is estimated without it.
     runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
-    return _report(args, robot, loaded, unloaded, runs[-1], {id(run): run.source for run in runs}, truth)
+    return _report(args, robot, loaded, unloaded, runs[-1], truth)
 
 
 def _report(
@@ -168,24 +156,20 @@ def _report(
     loaded: Sequence[JointDataset],
     unloaded: Sequence[JointDataset],
     check: JointDataset | None,
-    names: dict[int, str],
     truth: InertialParameters | None,
 ) -> int:
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
         rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
-    runs = [names[id(run)] for run in sorted((*loaded, *unloaded), key=lambda run: run.stamp[0])]
+    kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
+    kinds.sort(key=lambda each: float(each[0].stamp[0]))
+    runs = [run.source if truth is not None else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
     summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **paired_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    rows = paired_rows(result, rest)
-    if truth is not None:
-        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
-    if is_found(result.estimate):
-        rows.append(("libfranka", set_load_cpp(result.estimate)))
     tables: list[Table] = [
-        (f"weighed with {robot.name}, {len(runs)} runs", rows),
+        (f"weighed with {robot.name}, {len(runs)} runs", paired_rows(result, rest, truth)),
         ("runs", [(f"{number}", run) for number, run in enumerate(runs, start=1)]),
     ]
     picture = plot_differences(result, args.output / "weigh.png")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_motion
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.newton_euler import gravity_torques
 from panda_dynamics_ros.robot import RobotDescription
@@ -49,6 +49,6 @@ def link_side_sample(
     ArgumentError: an argument is not finite, or not of shape (n,).
     """
     sample: tuple[Any, Any, Any] = q, dq, effort
-    if not (is_one_motion(robot, *sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
+    if not (is_one_state(robot, *sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
         sample = checks.sample(q, dq, effort, robot.n)
     return sample if robot.effort == MEASURED else (*sample[:2], _link_side(robot, sample[0], sample[2]))

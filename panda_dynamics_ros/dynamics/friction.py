@@ -45,16 +45,11 @@ def friction_sample(friction, dq, tau):
 
 @compiled
 def friction_of_one(friction, dq, tau):
-    """tau (n,) of joint velocities dq (n,); False if they are not finite."""
-    friction_sample(friction, dq, tau)
+    """tau of stacked joint velocities; False if one is not finite."""
+    n = friction.shape[0]
+    for k in range(0, dq.shape[0], n):
+        friction_sample(friction, dq[k : k + n], tau[k : k + n])
     return finite(dq)
-
-
-@compiled
-def friction_kernel(friction, dq, tau):
-    """tau (rows, n) of joint velocities dq (rows, n)."""
-    for k in range(dq.shape[0]):
-        friction_sample(friction, dq[k], tau[k])
 
 
 @compiled
@@ -96,7 +91,7 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike, presliding: ArrayLi
             return tau
     shape, (dq_rows,) = joint_rows(robot, dq=dq)
     tau = np.empty_like(dq_rows)
-    friction_kernel(robot.friction.table, dq_rows, tau)
+    friction_of_one(robot.friction.table, dq_rows.reshape(-1), tau.reshape(-1))
     return tau.reshape(*shape, robot.n)
 
 

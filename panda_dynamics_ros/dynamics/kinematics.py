@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, over_rows
-from panda_dynamics_ros.dynamics.kernels.blocks import (
+from panda_dynamics_ros.dynamics.kernels.batch import (
     BLOCK,
     ORIGIN,
     PLACED,
+    RowsKernel,
+    finite,
     get,
     get_rotation,
+    is_one_state,
+    over_rows,
     place_block,
     put,
     put_rotation,

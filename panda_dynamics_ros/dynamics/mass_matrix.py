@@ -14,20 +14,17 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import (
-    RowsKernel,
-    finite,
-    is_one_motion,
-    is_one_state,
-    joint_rows,
-    over_rows,
-)
-from panda_dynamics_ros.dynamics.kernels.blocks import (
     BLOCK,
     FREE,
     ORIGIN,
     PLACED,
+    RowsKernel,
+    finite,
     get,
     get_rotation,
+    is_one_state,
+    joint_rows,
+    over_rows,
     place_block,
     put,
     workspace,
@@ -117,14 +114,6 @@ def body_at(work, i):
     """The body in row i."""
     w = work[i]
     return w[0], (w[1], w[2], w[3]), (w[4], w[5], w[6], w[7], w[8], w[9])
-
-
-@part
-def joined(one, other):
-    """Mass, first moment and inertia of two bodies together."""
-    a, b = one[2], other[2]
-    inertia = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
-    return one[0] + other[0], add(one[1], other[1]), inertia
 
 
 @part
@@ -218,8 +207,9 @@ def mass_matrix_blocks(table, q, M):
                     E[i, j, b] = along + dot(get(U, FREE + TWIST + 3, b), get(V, ANGULAR, b))
             if j > 0:
                 U = W[j - 1]
-                for b in range(count):
-                    put_body(U, b, joined(get_body(U, b), get_body(V, b)))
+                for k in range(FREE, FREE + TWIST):
+                    for b in range(count):
+                        U[k, b] += V[k, b]
         for b in range(count):
             for i in range(n):
                 for j in range(i, n):
@@ -391,7 +381,7 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
     Reference: Walker and Orin 1982; the equation of De Luca, Robotics 2, slide 5 (document 003), solved for
     the acceleration.
     """
-    if is_one_motion(robot, q, dq, tau):
+    if is_one_state(robot, q, dq, tau):
         ddq = np.empty(robot.n)
         if forward_dynamics_of_one(robot.table, q, dq, tau, ddq):
             return ddq

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, results_over_rows
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     AXIS,
     ZERO,
@@ -144,10 +144,8 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
         p, bias = np.empty(robot.n), np.empty(robot.n)
         if momentum_of_one(robot.table, q, dq, p, bias):
             return p, bias
-    shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
-    p, bias = np.empty_like(q_rows), np.empty_like(q_rows)
-    momentum_kernel(robot.table, q_rows, dq_rows, p, bias)
-    return p.reshape(*shape, robot.n), bias.reshape(*shape, robot.n)
+    p, bias = results_over_rows(robot, momentum_kernel, [(robot.n,)] * 2, q=q, dq=dq)
+    return p, bias
 
 
 def payload_momentum_regressors(
@@ -172,8 +170,6 @@ def payload_momentum_regressors(
     (document 003).
     """
     robot.last_joint_frame(frame)
-    shape, (q_rows, dq_rows) = joint_rows(robot, q=q, dq=dq)
-    Y_momentum = np.empty((len(q_rows), robot.n, 10))
-    Y_bias = np.empty_like(Y_momentum)
-    payload_momentum_kernel(robot.table, robot.frame_index(frame), q_rows, dq_rows, Y_momentum, Y_bias)
-    return Y_momentum.reshape(*shape, robot.n, 10), Y_bias.reshape(*shape, robot.n, 10)
+    index = robot.frame_index(frame)
+    Y_p, Y_bias = results_over_rows(robot, payload_momentum_kernel, [(robot.n, 10)] * 2, index, q=q, dq=dq)
+    return Y_p, Y_bias

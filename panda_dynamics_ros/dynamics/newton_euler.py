@@ -14,21 +14,18 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import (
-    RowsKernel,
-    finite,
-    is_one_motion,
-    is_one_state,
-    joint_rows,
-    over_rows,
-)
-from panda_dynamics_ros.dynamics.kernels.blocks import (
     BLOCK,
     FREE,
     ORIGIN,
     PLACED,
+    RowsKernel,
+    finite,
     get,
     get_rotation,
+    is_one_state,
+    joint_rows,
     load,
+    over_rows,
     place_block,
     put,
     workspace,
@@ -125,6 +122,32 @@ DQ, DDQ, FORCE, MOMENT = FREE, FREE + 1, FREE + 2, FREE + 5  # of each link
 A, VELOCITY, DW = FREE + 8, FREE + 11, FREE + 14  # motion of the link before
 
 
+@part
+def start_block(table, W, up, q, dq, ddq):
+    """Place the joints of the states q, dq, ddq (count, n), and set the motion of the base, which accelerates by up."""
+    place_block(table, W, q, q.shape[1])
+    load(W, DQ, dq)
+    load(W, DDQ, ddq)
+    U = W[0]
+    for b in range(q.shape[0]):
+        put(U, A, b, up)
+        put(U, VELOCITY, b, ZERO)
+        put(U, DW, b, ZERO)
+
+
+@part
+def outward_block(table, W, i, count):
+    """`step_outward` of a block, from W[i] to W[i + 1]."""
+    V, U, sliding = W[i], W[i + 1], table[i, PRISMATIC]
+    for b in range(count):
+        R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
+        a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
+        a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
+        put(U, A, b, a)
+        put(U, VELOCITY, b, w)
+        put(U, DW, b, dw)
+
+
 @compiled(nogil=True)
 def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
     """tau (rows, n) of q, dq, ddq (rows, n), as `newton_euler_of_one` has it."""
@@ -133,24 +156,12 @@ def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
         count, result = last - first, tau[first:last]
-        place_block(table, W, q[first:last], n)
-        load(W, DQ, dq[first:last])
-        load(W, DDQ, ddq[first:last])
-        U = W[0]
-        for b in range(count):
-            put(U, A, b, up)
-            put(U, VELOCITY, b, ZERO)
-            put(U, DW, b, ZERO)
+        start_block(table, W, up, q[first:last], dq[first:last], ddq[first:last])
         for i in range(n):
-            V, U, sliding, body = W[i], W[i + 1], table[i, PRISMATIC], link_body(table, i)
+            outward_block(table, W, i, count)
+            V, U, body = W[i], W[i + 1], link_body(table, i)
             for b in range(count):
-                R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
-                a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
-                f, moment = link_wrench(body, a, w, dw)
-                put(U, A, b, a)
-                put(U, VELOCITY, b, w)
-                put(U, DW, b, dw)
+                f, moment = link_wrench(body, get(U, A, b), get(U, VELOCITY, b), get(U, DW, b))
                 put(V, FORCE, b, f)
                 put(V, MOMENT, b, moment)
         for i in range(n - 1, -1, -1):
@@ -183,7 +194,7 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
     """
-    if is_one_motion(robot, q, dq, ddq):
+    if is_one_state(robot, q, dq, ddq):
         tau = np.empty(robot.n)
         if newton_euler_of_one(robot.table, 1.0, q, dq, ddq, tau):
             return tau

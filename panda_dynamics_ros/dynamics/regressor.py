@@ -7,16 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_motion, joint_rows, over_rows
-from panda_dynamics_ros.dynamics.kernels.blocks import (
+from panda_dynamics_ros.dynamics.kernels.batch import (
     BLOCK,
     FREE,
     ORIGIN,
     PLACED,
+    RowsKernel,
+    finite,
     get,
     get_rotation,
-    load,
-    place_block,
+    is_one_state,
+    over_rows,
     put,
     workspace,
 )
@@ -42,7 +43,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     upward,
     vector_at,
 )
-from panda_dynamics_ros.dynamics.newton_euler import step_outward
+from panda_dynamics_ros.dynamics.newton_euler import DW, VELOCITY, A, outward_block, start_block, step_outward
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
@@ -145,8 +146,7 @@ def regressor_of_one(table, q, dq, ddq, Y):
     return finite(q) and finite(dq) and finite(ddq)
 
 
-DQ, DDQ, TWIST = FREE, FREE + 1, FREE + 2  # of each link
-A, VELOCITY, DW = FREE + 8, FREE + 11, FREE + 14  # motion of the link before
+TWIST = FREE + 2  # of each link
 ROW = 0  # of the regressor, in the last row
 
 
@@ -158,23 +158,10 @@ def regressor_blocks(table, q, dq, ddq, Y):
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
         count, result = last - first, Y[first:last]
-        place_block(table, W, q[first:last], n)
-        load(W, DQ, dq[first:last])
-        load(W, DDQ, ddq[first:last])
-        V = W[0]
-        for b in range(count):
-            put(V, A, b, up)
-            put(V, VELOCITY, b, ZERO)
-            put(V, DW, b, ZERO)
+        start_block(table, W, up, q[first:last], dq[first:last], ddq[first:last])
         for i in range(n):
-            V, U, sliding, twist = W[i], W[i + 1], table[i, PRISMATIC], joint_twist(slides(table, i))
-            for b in range(count):
-                R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
-                a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
-                put(U, A, b, a)
-                put(U, VELOCITY, b, w)
-                put(U, DW, b, dw)
+            outward_block(table, W, i, count)
+            V, U, twist = W[i], W[i + 1], joint_twist(slides(table, i))
             for b in range(count):
                 put(V, TWIST, b, twist[0])
                 put(V, TWIST + 3, b, twist[1])
@@ -252,14 +239,11 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
 
     Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
-    if is_one_motion(robot, q, dq, ddq):
+    if is_one_state(robot, q, dq, ddq):
         Y = np.zeros((robot.n, 10 * robot.n))
         if regressor_of_one(robot.table, q, dq, ddq, Y):
             return Y
-    shape, (q_rows, dq_rows, ddq_rows) = joint_rows(robot, q=q, dq=dq, ddq=ddq)
-    Y = np.zeros((len(q_rows), robot.n, 10 * robot.n))
-    regressor_kernel(robot.table, q_rows, dq_rows, ddq_rows, Y)
-    return Y.reshape(*shape, robot.n, 10 * robot.n)
+    return over_rows(robot, regressor_kernel, (robot.n, 10 * robot.n), q=q, dq=dq, ddq=ddq)
 
 
 def payload_regressor(
@@ -284,7 +268,7 @@ def payload_regressor(
     """
     robot.last_joint_frame(frame)
     index = robot.frame_index(frame)
-    if is_one_motion(robot, q, dq, ddq):
+    if is_one_state(robot, q, dq, ddq):
         Y = np.empty((robot.n, 10))
         if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
             return Y

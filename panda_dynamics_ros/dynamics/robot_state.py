@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_motion
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled, fixed_rotation, joint_count, place_joints, translation
 from panda_dynamics_ros.dynamics.kinematics import step_along, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
@@ -63,7 +63,7 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: Array
     if ddq is None:
         ddq = np.zeros(n)
     T, gravity, coriolis, Y = np.empty((4, 4)), np.empty(n), np.empty(n), np.empty((n, 10))
-    if not (is_one_motion(robot, q, dq, ddq) and robot_state_of_one(robot.table, q, dq, ddq, T, gravity, coriolis, Y)):
+    if not (is_one_state(robot, q, dq, ddq) and robot_state_of_one(robot.table, q, dq, ddq, T, gravity, coriolis, Y)):
         named = {"q": q, "dq": dq, "ddq": ddq}
         motion = [checks.exactly(value, (n,), name).copy() for name, value in named.items()]
         robot_state_of_one(robot.table, *motion, T, gravity, coriolis, Y)

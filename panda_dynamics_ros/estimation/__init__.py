@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation from joint torques, sample by sample: payload, external torques, contacts."""
 
-from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
-from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
+from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor, ArmOutput, ArmRows, DynamicsOutput
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector, ContactOptions
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, PayloadSegment, SmoothedHistory
-from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
+from panda_dynamics_ros.estimation.external_torques import (
+    ContactWrench,
+    MomentumObserver,
+    WrenchEstimator,
+    contact_wrench,
+)
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.residual_fit import learn_residual
 from panda_dynamics_ros.estimation.smoother import smooth_payloads
-from panda_dynamics_ros.estimation.wrench import ContactWrench, WrenchEstimator, contact_wrench
 
 __all__ = [
     "ArmMonitor",
@@ -27,7 +30,6 @@ __all__ = [
     "MomentumObserver",
     "PayloadEstimate",
     "PayloadEstimator",
-    "PayloadOutput",
     "PayloadSegment",
     "Shape",
     "SmoothedHistory",

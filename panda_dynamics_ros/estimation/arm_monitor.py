@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,17 +20,15 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
-from panda_dynamics_ros.estimation.arm_output import ArmOutput, ArmRows, DynamicsOutput, PayloadOutput
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
+from panda_dynamics_ros.estimation.external_torques import ContactWrench, MomentumObserver, WrenchEstimator
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
-from panda_dynamics_ros.estimation.momentum_observer import MomentumObserver
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, LearntModel, Rows, with_model
-from panda_dynamics_ros.estimation.validation import SampleValidator
-from panda_dynamics_ros.estimation.wrench import WrenchEstimator
+from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
@@ -38,6 +36,64 @@ BLOCK = 512
 """Samples of a recording whose terms are in memory at a time: 1 MB."""
 RENEWAL = 0.5
 """s between two times that external torques and contacts are given what was learnt about the arm."""
+
+
+@dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more
+class DynamicsOutput:
+    """What the arm's model says about one sample.
+
+    Attributes
+    ----------
+    stamp: s.
+    gravity_torques, coriolis_torques: (n,), N m.
+    T_base_ee: (4, 4).
+    external_torques: (n,), N m, of the momentum observer; torques of the known payload are not among them.
+    wrench: at the flange, that explains the external torques.
+    contact: the last contact, which may still last; None before the first one.
+    contact_changed: whether a contact began, ended or moved to another link with this sample.
+    """
+
+    stamp: float
+    gravity_torques: FloatArray
+    coriolis_torques: FloatArray
+    T_base_ee: FloatArray
+    external_torques: FloatArray
+    wrench: ContactWrench
+    contact: Contact | None
+    contact_changed: bool
+
+
+@dataclass(eq=False, slots=True)
+class ArmOutput(DynamicsOutput):
+    """All that the nodes publish after one sample.
+
+    Attributes
+    ----------
+    estimate: the payload.
+    is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
+    residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
+        filters settle.
+    """
+
+    estimate: PayloadEstimate
+    is_due: bool
+    residual: FloatArray
+
+
+class ArmRows(NamedTuple):
+    """What `ArmMonitor` says of N samples.
+
+    Attributes
+    ----------
+    external_torques, residual: (N, n), as those of `ArmOutput`.
+    estimates: each new estimate, with the index of the sample after which it holds, and whether it is due.
+    contacts: each change of the contact, with the index of its sample.
+    """
+
+    external_torques: FloatArray
+    residual: FloatArray
+    estimates: list[tuple[int, PayloadEstimate, bool]]
+    contacts: list[tuple[int, Contact]]
 
 
 class ArmMonitor:
@@ -109,11 +165,8 @@ class ArmMonitor:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
-        estimate = self.payload_estimator.estimate
-        return ArmOutput(
-            *self._dynamics_output(stamp, q, dq, before, state),
-            estimate, self._is_due, self.payload_estimator.residual,
-        )  # fmt: skip
+        payload: tuple[Any, ...] = self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual
+        return ArmOutput(*self._of_dynamics(stamp, q, dq, before, state), *payload)
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -138,12 +191,7 @@ class ArmMonitor:
             rows = self._rows(block, steps)
             self._observer.follow(rows, steps)
             self.contact_detector.follow(rows, steps)
-        return self._dynamics_output(stamp, q, dq, before, state)
-
-    def update_payload(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadOutput:
-        """The payload part of `update` (node `payload_estimator`)."""
-        estimate = self.payload_estimator.update(stamp, q, dq, tau)
-        return PayloadOutput(estimate, self.schedule.is_due(estimate, float(stamp)), self.payload_estimator.residual)
+        return DynamicsOutput(*self._of_dynamics(stamp, q, dq, before, state))
 
     def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
         """`update` with N samples, stamp (N,) and q, dq, tau (N, n)."""
@@ -178,7 +226,7 @@ class ArmMonitor:
             if found is not None and estimator.estimate is not was:
                 found.estimates.append((0, estimator.estimate, False))
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
-        for part in _without_gaps(steps):
+        for part in without_gaps(steps):
             rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
             self._follow_rows(rows, steps[part], kept[part], found)
         if found is not None:
@@ -236,30 +284,23 @@ class ArmMonitor:
         self._observer.change_arm(momentum, bias)
         self.contact_detector.change_arm(momentum, bias)
 
-    def _dynamics_output(
+    def _of_dynamics(
         self, stamp: float, q: FloatArray, dq: FloatArray, before: Contact | None, state: RobotState | None
-    ) -> DynamicsOutput:
+    ) -> tuple[Any, ...]:
+        """The fields of `DynamicsOutput`."""
         state = robot_state(self.robot, q, dq) if state is None else state
         unexplained = None if self.robot.residual_map is None else self._unexplained
         contact, external = self.contact_detector.contact, self._observer.torques
-        return DynamicsOutput(
-            stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
-            self._wrench_estimator.estimate(q, external, unexplained), contact, contact is not before,
-        )  # fmt: skip
-
-
-def _without_gaps(steps: FloatArray) -> list[slice]:
-    """Parts of N samples in which only the first may be a restart."""
-    if (steps[1:] > 0.0).all():
-        return [slice(0, len(steps))] if len(steps) else []
-    starts = [0, *(int(k) for k in np.flatnonzero(steps <= 0.0) if k > 0), len(steps)]
-    return [slice(a, b) for a, b in pairwise(starts) if b > a]
+        wrench = self._wrench_estimator.estimate(q, external, unexplained)
+        torques = state.gravity_torques, state.coriolis_torques
+        return stamp, *torques, state.T_base_ee, external, wrench, contact, contact is not before
 
 
 def _fill(found: ArmRows, kept: np.ndarray, residual: FloatArray, external: FloatArray) -> None:
     """At samples that were not used, residual and external torques stay what they were; at first as given."""
-    used = np.zeros(len(found.residual), dtype=bool)
-    used[kept] = True
-    for k in np.flatnonzero(~used):
-        found.external_torques[k] = found.external_torques[k - 1] if k else external
-        found.residual[k] = found.residual[k - 1] if k else residual
+    used = np.full(len(found.residual), -1)
+    used[kept] = kept
+    last = np.maximum.accumulate(used)
+    for values, before in ((found.residual, residual), (found.external_torques, external)):
+        values[:] = values[last]
+        values[last < 0] = before

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
+from panda_dynamics_ros.estimation.estimate import com_covariance
+from panda_dynamics_ros.estimation.regression import ARM, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 BANDWIDTH = 1.0  # Hz: well below that of tau_ext_hat_filtered, whose own delay then hardly matters
 ROW = 0.05  # s from one row of the regression to the next
@@ -59,17 +59,21 @@ def believed_load(
     Parameters
     ----------
     robot: our model of the arm, with the end effector if Franka's is not to be counted as load.
-    stamp: (N,), s. q, dq, tau, tau_ext: (N, n), rad, rad/s, N m: tau_J and tau_ext_hat_filtered, with Franka's signs.
+    stamp: (N,), s, increasing. q, dq, tau, tau_ext: (N, n), rad, rad/s, N m: tau_J and tau_ext_hat_filtered, with
+        Franka's signs.
 
     Returns
     -------
     None where there is less than a second of samples with finite tau_ext.
     """
-    rows, torques = _regression_rows(robot, stamp, q, dq, tau - tau_ext)
+    n, model = robot.n, tau - tau_ext
+    k = np.isfinite(model).all(axis=1)
+    found = recorded_rows(robot.without_friction(), stamp[k], q[k], dq[k], model[k], BANDWIDTH, ROW, MAX_GAP)
+    rows = np.array([filtered.copy() for _, _, filtered in found]).reshape(-1, n, ARM + 1)
     if len(rows) < LEAST_ROWS:
         return None
-    n = robot.n
-    A = np.concatenate([rows, np.broadcast_to(np.eye(n), (len(rows), n, n))], axis=2)
+    torques = rows[..., ARM]
+    A = np.concatenate([rows[..., :ARM], np.broadcast_to(np.eye(n), (len(rows), n, n))], axis=2)
     prior = np.diag(np.concatenate([PRIOR, np.full(n, MODEL_OFFSET)]) ** -2.0)
     variance = np.full(n, MODEL_OFFSET**2)
     for _ in range(3):  # until the joints' noise and the solution agree
@@ -80,28 +84,6 @@ def believed_load(
     covariance = np.linalg.inv(information)
     mass = max(float(theta[0]), 1e-3)
     com = theta[1:4] / mass
-    to_com = np.concatenate([-com[:, None], np.eye(3)], axis=1) / mass
-    com_std = np.sqrt(np.diag(to_com @ covariance[:4, :4] @ to_com.T))
+    com_std = np.sqrt(np.diag(com_covariance(mass, com, covariance)))
     mass_std = float(np.hypot(np.sqrt(covariance[0, 0]), MODEL_MASS))
     return BelievedLoad(float(theta[0]), mass_std, com, com_std, float(stamp[0]), float(stamp[-1]))
-
-
-def _regression_rows(
-    robot: RobotDescription, stamp: FloatArray, q: FloatArray, dq: FloatArray, model_torque: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Filtered regressors (K, n, 10) and torques (K, n), one for each `ROW` of time."""
-    frictionless = robot.without_friction()
-    terms, regression, row, last = ArmTerms(frictionless), MomentumRegression(robot.n, BANDWIDTH), -np.inf, -np.inf
-    rows, torques = [], []
-    for k in np.flatnonzero(np.isfinite(model_torque).all(axis=1)):
-        dt, here = float(stamp[k]) - last, slice(k, k + 1)
-        if -MAX_GAP <= dt <= 0.0:
-            continue
-        last = float(stamp[k])
-        sample = terms.rows(stamp[here], q[here], dq[here], model_torque[here])
-        filtered = regression.step(dt if 0.0 < dt <= MAX_GAP else 0.0, sample.momentum[0], sample.bias[0])
-        if regression.settled and last >= row:
-            rows.append(filtered[:, :ARM].copy())
-            torques.append(filtered[:, ARM].copy())
-            row = last + ROW
-    return np.array(rows).reshape(-1, robot.n, PARAMETERS), np.array(torques).reshape(-1, robot.n)

@@ -36,7 +36,7 @@ from panda_dynamics_ros.estimation.arm_model import (
     TURN_PLAY,
     WHITE,
 )
-from panda_dynamics_ros.estimation.contact_link import LinkEvidence
+from panda_dynamics_ros.estimation.external_torques import LinkEvidence
 from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import ArmTerms, MomentumRegression, Rows, filter_step
 from panda_dynamics_ros.estimation.validation import SampleValidator

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.inertial import PARAMETERS, about_com
 
 WAITING = "waiting for samples"
 SETTLING = "filters settling"
@@ -31,6 +32,9 @@ LIGHTEST_PAYLOAD = 0.1
 
 LARGEST_COM_MARGIN = 0.1
 """m: a centre of mass that is known no better than this is not worth stating."""
+
+STEP = 1e-6
+"""Of an inertial vector, for derivatives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +117,8 @@ class PayloadEstimate:
         """Standard deviations (6,), kg m^2, of the inertia about the CoM (xx, xy, xz, yy, yz, zz), to first order."""
         if self.mass <= self.std[0]:
             return np.full(6, np.inf)
-        slope = com_inertia_slope(self.vector)
-        return np.sqrt(np.maximum(np.diag(slope @ self.covariance @ slope.T), 0.0))
+        slope = np.array([about_com(self.vector + h) - about_com(self.vector - h) for h in STEP * np.eye(10)])[:, 4:]
+        return np.sqrt(np.maximum(np.diag(slope.T @ self.covariance @ slope), 0.0)) / (2.0 * STEP)
 
     @property
     def mass_margin(self) -> float:
@@ -155,29 +159,17 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
     return np.asarray(slope @ covariance[:4, :4] @ slope.T)
 
 
-def com_inertia_slope(vector: FloatArray) -> FloatArray:
-    """Derivatives (6, 10) of the inertia about the CoM with respect to the inertial vector (10,).
+class _Arrays:
+    """Base of frozen values of arrays, which become read-only copies."""
 
-    I_c = I_o - m (c'c 1 - c c') = I_o - (h'h 1 - h h') / m with h = m c (parallel axes), row by row xx, xy, .. zz.
-    """
-    mass, h = vector[0], vector[1:4]
-    slope = np.zeros((6, 10))
-    slope[:, 4:] = np.eye(6)
-    for row, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True)):
-        same = float(i == j)
-        slope[row, 0] = (same * h @ h - h[i] * h[j]) / mass**2
-        slope[row, 1:4] = -2.0 * same * h / mass
-        slope[row, 1 + i] += h[j] / mass
-        slope[row, 1 + j] += h[i] / mass
-    return slope
-
-
-PLAUSIBLE_RATIO, PLAUSIBLE_ERROR = (1e-3, 30.0), 30.0
-"""Of the disturbance's level; standard deviations: what a filter of a real arm never leaves."""
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray):
+                object.__setattr__(self, field.name, checks.read_only(value))
 
 
 @dataclass(frozen=True, eq=False)
-class ArmMemory:
+class ArmMemory(_Arrays):
     """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
 
     Attributes
@@ -190,10 +182,6 @@ class ArmMemory:
     covariance: FloatArray
     noise_ratio: FloatArray
 
-    def __post_init__(self) -> None:
-        for name in ("mean", "covariance", "noise_ratio"):
-            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
-
     def check(self, size: int, n: int) -> None:
         """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
 
@@ -203,27 +191,13 @@ class ArmMemory:
         """
         checks.exactly(self.mean, (size,), "arm.mean")
         checks.covariance(self.covariance, size, "arm.covariance")
-        ratio = checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio")
-        low, high = PLAUSIBLE_RATIO
-        if not ((ratio > low) & (ratio < high)).all():
-            raise ArgumentError(
-                f"arm.noise_ratio: expected {low:g} to {high:g}, got {ratio.min():g} to {ratio.max():g}"
-            )
-        size_of_errors = np.abs(self.mean[10:]).max()
-        if size_of_errors > PLAUSIBLE_ERROR:
-            raise ArgumentError(
-                f"arm.mean: expected errors of at most {PLAUSIBLE_ERROR:g} standard deviations, got {size_of_errors:g}"
-            )
-        variances = self.covariance.diagonal()[10:]
-        if not ((variances > 1e-9) & (variances < PLAUSIBLE_ERROR)).all():
-            raise ArgumentError(
-                f"arm.covariance: expected variances of the errors in 1e-9 to {PLAUSIBLE_ERROR:g}, got "
-                f"{variances.min():g} to {variances.max():g}"
-            )
+        _check_range(checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio"), 1e-3, 30.0, "arm.noise_ratio")
+        _check_range(self.mean[PARAMETERS:], -30.0, 30.0, "arm.mean")
+        _check_range(self.covariance.diagonal()[PARAMETERS:], 1e-9, 30.0, "arm.covariance")
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadMemory:
+class PayloadMemory(_Arrays):
     """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
 
     Attributes
@@ -239,9 +213,22 @@ class PayloadMemory:
     tare: FloatArray
     arm: ArmMemory | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("vector", "covariance", "tare"):
-            object.__setattr__(self, name, checks.read_only(getattr(self, name)))
+    def check(self) -> None:
+        """Refuse numbers that no payload and no estimator has: the filter would keep them.
+
+        Raises
+        ------
+        ArgumentError: there are such.
+        """
+        for name in ("vector", "tare"):  # kg, kg m, kg m^2
+            _check_range(getattr(self, name), -100.0, 100.0, f"memory.{name}")
+        # A mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm.
+        _check_range(np.linalg.eigvalsh(self.covariance), 1e-14, 1e4, "memory.covariance")
+
+
+def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:
+    if not ((values > least) & (values < most)).all():
+        raise ArgumentError(f"{name}: expected {least:g} to {most:g}, got {values.min():g} to {values.max():g}")
 
 
 SMOOTHED = "smoothed"

@@ -11,10 +11,10 @@ from run to run is a torque offset a and friction b of each joint, s the sign of
 at which the runs were made. An order of runs such as unloaded, loaded, loaded, unloaded makes theta independent of A
 and B. Of the noise e of a joint, m the time in motion, kappa how near to standstill the joint is,
 
-    cov(e_k, e_l) = sigma^2 exp(-abs(m_k - m_l) / tau) + (rho^2 + kappa_k sigma^2) delta_kl.
+    cov(e_k, e_l) = sigma^2 [exp(-abs(m_k - m_l) / TAU) + (WHITE^2 + kappa_k) delta_kl].
 
-Contrasts are whitened by its Cholesky factor; theta is the regularised least squares estimate, and sigma, tau and rho
-are the most probable ones for what it leaves, by turns.
+Contrasts are whitened by its Cholesky factor; theta is the regularised least squares estimate, and sigma of each joint
+follows from what it leaves, by turns (expectation maximisation).
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, optimize
+from scipy import linalg
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
-from panda_dynamics_ros.estimation.publication import published_estimate
+from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -56,12 +55,14 @@ ROUNDS = 4
 """Of estimating payload and noise by turns."""
 CHANGE = 0.04
 """Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
-as much again, twice. The runs say how much more or less it was."""
+is as much again, twice. The runs say how much more or less it was."""
 SIGN_SPEED = 0.05
 """rad/s, above which the speed has its sign."""
-TYPICAL, SPREAD = np.array([0.07, 0.3, 0.03]), np.array([0.7, 0.5, 1.0])
-"""sigma and rho in units of the arm's residual, tau in s: between two passes of the public 1 kHz log; and one standard
-deviation of their logarithms, over arms and motions."""
+LEVEL, TAU, WHITE = 0.07, 0.3, 0.43
+"""Sigma in units of the arm's residual, s, and white noise in units of sigma: between two passes of the public 1 kHz
+log."""
+PRIOR_ROWS = 1.0
+"""Rows that this level counts as beside those of the runs."""
 MOST_CORRELATED = 200
 """Rows whose noise is taken as correlated with each other: 40 s, of noise that keeps its value for less than one."""
 
@@ -146,8 +147,8 @@ def weigh_paired_runs(
                 f"expected another recording for each run, got the same samples in {one.source} and {other.source}"
             )
     count, runs = len(loaded), same_moments([rows_of(robot, data) for data in (*loaded, *unloaded)])
-    fit = _Fit.of(runs, count, robot.residual.std, settings.prior_std)
-    mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(_one_payload(runs, count)))
+    fit = _Fit(runs, count, robot.residual.std, settings.prior_std)
+    mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(fit.payloads()))
     covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance[:PARAMETERS]
     if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
         names = [", ".join(run.name for run in part) for part in (runs[:count], runs[count:])]
@@ -158,14 +159,12 @@ def weigh_paired_runs(
     _refuse_changes(fit, runs, count)
     stamp, body = float(runs[0].stamp[-1]), ConsistentBody()
     estimate = published_estimate(mean, covariance, settings, body_shape, body, stamp=stamp, status=PAIRED)
-    sigma, _, rho = fit.noise.T
-    moving = np.hypot(sigma, rho)
-    resting = np.hypot(moving, sigma) * np.sqrt(1.0 + 1.0 / len(unloaded))
+    moving, still = fit.level * np.sqrt(1.0 + WHITE**2), fit.level * np.sqrt(2.0 + WHITE**2)
     first, kinds = runs[0], (runs[:count], runs[count:])
     with_load, without = (np.mean([run.y for run in part], axis=0) for part in kinds)
     return PairedRuns(
         estimate=estimate,
-        rest=RestCheck(_at_rest(runs, count, estimate.vector), resting),
+        rest=RestCheck(_at_rest(runs, count, estimate.vector), still * np.sqrt(1.0 + 1.0 / len(unloaded))),
         noise=moving,
         motion_s=float(first.motion[-1] - first.motion[0]),
         stamp=first.stamp - first.begin,
@@ -207,75 +206,72 @@ def _at_rest(runs: Sequence[RunRows], count: int, payload: FloatArray) -> FloatA
 # ---- the fit -----------------------------------------------------------------------------------------------------
 
 
-def _one_payload(runs: Sequence[RunRows], count: int) -> list[list[int]]:
-    """Which payload each run carries in each part of the motion: 0 in the loaded ones, -1 for none."""
-    return [[0] * count + [-1] * (len(runs) - count) for _ in range(BLOCKS)]
-
-
-@dataclass(frozen=True, eq=False)
 class _Fit:
-    """Information of R aligned runs on their payloads and changes x = (theta_1 .. theta_R, changes of joint 1, 2, ..).
+    """Information of R aligned runs on their payloads and changes x = (payloads, changes of joint 1, joint 2, ..).
 
-    information: (BLOCKS, size, size), and vector: (BLOCKS, size), of each part of the motion. prior_std: (10,) and
-    changes_std: (changes,), of a payload and of the joints' changes. noise: (n, 3), sigma, tau, rho. end: (BLOCKS,),
-    rows at which parts end.
+    Parameters
+    ----------
+    runs: of which the first `count` carry the payload. residual: (n,), N m, that the arm's model leaves. prior_std:
+        (10,), of a payload.
+
+    Attributes
+    ----------
+    level: (n,), N m, sigma. end: (BLOCKS,), rows at which the parts of the motion end.
     """
 
-    information: FloatArray
-    vector: FloatArray
-    prior_std: FloatArray
-    changes_std: FloatArray
-    noise: FloatArray
-    end: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, runs: Sequence[RunRows], count: int, residual: FloatArray, prior_std: FloatArray) -> _Fit:
-        """The fit of runs, of which the first `count` carry the payload, for an arm whose model leaves `residual`."""
-        R, n, motion = len(runs), len(residual), runs[0].motion
-        series = [_contrasts(runs, joint) for joint in range(n)]
-        slowness = np.max([run.slowness for run in runs], axis=0).T
-        end = np.ceil(np.arange(1, BLOCKS + 1) * len(motion) / BLOCKS).astype(np.intp)
-        noise, ratio = TYPICAL * np.column_stack((residual, np.ones(n), residual)), np.ones(4)
-        for turn in range(ROUNDS + 1):
-            kinds = np.concatenate((np.repeat(ratio[:2], R), 2.0 * ratio[2:]))  # offsets, frictions, drift of both
-            changes_std = np.concatenate([CHANGE * each * kinds for each in residual])
-            own = [np.r_[: 10 * R, 10 * R + j * len(kinds) : 10 * R + (j + 1) * len(kinds)] for j in range(n)]
-            information = np.zeros((BLOCKS, *[10 * R + len(changes_std)] * 2))
-            vector = np.zeros(information.shape[:2])
+    def __init__(self, runs: Sequence[RunRows], count: int, residual: FloatArray, prior_std: FloatArray) -> None:
+        R, n, rows = len(runs), len(residual), len(runs[0].motion)
+        self._carries, self._prior_std, self.level = [k < count for k in range(R)], prior_std, LEVEL * residual
+        self.end = np.ceil(np.arange(1, BLOCKS + 1) * rows / BLOCKS).astype(np.intp)
+        slowness = np.max([run.slowness for run in runs], axis=0)
+        self._grams = []  # (BLOCKS, c, c) of each joint's whitened columns and y, for a sigma of 1
+        for joint in range(n):
+            white = whitened(_contrasts(runs, joint), runs[0].motion, slowness[:, joint])
+            parts = [part.reshape(-1, white.shape[2]) for part in np.split(white, self.end[:-1])]
+            self._grams.append(np.array([part.T @ part for part in parts]))
+        kinds = np.repeat(np.arange(4), [R, R, 1, 1])  # offsets, frictions, drift of both
+        usual = CHANGE * residual[:, None] * np.where(kinds < 2, 1.0, 2.0)
+        self._changes_std, everything = usual, self.payloads()
+        for _ in range(ROUNDS):
+            x, P = self.posterior(everything)
+            square = (x**2 + np.diag(P))[PARAMETERS:].reshape(usual.shape) / usual**2
+            sums = np.array([[square[:, kinds == k].sum(), square[:, kinds == k].size] for k in range(4)])
+            self._changes_std = usual * np.sqrt((n + sums[:, 0]) / (n + sums[:, 1]))[kinds]
             for joint in range(n):
-                white, _ = whitened(series[joint], motion, slowness[joint], *noise[joint])
-                for b, part in enumerate(np.split(white, end[:-1])):
-                    H, y = part[..., :-1].reshape(-1, len(own[joint])), part[..., -1].ravel()
-                    information[b][np.ix_(own[joint], own[joint])] += H.T @ H
-                    vector[b][own[joint]] += H.T @ y
-            fit = cls(information, vector, prior_std, changes_std, noise, end)
-            if turn == ROUNDS:
-                break
-            x, P = fit.posterior(_one_payload(runs, count))
-            changes, spread = x[PARAMETERS:].reshape(n, -1), np.diag(P)[PARAMETERS:].reshape(n, -1)
-            ratio = _ratio((changes**2 + spread) / (CHANGE * residual[:, None]) ** 2, R)
-            noise = np.array([
-                most_probable(
-                    _left(series[j], x, P, np.r_[:10, 10 + j * len(kinds) : 10 + (j + 1) * len(kinds)], count, R),
-                    *(motion, slowness[j], residual[j]),
-                )
-                for j in range(n)
-            ])  # fmt: skip
-        return fit
+                gram, own = self._gathered(joint, everything).sum(axis=0), self._own(joint, 1)
+                left = np.append(-x[own], 1.0)  # and what the fit may have followed of the noise
+                chi2 = left @ gram @ left + np.sum(gram[:-1, :-1] * P[np.ix_(own, own)])
+                before = PRIOR_ROWS * (LEVEL * residual[joint]) ** 2
+                self.level[joint] = np.sqrt((before + chi2) / (PRIOR_ROWS + rows * (R - 1)))
 
-    def posterior(self, payload_of: Sequence[Sequence[int]]) -> tuple[FloatArray, FloatArray]:
-        """Mean and covariance of P payloads and of the joints' changes.
+    def payloads(self, number: int = 0, block: int = BLOCKS) -> NDArray[np.intp]:
+        """Which payload each run carries in each block: 0 in the loaded ones, -1 for none; 1 in run `number` from
+        `block` on."""
+        found = np.tile(np.where(self._carries, 0, -1), (BLOCKS, 1))
+        found[block:, number] = 1
+        return found
 
-        `payload_of`[block][run] is 0..P-1, or -1 for none.
-        """
-        payloads, changes = 1 + max(max(row) for row in payload_of), len(self.changes_std)
-        L = np.diag(np.concatenate((np.tile(self.prior_std, payloads), self.changes_std)) ** -2.0)
+    def _own(self, joint: int, payloads: int) -> NDArray[np.intp]:
+        """Places in x of what acts on a joint."""
+        changes, first = self._changes_std.shape[1], PARAMETERS * payloads
+        return np.r_[:first, first + joint * changes : first + (joint + 1) * changes]
+
+    def _gathered(self, joint: int, payload_of: NDArray[np.intp]) -> FloatArray:
+        """The joint's (BLOCKS, ..) grams with a column for each payload instead of each run."""
+        choice = (payload_of[:, :, None] == np.arange(payload_of.max() + 1)).astype(float)
+        rest = np.eye(self._changes_std.shape[1] + 1)
+        gather = [linalg.block_diag(np.kron(each, np.eye(PARAMETERS)), rest) for each in choice]
+        return np.array([G.T @ gram @ G for G, gram in zip(gather, self._grams[joint], strict=True)])
+
+    def posterior(self, payload_of: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance of the payloads and of the joints' changes; `payload_of`: see `payloads`."""
+        payloads = int(payload_of.max()) + 1
+        L = np.diag(np.concatenate((np.tile(self._prior_std, payloads), self._changes_std.ravel())) ** -2.0)
         v = np.zeros(len(L))
-        for information, vector, row in zip(self.information, self.vector, payload_of, strict=True):
-            choice = np.array([[float(payload == each) for each in range(payloads)] for payload in row])
-            G = linalg.block_diag(np.kron(choice, np.eye(PARAMETERS)), np.eye(changes))
-            L += G.T @ information @ G
-            v += G.T @ vector
+        for joint, level in enumerate(self.level):
+            gram, own = self._gathered(joint, payload_of).sum(axis=0) / level**2, self._own(joint, payloads)
+            L[np.ix_(own, own)] += gram[:-1, :-1]
+            v[own] += gram[:-1, -1]
         scale = 1.0 / np.sqrt(np.diag(L))
         P = np.linalg.inv(scale[:, None] * L * scale) * np.outer(scale, scale)
         return P @ v, P
@@ -296,50 +292,16 @@ def _contrasts(runs: Sequence[RunRows], joint: int) -> FloatArray:
     return np.concatenate((*payload, offset, s * offset, drift, s * drift, y[..., None]), axis=2)
 
 
-def _left(columns: FloatArray, x: FloatArray, P: FloatArray, own: NDArray[np.intp], count: int, R: int) -> FloatArray:
-    """What x (of covariance P) leaves of a joint's contrasts, and beside it one sigma of what was taken away.
-
-    Without the latter the noise would seem too small by what the fit followed of it (expectation maximisation).
-    """
-    payload = columns[..., : PARAMETERS * R].reshape(*columns.shape[:2], R, PARAMETERS)[:, :, :count].sum(axis=2)
-    design = np.concatenate((payload, columns[..., PARAMETERS * R : -1]), axis=2)
-    variance, axes = np.linalg.eigh(P[np.ix_(own, own)])
-    unsure = design @ (axes * np.sqrt(np.maximum(variance, 0.0)))
-    return np.concatenate((columns[..., -1:] - design @ x[own][:, None], unsure), axis=2)
-
-
-def _ratio(square: FloatArray, R: int) -> FloatArray:
-    """Size of each kind of change relative to `CHANGE`, with a prior of 1, from squares (n, 2 R + 2) of the changes."""
-    kinds = (square[:, :R], square[:, R : 2 * R], square[:, -2:-1] / 4.0, square[:, -1:] / 4.0)
-    return np.sqrt([(len(square) + kind.sum()) / (len(square) + kind.size) for kind in kinds])
-
-
-def whitened(
-    columns: FloatArray, motion: FloatArray, slowness: FloatArray, sigma: float, tau: float, rho: float
-) -> tuple[FloatArray, float]:
-    """Columns (K, C, c) times the inverse Cholesky factor of the noise of each contrast, and log det of the factors."""
-    white, logs = np.empty_like(columns), 0.0
+def whitened(columns: FloatArray, motion: FloatArray, slowness: FloatArray) -> FloatArray:
+    """Columns (K, C, c) times the inverse Cholesky factor of the noise of each contrast, for a sigma of 1."""
+    white = np.empty_like(columns)
     for k in range(0, len(motion), MOST_CORRELATED):
         part = slice(k, k + MOST_CORRELATED)
         m = motion[part]
-        covariance = sigma**2 * np.exp(-np.abs(m[:, None] - m) / tau) + np.diag(rho**2 + slowness[part] * sigma**2)
+        covariance = np.exp(-np.abs(m[:, None] - m) / TAU) + np.diag(WHITE**2 + slowness[part])
         factor, flat = np.linalg.cholesky(covariance), columns[part].reshape(len(m), -1)
         white[part] = linalg.solve_triangular(factor, flat, lower=True, check_finite=False).reshape(columns[part].shape)
-        logs += columns.shape[1] * float(np.log(np.diag(factor)).sum())
-    return white, logs
-
-
-def most_probable(columns: FloatArray, motion: FloatArray, slowness: FloatArray, residual: float) -> FloatArray:
-    """Sigma, tau and rho of a series (K, C, c), the maximum a posteriori; the prior is that of two passes of an arm."""
-    scale = TYPICAL * [residual, 1.0, residual]
-
-    def cost(logs: FloatArray) -> float:
-        white, log_det = whitened(columns, motion, slowness, *(scale * np.exp(logs)))
-        return float(0.5 * np.sum(white**2) + log_det + 0.5 * np.sum((logs / SPREAD) ** 2))
-
-    options = {"initial_simplex": np.vstack((np.zeros(3), np.diag(SPREAD))), "xatol": 0.02, "fatol": 0.05}
-    found = optimize.minimize(cost, np.zeros(3), method="Nelder-Mead", options=options)
-    return np.asarray(scale * np.exp(found.x))
+    return white
 
 
 # ---- runs that cannot be compared --------------------------------------------------------------------------------
@@ -352,10 +314,7 @@ def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int) -> None:
         carries = number < count
         alone = (count if carries else len(runs) - count) == 1
         for block in range(1 if alone else 0, BLOCKS):  # from the first on, one run has nothing to be compared with
-            payload_of = _one_payload(runs, count)
-            for row in payload_of[block:]:
-                row[number] = 1
-            both, P = (values[..., : 2 * PARAMETERS] for values in fit.posterior(payload_of))
+            both, P = (values[..., : 2 * PARAMETERS] for values in fit.posterior(fit.payloads(number, block)))
             before, after = both[:4] if carries else np.zeros(4), both[PARAMETERS : PARAMETERS + 4]
             change = after - before
             slope = np.hstack((-carries * np.eye(4, PARAMETERS), np.eye(4, PARAMETERS)))

@@ -26,7 +26,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.estimation.arm_model import SLOW, TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
     ESTIMATING,
@@ -56,7 +55,7 @@ from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, co
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
-from panda_dynamics_ros.estimation.publication import published_estimate
+from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
 from panda_dynamics_ros.estimation.regression import (
     ARM,
     ArmTerms,

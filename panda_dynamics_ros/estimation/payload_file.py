@@ -19,11 +19,9 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 
 EXPECTED = "expected a saved payload (of the service ~/save)"
-LARGEST_ENTRY = 100.0  # kg, kg m, kg m^2
-VARIANCES = 1e-14, 1e4  # a mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ARM = ("mean", "covariance", "noise_ratio")
+_PAYLOAD, _ARM = ("vector", "covariance", "tare"), ("mean", "covariance", "noise_ratio")
 
 
 def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:
@@ -58,7 +56,7 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
         "vector_about_flange": estimate.vector.tolist(),
         "std": estimate.std.tolist(),
         "identifiable": estimate.identifiable.tolist(),
-        "memory": {name: getattr(memory, name).tolist() for name in ("vector", "covariance", "tare")},
+        "memory": {name: getattr(memory, name).tolist() for name in _PAYLOAD},
     }
     if memory.arm is not None:
         content["memory"]["arm"] = {name: _encoded(getattr(memory.arm, name)) for name in _ARM}
@@ -90,34 +88,20 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         raise DataError(f"{path}: {EXPECTED}, got: {str(error).removeprefix(f'{path}: ')}") from error
     memory = content.get("memory") if isinstance(content, dict) else None
     memory = memory if isinstance(memory, dict) else {}
-    missing = [name for name in ("vector", "covariance", "tare") if name not in memory]
+    missing = [f"memory.{name}" for name in _PAYLOAD if name not in memory]
     if missing:
-        raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(f'memory.{name}' for name in missing)}")
+        raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(missing)}")
     try:
         restored = PayloadMemory(
             checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
             checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
             checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
-            _arm_of(memory.get("arm")),
+            None if memory.get("arm") is None else _arm_of(memory["arm"]),
         )
-        _check_size(restored)
-        return restored
+        restored.check()
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
-
-
-def _check_size(memory: PayloadMemory) -> None:
-    """Refuse numbers that no payload and no estimator has: the filter would keep them."""
-    for name in ("vector", "tare"):
-        largest = np.abs(getattr(memory, name)).max()
-        if largest > LARGEST_ENTRY:
-            raise ArgumentError(f"memory.{name}: expected at most {LARGEST_ENTRY:g} in SI units, got {largest:g}")
-    variances = np.linalg.eigvalsh(memory.covariance)
-    low, high = VARIANCES
-    if not (variances[0] >= low and variances[-1] <= high):
-        raise ArgumentError(
-            f"memory.covariance: expected eigenvalues in [{low:g}, {high:g}], got {variances[0]:g} to {variances[-1]:g}"
-        )
+    return restored
 
 
 def _encoded(array: FloatArray) -> str:
@@ -125,19 +109,17 @@ def _encoded(array: FloatArray) -> str:
     return base64.b64encode(array.astype("<f8").tobytes()).decode("ascii")
 
 
-def _arm_of(content: object) -> ArmMemory | None:
-    """What was learnt about the arm; None in a file of before it was saved."""
-    if content is None:
-        return None
+def _arm_of(content: object) -> ArmMemory:
+    """What was learnt about the arm."""
     if not isinstance(content, dict) or set(content) != set(_ARM):
         raise ArgumentError(f"memory.arm: expected {', '.join(_ARM)}, got {content!r:.60}")
     found = {}
-    for name in _ARM:
+    for name, text in content.items():
         try:
-            found[name] = np.frombuffer(base64.b64decode(content[name], validate=True), "<f8").astype(float)
+            numbers = np.frombuffer(base64.b64decode(text, validate=True), "<f8").astype(float)
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {content[name]!r:.40}") from error
-        found[name] = checks.real_array(found[name], f"memory.arm.{name}")
+            raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {text!r:.40}") from error
+        found[name] = checks.real_array(numbers, f"memory.arm.{name}")
     size = len(found["mean"])
     if found["covariance"].size != size**2:
         raise ArgumentError(f"memory.arm.covariance: expected {size**2} numbers, got {found['covariance'].size}")

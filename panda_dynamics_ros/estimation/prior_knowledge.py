@@ -66,15 +66,15 @@ class Shape:
 
     @property
     def unit_inertia(self) -> FloatArray:
-        """(3, 3), m^2: inertia about the centre of mass per kg."""
+        """(3, 3), m^2: inertia about the centre of mass per kg, tr(S) 1 - S of the second moments S."""
         if self.name == "box":
-            x, y, z = np.square(self.sizes) / 12.0
-            return np.diag([y + z, x + z, x + y])
-        if self.name == "cylinder":
+            second = np.square(self.sizes) / 12.0
+        elif self.name == "cylinder":
             radius, height = np.square(self.sizes)
-            across = radius / 4.0 + height / 12.0
-            return np.diag([across, across, radius / 2.0])
-        return np.eye(3) * 0.4 * self.sizes[0] ** 2
+            second = np.array([radius / 4.0, radius / 4.0, height / 12.0])
+        else:
+            second = np.full(3, self.sizes[0] ** 2 / 5.0)
+        return np.diag(second.sum() - second)
 
     @property
     def volume(self) -> float:
@@ -99,11 +99,6 @@ def with_known_mass(mean: FloatArray, covariance: FloatArray, known: float) -> t
         return mean, covariance
     gain = covariance[0] / (covariance[0, 0] + (_MASS_STD * known) ** 2)
     return mean + gain * (known - mean[0]), covariance - np.outer(gain, covariance[0])
-
-
-def no_heavier(vector: FloatArray, most: float) -> FloatArray:
-    """The body (10,), if need be of less density, such that it weighs no more than `most` kg."""
-    return vector * min(1.0, most / vector[0])
 
 
 def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:

@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is published: the filter's estimate, what the user knows of the payload, and a body that can exist.
 
+A body exists exactly if its pseudo-inertia J = [[Sigma, h], [h', m]] is positive definite (Wensing, Kim and
+Slotine, RA-L 2018). Every such J is U U' with
+
+    U = e^alpha [[A, c], [0, 1]],    A = [[e^d1, s12, s13], [0, e^d2, s23], [0, 0, e^d3]]
+
+(Rucker and Wensing, RA-L 2022), so that m = e^(2 alpha) and c is the centre of mass. The body nearest to an estimate,
+in the metric of its information L, is found by Levenberg-Marquardt over phi = (alpha, d, s, c), which has no constraint
+left, in
+
+    |theta(phi) - theta|^2_L + sum_j w_j (phi_j - typical_j)^2,
+
+where the small weights w only decide what the data leaves open (the CoM of no mass).
+
 `PublicationSchedule` decides which estimates are published, in the nodes and offline alike.
 """
 
@@ -12,14 +25,152 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, invert, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.prior_knowledge import Shape, no_heavier, with_known_mass, with_known_shape
+from panda_dynamics_ros.estimation.prior_knowledge import Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION
+from panda_dynamics_ros.robot.inertial import PARAMETERS
 
+LEAST_MASS = 1e-3
+"""kg: what is published as no payload."""
+TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
+"""phi of a body with radii of gyration of 3 cm, at the flange."""
+WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
+"""One sigma each: sizes within a factor of e^10, shears of 30 cm, CoM within 15 cm. None on the mass."""
+ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+"""Of U, that belong to d, s and c."""
+BETTER, TRIES = 1e-6, 8
+"""Share of the cost that a step has to gain; dampings that are tried for one step."""
+PERIOD = 0.02
+"""s, default period of publication."""
 COM = slice(1, 4)
+
+
+@compiled
+def vector_of(J, theta):
+    """The inertial vector (10,) of a pseudo-inertia (4, 4), in which it is linear, in place."""
+    trace, k = J[0, 0] + J[1, 1] + J[2, 2], 4
+    theta[0] = J[3, 3]
+    for i in range(3):
+        theta[1 + i] = J[i, 3]
+        for j in range(i, 3):
+            theta[k] = (trace if i == j else 0.0) - J[i, j]
+            k += 1
+
+
+@compiled
+def cost_of(phi, target, information, U, theta, pull):
+    """What is minimised; U (4, 4), theta(phi) (10,) and `pull`, L (theta(phi) - target), in place."""
+    scale, J, cost = math.exp(phi[0]), scratch((4, 4)), 0.0
+    U[:] = 0.0
+    U[3, 3] = scale
+    for p in range(1, PARAMETERS):
+        r, c = ENTRIES[p - 1]
+        U[r, c] = scale * (math.exp(phi[p]) if r == c else phi[p])
+    for i in range(4):
+        for j in range(4):
+            J[i, j] = 0.0
+            for k in range(4):
+                J[i, j] += U[i, k] * U[j, k]
+    vector_of(J, theta)
+    for i in range(PARAMETERS):
+        pull[i] = 0.0
+        for k in range(PARAMETERS):
+            pull[i] += information[i, k] * (theta[k] - target[k])
+        cost += (theta[i] - target[i]) * pull[i] + WEIGHT[i] * (phi[i] - TYPICAL[i]) ** 2
+    return cost
+
+
+@compiled
+def linearise(phi, information, U, theta, pull, gradient, curvature):
+    """Half of the cost's gradient and of its second derivatives (Gauss-Newton), in place: dJ = dU U' + U dU'."""
+    slope, dJ, half = scratch((PARAMETERS, PARAMETERS)), scratch((4, 4)), scratch(PARAMETERS)
+    for k in range(PARAMETERS):
+        slope[0, k] = 2.0 * theta[k]
+    for p in range(1, PARAMETERS):
+        r, c = ENTRIES[p - 1]
+        dJ[:] = 0.0
+        for i in range(4):
+            change = U[i, c] * (U[r, r] if r == c else U[3, 3])
+            dJ[r, i] += change
+            dJ[i, r] += change
+        vector_of(dJ, slope[p])
+    for p in range(PARAMETERS):
+        gradient[p] = WEIGHT[p] * (phi[p] - TYPICAL[p])
+        for i in range(PARAMETERS):
+            gradient[p] += slope[p, i] * pull[i]
+            half[i] = 0.0
+            for k in range(PARAMETERS):
+                half[i] += information[i, k] * slope[p, k]
+        for j in range(p + 1):
+            total = WEIGHT[p] if p == j else 0.0
+            for k in range(PARAMETERS):
+                total += half[k] * slope[j, k]
+            curvature[p, j] = curvature[j, p] = total
+
+
+@compiled
+def nearest_body(phi, target, covariance, iterations, theta):
+    """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
+    size = (PARAMETERS, PARAMETERS)
+    information, curvature, damped, U = scratch(size), scratch(size), scratch(size), scratch((4, 4))
+    gradient, step, trial, pull = scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS)
+    damped[:] = covariance
+    invert(damped, information)
+    damping, cost = 1e-3, cost_of(phi, target, information, U, theta, pull)
+    for _ in range(iterations):
+        linearise(phi, information, U, theta, pull, gradient, curvature)
+        gain = 0.0
+        for _ in range(TRIES):
+            damped[:] = curvature
+            step[:] = gradient
+            for i in range(PARAMETERS):
+                damped[i, i] += damping * curvature[i, i] + 1e-9
+            factorise(damped)
+            solve(damped, step)
+            # Steps of at most a factor e in size and mass keep the exponentials in their basin.
+            longest = max(1.0, np.abs(step).max())
+            for i in range(PARAMETERS):
+                trial[i] = phi[i] - step[i] / longest
+            gain = cost - cost_of(trial, target, information, U, theta, pull)
+            if gain >= 0.0:
+                phi[:] = trial
+                cost -= gain
+                damping = max(1e-9, damping * 0.2)
+                break
+            damping *= 8.0
+        if not gain > BETTER * (1.0 + cost + gain):
+            break
+    cost_of(phi, target, information, U, theta, pull)
+
+
+class ConsistentBody:
+    """The nearest physically consistent body, warm-started from one call to the next."""
+
+    def __init__(self) -> None:
+        self._phi: FloatArray | None = None
+
+    def nearest(self, vector: FloatArray, covariance: FloatArray, iterations: int = 30) -> FloatArray:
+        """Inertial vector (10,) of the consistent body nearest to `vector` in the metric of its information.
+
+        Parameters
+        ----------
+        vector: (10,), an unconstrained estimate.
+        covariance: (10, 10), of it: the inverse of its information.
+        """
+        mass = max(float(vector[0]), LEAST_MASS)
+        if self._phi is None or abs(math.exp(2.0 * self._phi[0]) - mass) > 0.5 * mass:
+            self._phi = TYPICAL.copy()
+            self._phi[0] = 0.5 * math.log(mass)
+            self._phi[7:] = np.minimum(np.maximum(vector[COM] / max(mass, 0.1), -0.3), 0.3)
+        theta = np.empty(PARAMETERS)
+        nearest_body(self._phi, vector, covariance, iterations, theta)
+        # Below the least mass the exponential would run to minus infinity for nothing.
+        self._phi[0] = max(self._phi[0], 0.5 * math.log(LEAST_MASS))
+        return theta
 
 
 def published_estimate(
@@ -39,16 +190,18 @@ def published_estimate(
     `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.
     """
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
-    nearest = body.nearest(mean, _with_visible_error(mean, covariance))
-    vector = no_heavier(nearest, options.max_mass)
-    covariance = _with_visible_error(mean, covariance)
-    covariance[0, 0] += float(nearest[0] - vector[0]) ** 2  # a payload heavier than what is published
+    # A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
+    covariance = covariance.copy()
+    covariance[0, 0] += min(0.0, float(mean[0])) ** 2
+    vector = body.nearest(mean, covariance)
+    share = min(1.0, options.max_mass / vector[0])  # the body weighs no more, if need be at less density
+    covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2
+    vector = share * vector
     if shape is not None:
         vector, covariance = with_known_shape(vector, covariance, shape)
-    vector.setflags(write=False)
     return PayloadEstimate(
         stamp=stamp,
-        vector=vector,
+        vector=checks.read_only(vector),
         covariance=checks.read_only(covariance),
         identifiable=identifiable(vector, covariance, options),
         status=status,
@@ -57,45 +210,21 @@ def published_estimate(
     )
 
 
-def _with_visible_error(mean: FloatArray, covariance: FloatArray) -> FloatArray:
-    """The covariance (10, 10), with the error of the mass that shows where it is below zero.
-
-    A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
-    """
-    widened = covariance.copy()
-    widened[0, 0] += min(0.0, float(mean[0])) ** 2
-    return widened
-
-
-@compiled
-def com_variances(vector, covariance, variances):
-    """The diagonal (3,) of `com_covariance`, in place."""
-    m = vector[0]
-    for i in range(3):
-        c = vector[1 + i] / m
-        both = c * (covariance[0, 1 + i] + covariance[1 + i, 0])
-        variances[i] = (c * c * covariance[0, 0] - both + covariance[1 + i, 1 + i]) / (m * m)
-
-
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
     """Which of the ten parameters (10 booleans) the data has narrowed to a third of their prior standard deviation.
 
     For the first moments m c that is asked of the centre of mass, which is what is shown: a light payload has a small
     m c wherever its centre of mass is. The covariance leaves offsets and the arm's other errors free.
     """
-    flags = covariance.diagonal() < options.identified_variance
-    mass = float(vector[0])
-    if mass**2 < covariance[0, 0]:
+    variance = covariance.diagonal()
+    flags, mass = variance < options.identified_variance, float(vector[0])
+    if mass**2 < variance[0]:
         flags[COM] = False
-    else:
-        com_variance = np.empty(3)
-        com_variances(vector, covariance, com_variance)
+    else:  # the diagonal of `com_covariance`
+        c = vector[COM] / mass
+        com_variance = (c * c * variance[0] - 2.0 * c * covariance[0, COM] + variance[COM]) / mass**2
         flags[COM] &= com_variance < (options.com_std / 3.0) ** 2
     return flags
-
-
-PERIOD = 0.02
-"""s, default period of publication."""
 
 
 class PublicationSchedule:

@@ -18,6 +18,7 @@ samples before it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
+from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -253,10 +255,7 @@ class MomentumRegression:
 
     def step(self, dt: float, momentum: FloatArray, bias: FloatArray) -> FloatArray:
         """`filtered` after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
-        starts = math.isnan(self.age) or dt <= 0.0
-        filter_step(momentum, bias, self.pole, 0.0 if starts else dt, *self.arrays)
-        self.age = 0.0 if starts else self.age + dt
-        return self.filtered
+        return self.rows(np.array([dt]), momentum[None], bias[None])
 
     def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
         """`step` with N samples: steps (N,), s, and terms (N, n, columns); only the first step may be zero."""
@@ -274,25 +273,12 @@ class MomentumRegression:
         self.filtered[:, ARM] += bias
 
 
-@compiled
-def low_pass_rows(x, w, steps, first, previous, second, previous_first):
-    """Signals x (N, m) through two poles, in place; a step <= 0 starts them."""
-    for k in range(steps.shape[0]):
-        starts = steps[k] <= 0.0
-        a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, steps[k])
-        for i in range(x.shape[1]):
-            old_first, old_second = (0.0, 0.0) if starts else (first[i], second[i])
-            first[i] = a * old_first + b0 * x[k, i] + b1 * previous[i]
-            second[i] = a * old_second + b0 * first[i] + b1 * previous_first[i]
-            previous[i], previous_first[i] = x[k, i], first[i]
-
-
 class TwoPoleFilter:
     """A signal (m,) through the two low-pass filters of `MomentumRegression`, of this pole, rad/s."""
 
     def __init__(self, m: int, pole: float) -> None:
-        self._pole, self._started = pole, False
-        self._first, self._previous, self.value, self._previous_first = np.zeros((4, m))
+        self._pole, self._started, self._arrays = pole, False, np.zeros((4, m, 1))
+        self.value = self._arrays[2, :, 0]
 
     def restart(self) -> None:
         """The next sample starts the filters."""
@@ -302,8 +288,30 @@ class TwoPoleFilter:
         """The filtered signal (m,) after N samples x (N, m), `steps` (N,) s apart."""
         if not self._started:
             steps, self._started = np.concatenate(([0.0], steps[1:])), True
-        low_pass_rows(x, self._pole, steps, self._first, self._previous, self.value, self._previous_first)
+        terms = x[..., None]  # of a regression without momentum
+        filter_rows(np.zeros(terms.shape), terms, self._pole, steps, *self._arrays)
         return self.value
+
+
+def recorded_rows(
+    robot: RobotDescription, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, bandwidth: float,
+    period: float, max_gap: float,
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:  # fmt: skip
+    """The regression of a recording every `period` s, as soon as the filters have settled.
+
+    Each time the samples since the last one, s before each of them (0 after a gap), and [Y | y] (n, 11), a view.
+    """
+    steps = np.diff(stamp, prepend=-math.inf)
+    steps[~((steps > 0.0) & (steps <= max_gap))] = 0.0
+    terms, regression = ArmTerms(robot), MomentumRegression(robot.n, bandwidth)
+    for part in without_gaps(steps):
+        terms.restart()
+        first, due = part.start, stamp[part.start] + max(period, SETTLED / regression.pole)
+        while due <= stamp[part.stop - 1] + 1e-9:
+            here = slice(first, int(np.searchsorted(stamp[: part.stop], due - 1e-9)) + 1)
+            rows = terms.rows(stamp[here], q[here], dq[here], tau[here])
+            yield here, steps[here], regression.rows(steps[here], rows.momentum, rows.bias)
+            first, due = here.stop, stamp[here.stop - 1] + period
 
 
 @compiled

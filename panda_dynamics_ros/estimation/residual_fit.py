@@ -19,7 +19,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, TwoPoleFilter
+from panda_dynamics_ros.estimation.regression import ARM, TwoPoleFilter, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -75,28 +75,19 @@ def _statistics(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
 ) -> tuple[FloatArray, ...]:
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
-    regression, clock = MomentumRegression(robot.n, options.bandwidth_hz), MotionClock(robot.n, PRESLIDING)
-    filters, terms = TwoPoleFilter(len(points), regression.pole), ArmTerms(robot)
+    clock, filters = MotionClock(robot.n, PRESLIDING), TwoPoleFilter(len(points), 2.0 * math.pi * options.bandwidth_hz)
     near = covariance(coordinates(recording.q, recording.dq), points)
-    torques, weights, phi, row = [], [], [], -math.inf
-    steps = np.diff(recording.stamp, prepend=-math.inf)
-    steps[~((steps > 0.0) & (steps <= options.max_gap_s))] = 0.0
-    for k, stamp in enumerate(recording.stamp):
-        if steps[k] == 0.0:
-            for each in (terms, clock, filters):
-                each.restart()
-            row = stamp
-        here = slice(k, k + 1)
-        rows = terms.rows(*(values[here] for values in (recording.stamp, recording.q, recording.dq, recording.tau)))
-        y = regression.step(steps[k], rows.momentum[0], rows.bias[0])[:, ARM]
-        filtered = filters.rows(steps[here], near[here])
-        if regression.settled and stamp - row >= ROW_PERIOD - 1e-9:
-            weight = clock.step(recording.q[k], stamp - row) / (2.0 * NOISE_TIME)
-            row = stamp
-            if weight > 0.0:
-                torques.append(y.copy())
-                weights.append(weight)
-                phi.append(filtered.copy())
+    torques, weights, phi = [], [], []
+    samples = recording.stamp, recording.q, recording.dq, recording.tau
+    for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):
+        if steps[0] == 0.0:
+            clock.restart()
+        covariances = filters.rows(steps, near[part])
+        weight = clock.step(recording.q[part.stop - 1], float(steps.sum())) / (2.0 * NOISE_TIME)
+        if weight > 0.0:
+            torques.append(filtered[:, ARM].copy())
+            weights.append(weight)
+            phi.append(covariances.copy())
     inverse_kappa, torque = np.array(weights), np.array(torques).reshape(-1, robot.n)
     covariances = np.array(phi).reshape(len(weights), len(points))
     weighted = inverse_kappa[:, None] * covariances

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
 from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
-from panda_dynamics_ros.estimation.publication import published_estimate
+from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
 from panda_dynamics_ros.estimation.regression import ArmTerms
+from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -62,15 +62,13 @@ def smooth_payloads(
     estimator = PayloadEstimator(robot, shape=shape, **options)
     estimator.keeps_past = True
     kept, steps = estimator.validator.select(stamp, q, dq, tau)
-    terms, first = ArmTerms(robot), 0
-    for k in [*np.flatnonzero(steps[1:] <= 0.0) + 1, len(kept)]:
-        if k > first:
-            part = kept[first:k]
-            terms.restart()
-            rows, j = terms.rows(stamp[part], q[part], dq[part], tau[part]), 0
-            while j < len(part):
-                j = estimator.advance(rows, steps[first:k], j)
-        first = int(k)
+    terms = ArmTerms(robot)
+    for part in without_gaps(steps):
+        terms.restart()
+        used, j = kept[part], 0
+        rows = terms.rows(stamp[used], q[used], dq[used], tau[used])
+        while j < len(used):
+            j = estimator.advance(rows, steps[part], j)
     return _segments(estimator, float(stamp[0]), float(stamp[-1]), unloaded)
 
 

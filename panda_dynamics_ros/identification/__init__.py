@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification of an arm's model from recordings of its motion."""
 
-from panda_dynamics_ros.identification.procedure import identify
-from panda_dynamics_ros.identification.result import Identification, Validation, validate
+from panda_dynamics_ros.identification.procedure import Identification, Validation, identify, validate
 
 __all__ = ["Identification", "Validation", "identify", "validate"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import re
 import signal
 import socket
 import threading
@@ -18,7 +19,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
-from panda_dynamics_ros.live.problems import WRONG_VERSION, explained
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 PORT = 1337  # of libfranka's commands
@@ -30,6 +30,47 @@ BINDINGS = {"pylibfranka": "pylibfranka", "panda-python": "panda_py.libfranka"}
 
 AUTO = "auto"
 
+WRONG_VERSION, LOST = "wrong version", "lost"
+_REFLEX = "a reflex has stopped the robot: clear the way, then acknowledge in Desk or call automatic_error_recovery"
+PROBLEMS = {
+    WRONG_VERSION: (
+        r"incompatible library version|incorrect object size|incorrect tcp message size|protocol (error|version)",
+        "{binding} does not speak this robot's version of the protocol: install pylibfranka for an FR3 with system 5.9 "
+        "or newer, panda-python for a Panda (FER) with system 4.2",
+    ),
+    "refused": (
+        r"refused",
+        "the robot refuses connections: unlock the brakes, activate FCI in Desk, and end other programs that are "
+        "connected",
+    ),
+    "no such host": (r"no such host|host not found", "there is no such host: check the address"),
+    "reflex": (r"reflex", _REFLEX),
+    "locked": (
+        r"safety function|user ?stop|locked",
+        "the robot is locked or stopped by its user: release the emergency stop and unlock the joints in Desk",
+    ),
+    "no states": (r"udp receive", "the robot answers, but its states do not arrive: allow UDP from it in the firewall"),
+    "another client": (
+        r"closed connection|interrupted|connection reset|net exception",
+        "the robot has closed the connection: end other programs that are connected, since a robot takes one client",
+    ),
+    "timed out": (
+        r"time[d]? ?-?out|unreachable|no route",
+        "the robot does not answer: check cable and address (of Control's own port, not the arm's), and that it is on",
+    ),
+}
+"""What the text of an error has, and the sentence with the remedy ({binding} is the package), by kind of error."""
+
+_OTHER = "see Franka's FCI documentation, Troubleshooting"
+_LOST = "the connection is lost: has the robot been switched off, or its FCI been deactivated?"
+
+MODES = {
+    "reflex": _REFLEX,
+    "user_stopped": "the robot is stopped by its user: release the external activation device to move it",
+    "other": "the joints are locked, or the robot starts: unlock them in Desk",
+}
+"""What to do where the robot's mode is not one in which it moves, by mode."""
+
 
 class FrankaConnection:
     """A connection that only reads.
@@ -38,12 +79,7 @@ class FrankaConnection:
     ----------
     host: the robot's address or name.
     binding: one of `BINDINGS`, or "auto" for those installed, one after the other until one speaks the robot's
-        protocol.
-
-    Attributes
-    ----------
-    host, binding: where to, and by which package.
-    robot: "panda" or "fr3", the library's arm that this is.
+        protocol; the attribute is that one. The attribute `robot` is "panda" or "fr3", the library's arm that this is.
 
     Raises
     ------
@@ -71,12 +107,7 @@ class FrankaConnection:
             return
 
     def read(self) -> FrankaState:
-        """Wait for the next state, or take the newest that came since the last call.
-
-        Raises
-        ------
-        ConnectionFailedError: the connection is lost.
-        """
+        """Wait for the next state, or take the newest since the last call; ConnectionFailedError if there are none."""
         try:
             return FrankaState(self._robot.read_once())
         except Exception as error:  # of the bindings, which share no root
@@ -87,7 +118,8 @@ def _candidates(binding: str) -> list[str]:
     """Names of bindings to try, all installed."""
     if binding != AUTO and binding not in BINDINGS:
         raise ArgumentError(f"binding: expected {AUTO}, {', '.join(BINDINGS)}, got {binding!r}")
-    names = [name for name in (BINDINGS if binding == AUTO else [binding]) if _is_installed(BINDINGS[name])]
+    wanted = BINDINGS if binding == AUTO else [binding]
+    names = [name for name in wanted if find_spec(BINDINGS[name].partition(".")[0]) is not None]
     if not names:
         package = "pylibfranka for an FR3, panda-python for a Panda (FER)" if binding == AUTO else binding
         raise MissingDependencyError(
@@ -95,10 +127,6 @@ def _candidates(binding: str) -> list[str]:
             f"'panda_dynamics_ros[panda]' (that is {package})"
         )
     return names
-
-
-def _is_installed(module: str) -> bool:
-    return find_spec(module.partition(".")[0]) is not None
 
 
 def _find(host: str) -> None:
@@ -139,3 +167,16 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def explained(text: str, host: str, binding: str, *, connected: bool) -> ConnectionFailedError:
+    """The error to raise for what a binding, or the operating system, says in `text`, which is quoted.
+
+    `binding` is the package, empty where none had a part in it; `connected`: states had come before; then it is `LOST`.
+    """
+    words = " ".join(text.split()).rstrip(".")
+    matching = ((kind, say) for kind, (pattern, say) in PROBLEMS.items() if re.search(pattern, words, re.IGNORECASE))
+    kind, remedy = next(matching, ("failed", _OTHER))
+    if connected and kind != "reflex":
+        kind, remedy = LOST, _LOST
+    return ConnectionFailedError(f"{host}: {remedy.format(binding=binding)} ({words:.200})", kind)

@@ -7,14 +7,12 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError
-from panda_dynamics_ros.live.connection import FrankaConnection
-from panda_dynamics_ros.live.problems import LOST
-from panda_dynamics_ros.robot.end_effector import EndEffector, Robot, attach
+from panda_dynamics_ros.live.connection import LOST, FrankaConnection
 from panda_dynamics_ros.robot.libfranka_state import ARM_JOINTS, FrankaState
+from panda_dynamics_ros.robot.yaml_file import EndEffector, Robot, attach
 
 PATIENCE = 1.0  # s, from one attempt to connect again to the next
 NAP = 0.05  # s: after it a caller may do something else
@@ -29,17 +27,10 @@ def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
 
 
 class FrankaStream:
-    """States of a robot, one after the other. After a lost connection it connects again.
+    """States of a robot, one after the other, by an open connection; after a lost one it connects again.
 
-    Parameters
-    ----------
-    connection: an open one.
-    say: called with a sentence when the connection is lost, and when it is there again.
-
-    Attributes
-    ----------
-    reconnections: how often.
-    problem: why no states come, in a sentence; empty while they do.
+    `say` is called with a sentence when the connection is lost, and when it is there again. `reconnections` counts
+    them; `problem` says why no states come, and is empty while they do.
     """
 
     def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
@@ -50,8 +41,6 @@ class FrankaStream:
     def next(self) -> FrankaState | None:
         """Wait for the next state; None, at the latest after some seconds, while the robot is away.
 
-        Raises
-        ------
         ConnectionFailedError: the connection is there, but the binding cannot read states.
         """
         if self.problem and not self._connect_again():
@@ -116,10 +105,7 @@ COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") f
 class StateRecording:
     """Writes states into a new CSV file, which `replay` reads, with Franka's own tau_ext. Use with `with`.
 
-    Raises
-    ------
-    ArgumentError: the name of the file does not end in .csv, or the file exists.
-    OSError: it cannot be written.
+    ArgumentError: the name of the file does not end in .csv, or the file exists. OSError: it cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -132,9 +118,7 @@ class StateRecording:
     def __enter__(self) -> StateRecording:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def write(self, stamp: float, state: FrankaState) -> None:

@@ -13,10 +13,8 @@ from rclpy.node import Node
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
-from panda_dynamics_ros.estimation import Contact, ContactOptions
-from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.estimation import Contact, ContactOptions, DynamicsOutput, WrenchEstimator
 from panda_dynamics_ros.estimation.contact import PAYLOAD
-from panda_dynamics_ros.estimation.wrench import WrenchEstimator
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe
@@ -110,7 +108,7 @@ class ContactOutput:
         self._stamped_wrench = publisher(node, WrenchStamped, "~/contact_stamped_wrench", LATCHED)
         self._wrench_estimator = WrenchEstimator(samples.robot)
 
-    def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput | ArmOutput, ratio: float) -> None:
+    def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput, ratio: float) -> None:
         """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
         self._wrenches.publish(header_stamp, output.wrench.wrench)
         if output.contact_changed:

@@ -13,14 +13,14 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
 from sensor_msgs.msg import Image, JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
+from panda_dynamics_ros.simulation.motions import JointTrajectory
 
 
 def seconds(stamp: Time) -> float:
@@ -46,9 +46,7 @@ def exact_time_message(nanoseconds: int) -> Time:
 
 def doubles(values: FloatArray) -> array[float]:
     """A float64 array of any shape as the `array('d')` that messages take without a copy per element."""
-    packed = array("d")
-    packed.frombytes(np.ascontiguousarray(values, dtype=np.float64).tobytes())
-    return packed
+    return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
 def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
@@ -71,9 +69,7 @@ def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
 
 def torque_message(stamp: Time, names: Sequence[str], torques: FloatArray) -> JointState:
     """Joint torques (n,), N m, as a JointState with names and effort."""
-    message = JointState(name=names, effort=doubles(torques))
-    message.header.stamp = stamp
-    return message
+    return JointState(header=Header(stamp=stamp), name=names, effort=doubles(torques))
 
 
 def state_message(
@@ -87,8 +83,7 @@ def state_message(
 
 def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
     """The `pose_numbers` (7,) of an end effector as a PoseStamped in `frame`."""
-    message = PoseStamped()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message = PoseStamped(header=Header(stamp=stamp, frame_id=frame))
     position, turned = message.pose.position, message.pose.orientation
     position.x, position.y, position.z, turned.x, turned.y, turned.z, turned.w = numbers.tolist()
     return message
@@ -103,8 +98,7 @@ def pose_numbers(T: FloatArray) -> FloatArray:
 
 def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:
     """A wrench (6,), force first, in the axes of `frame`, N and N m."""
-    message = WrenchStamped()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message = WrenchStamped(header=Header(stamp=stamp, frame_id=frame))
     force, torque = message.wrench.force, message.wrench.torque
     force.x, force.y, force.z, torque.x, torque.y, torque.z = wrench.tolist()
     return message
@@ -122,12 +116,9 @@ def matrix_message(matrix: FloatArray) -> Float64MultiArray:
 
 
 def _array_message(outer: tuple[str, int], inner: tuple[str, int], values: FloatArray) -> Float64MultiArray:
-    message = Float64MultiArray()
-    message.layout.dim = [
-        MultiArrayDimension(label=outer[0], size=outer[1], stride=outer[1] * inner[1]),
-        MultiArrayDimension(label=inner[0], size=inner[1], stride=inner[1]),
-    ]
-    message.data = doubles(values)
+    message = Float64MultiArray(data=doubles(values))
+    for (label, size), stride in ((outer, outer[1] * inner[1]), (inner, inner[1])):
+        message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
     return message
 
 
@@ -138,11 +129,10 @@ MATRIX = "64FC1"
 def matrix_image(stamp: Time, frame: str, matrix: FloatArray) -> Image:
     """A matrix as an Image of doubles, row by row."""
     rows, columns = matrix.shape
-    message = Image(height=rows, width=columns, encoding=MATRIX, step=8 * columns)
-    message.header.stamp, message.header.frame_id = stamp, frame
-    message.is_bigendian = int(sys.byteorder == "big")
-    message.data = array("B", np.ascontiguousarray(matrix, dtype=np.float64).tobytes())
-    return message
+    return Image(
+        header=Header(stamp=stamp, frame_id=frame), height=rows, width=columns, encoding=MATRIX, step=8 * columns,
+        is_bigendian=int(sys.byteorder == "big"), data=array("B", np.asarray(matrix, dtype=np.float64).tobytes()),
+    )  # fmt: skip
 
 
 def matrix_from_image(message: Image) -> FloatArray:
@@ -163,8 +153,7 @@ def matrix_from_image(message: Image) -> FloatArray:
 
 def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray) -> PoseWithCovarianceStamped:
     """A pose without turn at a centre of mass (3,), with its covariance (3, 3)."""
-    message = PoseWithCovarianceStamped()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message = PoseWithCovarianceStamped(header=Header(stamp=stamp, frame_id=frame))
     position, message.pose.pose.orientation.w = message.pose.pose.position, 1.0
     position.x, position.y, position.z = com.tolist()
     spread = np.zeros((6, 6))
@@ -180,8 +169,7 @@ def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> Inerti
 
 def inertia_message_of(stamp: Time, frame: str, numbers: FloatArray) -> InertiaStamped:
     """The `inertia_numbers` (10,) of a body as InertiaStamped in `frame`."""
-    message = InertiaStamped()
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message = InertiaStamped(header=Header(stamp=stamp, frame_id=frame))
     i = message.inertia
     i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz = numbers.tolist()
     return message
@@ -215,6 +203,4 @@ def status_message(
 
 def diagnostic_array(stamp_ns: int, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:
     """Statuses with a stamp, ns."""
-    message = DiagnosticArray(status=list(statuses))
-    message.header.stamp = exact_time_message(stamp_ns)
-    return message
+    return DiagnosticArray(header=Header(stamp=exact_time_message(stamp_ns)), status=list(statuses))

@@ -14,8 +14,7 @@ from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
-from panda_dynamics_ros.estimation import ArmMonitor
-from panda_dynamics_ros.estimation.arm_output import ArmOutput, DynamicsOutput
+from panda_dynamics_ros.estimation import ArmMonitor, DynamicsOutput
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
@@ -81,7 +80,7 @@ class DynamicsNode(Node):
         for sample, state in zip(samples, states, strict=True):
             self.publish(sample, self.monitor.update_dynamics(*sample[1:], state))
 
-    def publish(self, sample: Sample, output: DynamicsOutput | ArmOutput) -> None:
+    def publish(self, sample: Sample, output: DynamicsOutput) -> None:
         """Publish the estimators' results for a sample that was answered before."""
         self._external.publish(sample.header_stamp, output.external_torques)
         self._o_t_ee.publish(sample.header_stamp, output.T_base_ee.T)

@@ -21,8 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, FrankaConnection
-from panda_dynamics_ros.live.problems import MODES
+from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, now, publisher

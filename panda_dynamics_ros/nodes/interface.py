@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the nodes declare parameters and open topics.
+"""How the nodes declare parameters, those of the arm among them, and open topics.
 
 Parameters have descriptions, units in their names, and ranges. The quality of service of every topic can be overridden
 by parameters (docs/topics.md).
@@ -7,22 +7,46 @@ by parameters (docs/topics.md).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.subscription import Subscription
+from std_msgs.msg import String
 
+from panda_dynamics_ros import RobotModel, load_robot
+from panda_dynamics_ros.robot.effort import KINDS, MEASURED
 from panda_dynamics_ros.untrusted import printable
 
 # Best effort matches any publisher; 200 samples last through a pause of the machine of 0.2 s at 1 kHz.
 INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+ROBOT_DESCRIPTION = "robot_description"
+REMINDER = 5.0  # s between two warnings that no description has come
+TEXTS = {
+    "end_effector": ("none", "End effector that is part of the arm, not payload: none, hand, or a YAML file."),
+    "base": ("", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
+    "tip": ("", "Link of such a file where the chain ends; empty: the flange or the last link."),
+    "friction": ("published", "Joint friction: published, or none, of simulators without any."),
+}
+# A default with a value: `ros2 param dump` shows nothing of a node that has a parameter without one.
+UNSET = [0.0]
+NUMBERS = {
+    "mounting": "Roll, pitch and yaw of the base, rad; [0.0]: upright.",
+    "gravity": "Gravity in the frame of mounting, m/s^2; [0.0]: the description's.",
+}
+OF_EFFORT = {
+    "motor_constants": "Of effort current: N m/A, for each joint; [0.0]: the description's.",
+    "rotor_inertia": "At each joint, kg m^2, which efforts other than measured contain; [0.0]: the description's.",
+}
 _OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
 
@@ -32,11 +56,8 @@ def diagnostic_name(node: Node) -> str:
 
 
 def now(node: Node) -> int:
-    """The node's clock, ns; 0 also where somebody publishes a negative /clock, of which rclpy makes an exception."""
-    try:
-        return int(node.get_clock().now().nanoseconds)
-    except (ValueError, OverflowError):
-        return 0
+    """The node's clock, ns; 0 also where somebody publishes a negative /clock."""
+    return max(0, int(node.get_clock().handle.get_now().nanoseconds))  # rclpy's own now() takes 4 us
 
 
 def shortened(text: str, length: int = 300) -> str:
@@ -45,29 +66,26 @@ def shortened(text: str, length: int = 300) -> str:
 
 
 def fixed(
-    node: Node, name: str, default: Any, description: str, low: float | None = None, high: float | None = None
+    node: Node,
+    name: str,
+    default: Any,
+    description: str,
+    low: float | None = None,
+    high: float | None = None,
+    read_only: bool = True,
 ) -> Any:
     """Declare a parameter that is read once, at start-up; returns its value. Numbers may have a range."""
-    return _declare(node, True, name, default, description, low, high)
-
-
-def changeable(
-    node: Node, name: str, default: Any, description: str, low: float | None = None, high: float | None = None
-) -> Any:
-    """Declare a parameter that may change at run time, a number within [low, high]; returns its value."""
-    return _declare(node, False, name, default, description, low, high)
-
-
-def _declare(
-    node: Node, read_only: bool, name: str, default: Any, words: str, low: float | None, high: float | None
-) -> Any:
-    descriptor = ParameterDescriptor(description=words, read_only=read_only)
+    descriptor = ParameterDescriptor(description=description, read_only=read_only)
     if low is not None and high is not None:
         if isinstance(default, int):
             descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
         else:
             descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
     return node.declare_parameter(name, default, descriptor).value
+
+
+changeable = partial(fixed, read_only=False)
+"""The same for a parameter that may change at run time."""
 
 
 def publisher(node: Node, message_type: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
@@ -98,3 +116,51 @@ def log_answer(logger: RcutilsLogger, service: str, success: bool, words: str) -
         logger.info(f"{service}: {words}")
     else:
         logger.warning(f"{service}: {words}")
+
+
+def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:
+    """Declare the arm's parameters, which are those of `load_robot`, and load the arm.
+
+    `robot:=robot_description` takes the URDF of the parameter of this name or, where it is empty, waits for the topic.
+
+    Parameters
+    ----------
+    with_effort: whether the node reads efforts, so that it matters what they are.
+
+    Raises
+    ------
+    ArgumentError, RobotDescriptionError: see `load_robot`; the message names what was expected.
+    """
+    what = "The arm: panda, panda_ledezma, fr3, the path of a YAML, URDF or MJCF file, or robot_description."
+    source = fixed(node, "robot", "panda", what)
+    what = "URDF of the arm, for robot:=robot_description; empty: that of the topic robot_description."
+    text = fixed(node, ROBOT_DESCRIPTION, "", what)
+    given = {name: fixed(node, name, default, what) for name, (default, what) in TEXTS.items()}
+    given |= {name: list(fixed(node, name, UNSET, what)) for name, what in NUMBERS.items()}
+    if with_effort:
+        what = f"What the joint states have as effort: {', '.join(KINDS)}; empty: the description's, or {MEASURED}."
+        given["effort"] = fixed(node, "effort", "", what)
+        given |= {name: list(fixed(node, name, UNSET, what)) for name, what in OF_EFFORT.items()}
+    if source == ROBOT_DESCRIPTION:
+        source = text or _description_of_topic(node)
+    return load_robot(source, **{name: value for name, value in given.items() if value not in ("", UNSET)})
+
+
+def _description_of_topic(node: Node) -> str:
+    """The first text on `robot_description`; whoever publishes it may start later."""
+    received: list[str] = []
+    subscription = subscribe(node, String, ROBOT_DESCRIPTION, lambda message: received.append(message.data), LATCHED)
+    topic, executor, warned = subscription.topic_name, SingleThreadedExecutor(), time.monotonic()
+    executor.add_node(node)
+    while not received:
+        executor.spin_once(timeout_sec=0.1)
+        if time.monotonic() - warned > REMINDER:
+            warned = time.monotonic()
+            node.get_logger().warning(
+                f"waiting for the URDF on {topic}: start robot_state_publisher in this namespace, or set the parameter "
+                f"{ROBOT_DESCRIPTION} to the URDF, or robot to a file"
+            )
+    executor.remove_node(node)
+    node.destroy_subscription(subscription)
+    node.get_logger().info(f"the arm is that of {topic} ({len(received[0])} characters)")
+    return received[0]

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from os.path import commonpath
 from typing import Any, NamedTuple
 
@@ -15,16 +14,14 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, interface
-from panda_dynamics_ros.nodes.arm_parameters import declare_arm
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import changeable, diagnostic_name, fixed, now, shortened, subscribe
+from panda_dynamics_ros.nodes.interface import diagnostic_name, fixed, now, shortened
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -54,13 +51,19 @@ class Sample(NamedTuple):
     tau: FloatArray
 
 
+def columns_of(samples: list[Sample]) -> list[FloatArray]:
+    """stamp (N,), q, dq, tau (N, n) of N samples."""
+    return [np.array(column) for column in zip(*(sample[1:] for sample in samples), strict=True)]
+
+
 class JointStateInput:
     """Subscribes a node to `joint_states`, and hands each usable sample first to `answer`, then to `estimate`.
 
     `answer` has what controllers wait for. It gets a sample as soon as it is there: where the machine has paused, all
     that have come meanwhile are answered, in their order, before the first of them goes to the estimators, which take
     several times as long; so do those that come while the estimators catch up. `estimate` gets the samples that wait,
-    a block at most, and what `answer` returned for each.
+    a block at most, and what `answer` returned for each. Where nobody waits for answers, samples may be gathered for
+    `gather_s` s after the first: to be woken up for each would take longer than to use it.
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
@@ -71,13 +74,13 @@ class JointStateInput:
         node: Node,
         estimate: Callable[[list[Sample], list[Any]], None],
         answer: Callable[[Sample], Any] = lambda sample: None,
+        gather_s: float = 0.0,
     ) -> None:
-        self._node, self.answer, self.estimate = node, answer, estimate
+        self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self._waiting: deque[tuple[Sample, Any]] = deque()
         self.robot = self._declare_robot()
-        self._stale_timeout = changeable(
-            node, "stale_timeout_s", 0.2, "Silence after which the input counts as stale, s.", 0.001, 60.0
-        )
+        words = "Silence after which the input counts as stale, s."
+        interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor = StreamMonitor()
         self.joint_names: tuple[str, ...] = ()
         self._mapping: JointMapping | None = None
@@ -87,8 +90,7 @@ class JointStateInput:
         self._problem_expires = self._next_warning = 0.0  # s of the steady clock
         self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
         self._lost_before = self._disorder_before = 0
-        node.add_post_set_parameters_callback(self._on_parameters)
-        self._subscription = subscribe(
+        self._subscription = interface.subscribe(
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
         )
         self._topic = self._subscription.topic_name
@@ -99,7 +101,7 @@ class JointStateInput:
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
-        robot = declare_arm(node)
+        robot = interface.declare_arm(node)
         prefix = "Prefix of the joint names where several arms share one topic."
         names = "The arm's joint names from base to flange; empty: found by the robot's scheme."
         tool = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
@@ -120,7 +122,7 @@ class JointStateInput:
     @property
     def is_stale(self) -> bool:
         """Whether joint states have stopped."""
-        return self.silence > self._stale_timeout
+        return self.silence > float(self._node.get_parameter("stale_timeout_s").value)
 
     @property
     def hardware_id(self) -> str:
@@ -154,41 +156,44 @@ class JointStateInput:
                 throttle_duration_sec=5.0,
             )
         self._accept(encoded)
+        if self._gather_s:
+            time.sleep(self._gather_s)
         for _ in range(TURN):
             for another in interface.messages_of(self._subscription, TURN):
                 self._accept(another)
-            if not self._waiting:
-                break
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
-            with self._refusals_reported():
-                self.estimate([sample for sample, _ in block], [answer for _, answer in block])
+            try:
+                if block:
+                    self.estimate([sample for sample, _ in block], [answer for _, answer in block])
+            except PandaDynamicsError as error:
+                self._refuse(error)
+            if not self._waiting:  # of messages that have come meanwhile, the executor knows
+                break
 
     def _accept(self, encoded: bytes) -> None:
-        """Decode a message and answer it."""
-        with self._refusals_reported():
+        """Decode a message and answer it; a sample that cannot be used is left out."""
+        try:
             header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
             mapping = self._mapping or self._resolve(names)
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
             self.monitor.accept(sample.stamp)
             self._waiting.append((sample, self.answer(sample)))
-            if len(self._waiting) > self._backlog:
-                self._waiting.popleft()
-                self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
-                self._unreported += 1
-
-    @contextmanager
-    def _refusals_reported(self) -> Iterator[None]:
-        """Within, a sample that cannot be used is left out."""
-        try:
-            yield
         except PandaDynamicsError as error:
-            problem = shortened(str(error))
-            self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
+            self._refuse(error)
+        if len(self._waiting) > self._backlog:
+            self._waiting.popleft()
+            self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
             self._unreported += 1
-            if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
-                self._next_warning = time.monotonic() + WARNING_PERIOD
-                self._node.get_logger().warning(f"sample left out: {problem}")
+
+    def _refuse(self, error: PandaDynamicsError) -> None:
+        """Count a sample that was left out, and log it now and then."""
+        problem = shortened(str(error))
+        self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
+        self._unreported += 1
+        if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
+            self._next_warning = time.monotonic() + WARNING_PERIOD
+            self._node.get_logger().warning(f"sample left out: {problem}")
 
     def _warn_of_absence(self) -> None:
         """A user who has mistaken the topic is told so, with those on which there are joint states."""
@@ -220,16 +225,9 @@ class JointStateInput:
         )
         return self._mapping
 
-    def _on_parameters(self, changed: list[Parameter]) -> None:
-        """Apply changed parameters, once all of them were accepted."""
-        for parameter in changed:
-            if parameter.name == "stale_timeout_s":
-                self._stale_timeout = parameter.value
-
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
-        monitor = self.monitor
-        age = self.silence
+        monitor, age = self.monitor, self.silence
         if self._unreported or monitor.lost > self._lost_before or monitor.out_of_order > self._disorder_before:
             self._problem_expires = time.monotonic() + PROBLEM_LIFETIME
         if monitor.received == 0 and not monitor.rejected:
@@ -248,10 +246,8 @@ class JointStateInput:
             cause = several if publishers > 1 else "is the network, or this machine, too busy?"
             summary = f"{lost} samples lost ({monitor.latest_problem}): {cause}"
         elif disorder := monitor.out_of_order - self._disorder_before:
-            level = DiagnosticStatus.WARN
-            summary = (
-                f"{disorder} stamps out of order ({monitor.latest_problem}): two publishers, or a clock that was set?"
-            )
+            level, cause = DiagnosticStatus.WARN, "two publishers, or a clock that was set?"
+            summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
         elif self._doubt:
             level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {self._doubt}"
         else:

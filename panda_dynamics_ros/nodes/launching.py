@@ -270,15 +270,8 @@ def aggregator(arms: Sequence[str]) -> list[Action]:
     """ROS's diagnostic_aggregator, which gathers on /diagnostics_agg what the nodes of each namespace say."""
     if not _is_installed("diagnostic_aggregator"):
         return [LogInfo(msg="no /diagnostics_agg: diagnostic_aggregator is not installed")]
-    analyzers = {
-        f"arm{k}": {
-            "type": "diagnostic_aggregator/GenericAnalyzer",
-            "path": arm,
-            "startswith": [f"{arm}/"],
-            "timeout": STALE,
-        }
-        for k, arm in enumerate(each.strip("/") for each in arms)
-    }
+    kind, names = {"type": "diagnostic_aggregator/GenericAnalyzer", "timeout": STALE}, [arm.strip("/") for arm in arms]
+    analyzers = {f"arm{k}": {**kind, "path": arm, "startswith": [f"{arm}/"]} for k, arm in enumerate(names)}
     parameters = [{"path": "Arms", **analyzers}]
     return [Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)]
 

@@ -18,18 +18,19 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
-from panda_dynamics_ros.estimation.arm_output import ArmOutput, PayloadOutput
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
 from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnostic_name, fixed, log_answer, now, publisher
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot.inertial import about_com
 
+GATHER_S = 0.01
+"""s, for which samples are gathered: half the period of the filter's updates."""
 OPTIONS: tuple[
     tuple[str, str, str, float, float], ...
 ] = (  # the option, and name, description and range of its parameter
@@ -61,7 +62,7 @@ class PayloadEstimatorNode(Node):
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
         self._has_input = samples is None
-        self.samples = samples or JointStateInput(self, self._estimate)
+        self.samples = samples or JointStateInput(self, self._estimate, gather_s=GATHER_S)
         period = changeable(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
@@ -100,18 +101,23 @@ class PayloadEstimatorNode(Node):
         }
 
     def _estimate(self, samples: list[Sample], _: list[None]) -> None:
-        for sample in samples if self.enabled else ():
-            self.publish(sample.header_stamp, self.monitor.update_payload(*sample[1:]))
-
-    def publish(self, header_stamp: Time, output: PayloadOutput | ArmOutput) -> None:
-        """Publish the output of a sample, if it is due and finite: an absurd sample may overflow on its way."""
-        if not output.is_due or not np.isfinite(output.estimate.covariance).all():
+        if not self.enabled:
             return
-        estimate, frame = output.estimate, self.samples.flange_frame
+        for k, estimate, is_due in self.monitor.update_rows(*columns_of(samples)).estimates:
+            if is_due:
+                self.publish(samples[k].header_stamp, estimate)
+
+    def publish(self, header_stamp: Time, estimate: PayloadEstimate) -> None:
+        """Publish the estimate after a sample, if it is finite: an absurd sample may overflow on its way."""
+        if not np.isfinite(estimate.covariance).all():
+            return
+        frame = self.samples.flange_frame
         self._payload.publish(conversions.inertia_message_of(header_stamp, frame, about_com(estimate.vector)))
-        self._covariance.publish(conversions.matrix_message(estimate.covariance))
-        self._image.publish(conversions.matrix_image(header_stamp, frame, estimate.covariance))
-        if estimate.com_is_known:
+        if self._covariance.get_subscription_count():
+            self._covariance.publish(conversions.matrix_message(estimate.covariance))
+        if self._image.get_subscription_count():
+            self._image.publish(conversions.matrix_image(header_stamp, frame, estimate.covariance))
+        if self._com.get_subscription_count() and estimate.com_is_known:
             spread = com_covariance(estimate.mass, estimate.com, estimate.covariance)
             self._com.publish(conversions.com_message(header_stamp, frame, estimate.com, spread))
         if estimate.event is not None:

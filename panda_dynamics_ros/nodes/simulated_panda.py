@@ -21,8 +21,7 @@ from std_srvs.srv import Trigger
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.arm_parameters import declare_arm
-from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, fixed, publisher, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion

@@ -10,13 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-import numpy as np
-
 from panda_dynamics_ros.dynamics.robot_state import RobotState
-from panda_dynamics_ros.estimation.arm_output import ArmOutput
-from panda_dynamics_ros.estimation.wrench import WrenchEstimator
+from panda_dynamics_ros.estimation import ArmOutput, WrenchEstimator
 from panda_dynamics_ros.nodes import dynamics, payload_estimator
-from panda_dynamics_ros.nodes.joint_state_input import Sample
+from panda_dynamics_ros.nodes.joint_state_input import Sample, columns_of
 from panda_dynamics_ros.nodes.runner import run_node
 
 
@@ -41,7 +38,8 @@ class Suite:
         one_by_one = len(samples) == 1 or monitor.robot.residual_map is not None
         outputs = map(self._update, samples, states) if one_by_one else self._update_block(samples, states)
         for sample, output in zip(samples, outputs, strict=True):
-            self.estimator.publish(sample.header_stamp, output)
+            if output.is_due:
+                self.estimator.publish(sample.header_stamp, output.estimate)
             self.dynamics.publish(sample, output)
 
     def _update(self, sample: Sample, state: RobotState) -> ArmOutput:
@@ -50,8 +48,7 @@ class Suite:
     def _update_block(self, samples: list[Sample], states: list[RobotState]) -> Iterator[ArmOutput]:
         """The same, for an arm without a residual map."""
         contact, estimate = self._monitor.contact_detector.contact, self._monitor.payload_estimator.estimate
-        columns = zip(*(sample[1:] for sample in samples), strict=True)
-        rows = self._monitor.update_rows(*(np.array(column) for column in columns))
+        rows = self._monitor.update_rows(*columns_of(samples))
         estimates = {k: (each, is_due) for k, each, is_due in rows.estimates}
         contacts = dict(rows.contacts)
         for k, (sample, state) in enumerate(zip(samples, states, strict=True)):

@@ -1,32 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages written as a rosbag2 recording."""
+"""Messages written as a rosbag2 recording, one after the other or thousands at once.
+
+Messages of one topic differ in their stamp and in runs of doubles only, so that all have the same length: one of them
+is serialised with numbers that stand for the runs, and its bytes are repeated with others in their places.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.recordings.messages import Nanoseconds, Rows
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.stamps import BILLION
 
+Nanoseconds = NDArray[np.int64]
+Rows = NDArray[np.uint8]  # (N, bytes of a message)
+
+STAMP = slice(4, 12)
+"""Place of seconds and nanoseconds: behind the encapsulation."""
 STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
 
-@dataclass(frozen=True)
-class OfferedTopic:
+class OfferedTopic(NamedTuple):
     """A topic to write: "/joint_states", "sensor_msgs/msg/JointState", whether late subscribers get the last."""
 
     name: str
@@ -51,14 +59,8 @@ def write_topics(
 ) -> Path:
     """Write a rosbag2 folder (storage file and metadata.yaml) with the messages of several topics.
 
-    Topics are offered as reliable. MCAP is written compressed.
-
-    Parameters
-    ----------
-    blocks: one after the other in time; each has the messages of every topic, in the order of `topics`. Within a
-        block they are written by their stamps.
-
-    The other parameters, returns and errors are those of `write_joint_states`.
+    Topics are offered as reliable; MCAP is compressed. `blocks` follow each other in time, each with the messages of
+    every topic in the order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
     """
     with _writer(path, storage, overwrite, compressed=True) as (writer, file):
         types = rosbag2.typestore()
@@ -123,7 +125,11 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
         )
     library = rosbag2.module("rosbags.rosbag2")
     if path.exists():
-        _remove_recording(path, overwrite)
+        if not overwrite:
+            raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
+        if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
+            raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
+        shutil.rmtree(path)
     # Version 8 is what Humble to Jazzy read.
     writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin[storage.upper()])
     if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
@@ -131,14 +137,6 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
         yield writer, file
-
-
-def _remove_recording(path: Path, overwrite: bool) -> None:
-    if not overwrite:
-        raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
-    if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
-        raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
-    shutil.rmtree(path)
 
 
 def _offer(topic: OfferedTopic) -> Any:
@@ -162,12 +160,49 @@ def _serialised(types: Any, sample: JointStateSample) -> tuple[int, Any]:
     """The stamp of a sample in ns, and its message."""
     if not 0.0 <= sample.stamp < 2.0**31:
         raise ArgumentError(f"stamp: expected a time from 0 to 2^31 s, got {sample.stamp}")
-    time = sample.stamp_ns
-    sec, nanosec = divmod(time, BILLION)
-    stamp = types.types["builtin_interfaces/msg/Time"](sec=sec, nanosec=nanosec)
-    message = types.types[JOINT_STATE](
-        header=types.types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
-        name=list(sample.names),
-        **{field: np.asarray(getattr(sample, field), dtype=np.float64) for field in ("position", "velocity", "effort")},
-    )
-    return time, types.serialize_cdr(message, JOINT_STATE)
+    sec, nanosec = divmod(sample.stamp_ns, BILLION)
+    arrays = {name: np.asarray(getattr(sample, name), np.float64) for name in ("position", "velocity", "effort")}
+    message = _message(JOINT_STATE, {"sec": sec, "nanosec": nanosec, "name": list(sample.names), **arrays})
+    return sample.stamp_ns, types.serialize_cdr(message, JOINT_STATE)
+
+
+def serialised(
+    kind: str, stamp_ns: Nanoseconds | None, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
+) -> Rows:
+    """A message of this type for each row of `columns`, which has (N, k) by the name of a field: a sequence of doubles,
+    or a message of k doubles (a Pose's position).
+
+    `stamp_ns` (N,) are the headers' stamps, None where the type has no header; `fields` is what all messages have, by
+    the name of the field, wherever it is in them (frame_id, for instance). ArgumentError: a stamp is not below 2^31 s.
+    """
+    types = rosbag2.typestore()
+    widths = [values.shape[1] for values in columns.values()]
+    marks = np.split(1.2345678901234567e200 * (1.0 + np.arange(sum(widths))), np.cumsum(widths)[:-1])
+    message = _message(kind, {**fields, **dict(zip(columns, marks, strict=True))})
+    pattern = bytes(types.serialize_cdr(message, kind, little_endian=True))
+    rows = np.tile(np.frombuffer(pattern, dtype=np.uint8), (len(next(iter(columns.values()))), 1))
+    if stamp_ns is not None:
+        wrong = stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]
+        if len(wrong):
+            raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
+        rows[:, STAMP] = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4").view(np.uint8)
+    for mark, values in zip(marks, columns.values(), strict=True):
+        place = pattern.rindex(mark.astype("<f8").tobytes())  # the last: text that comes before may be anything
+        rows[:, place : place + 8 * len(mark)] = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
+    return rows
+
+
+def _message(kind: str, given: Mapping[str, Any], numbers: Iterator[float] | None = None) -> Any:
+    """A message with these fields; its other doubles are the next of `numbers`, all else is zero or empty."""
+    types, content = rosbag2.typestore(), dict[str, Any]()
+    for name, (_, detail) in types.get_msgdef(kind).fields:
+        if isinstance(detail, str):  # a message
+            content[name] = _message(detail, given, iter(given[name]) if name in given else numbers)
+        elif name in given:
+            content[name] = given[name]
+        elif isinstance(detail[0], str):
+            double = 0.0 if numbers is None or detail[0] != "float64" else next(numbers)
+            content[name] = {"float64": double, "string": ""}.get(detail[0], 0)
+        else:
+            content[name] = np.empty(0)
+    return types.types[kind](**content)

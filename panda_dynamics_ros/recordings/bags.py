@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged.
-
-`rosbags` decodes the messages. The files are read by `mcap_file` and `sqlite_file`, since `rosbags` gives nothing of a
-file that is not whole, and unpacks as much as a file claims.
-"""
+"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,14 +16,14 @@ from typing import Any, BinaryIO
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.recordings import mcap_file, rosbag2, sqlite_file
+from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.limits import (
     FREE_EXPANSION,
     LARGEST_EXPANSION,
     LARGEST_JOINT_STATE,
     MEBIBYTE,
 )
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, is_file, printable
@@ -39,8 +32,8 @@ UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-BagFile = mcap_file.McapFile | sqlite_file.SqliteFile
-_KINDS: dict[bytes, type[BagFile]] = {sqlite_file.MAGIC: sqlite_file.SqliteFile, mcap_file.MAGIC: mcap_file.McapFile}
+BagFile = McapFile | SqliteFile
+_KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
 _STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
@@ -177,23 +170,18 @@ def _decode(data: bytes) -> Any:
 # ---- which topic ------------------------------------------------------------------------------------------------
 
 
-def _joint_state_topics(files: list[BagFile]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for topic in (topic for file in files for topic in file.topics if topic.type == JOINT_STATE):
-        counts[topic.name] += topic.messages
-    return dict(counts.most_common())
-
-
 def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
-    counts = _joint_state_topics(files)
+    counts = Counter[str]()
+    for topics in (file.topics for file in files):
+        counts.update({each.name: each.messages for each in topics if each.type == JOINT_STATE})
     damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {_listed(found, 'topics')}{damage}")
-    listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.items()], "topics")
+    listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.most_common()], "topics")
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
-    candidates = {name: count for name, count in counts.items() if count and topic in (None, name)}
+    candidates = {name: count for name, count in counts.most_common() if count and topic in (None, name)}
     if not candidates:
         raise DataError(f"{path}: expected joint states, got {listed}{damage}")
     if len(candidates) > 1:
@@ -228,7 +216,10 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         if not is_file(path):
             raise DataError(f"{path}: {EXPECTED}, got no regular file")
         return [_open_file(path)], []
-    listed = _listed_files(folder / "metadata.yaml")
+    listed = list[str]()
+    with suppress(RobotDescriptionError, TypeError, KeyError):  # metadata.yaml is absent or something else
+        names = read_yaml(folder / "metadata.yaml")["rosbag2_bagfile_information"]["relative_file_paths"]
+        listed = list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
     if not listed:
         return [_open_file(file) for file in _found_files(folder)], []
     missing = [name for name in listed if not is_file(folder / name)]
@@ -238,14 +229,6 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         )
     notes = [f"{folder.name}: {_listed(missing, 'files')} is missing, which metadata.yaml lists"] if missing else []
     return [_open_file(folder / name) for name in listed if name not in set(missing)], notes
-
-
-def _listed_files(metadata: Path) -> list[str]:
-    """The names of a recording's files, each once, in order; none where metadata.yaml is absent or something else."""
-    with suppress(RobotDescriptionError, TypeError, KeyError):
-        names = read_yaml(metadata)["rosbag2_bagfile_information"]["relative_file_paths"]
-        return list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
-    return []
 
 
 def _found_files(folder: Path) -> list[Path]:
@@ -282,8 +265,8 @@ def _open_file(path: Path) -> BagFile:
 
 def _open_compressed(path: Path) -> BagFile:
     """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    folder = tempfile.mkdtemp(prefix="panda_dynamics_")
-    unpacked = Path(folder) / path.name.removesuffix(".zstd")
+    scratch = rosbag2.Scratch()
+    unpacked = scratch.path / path.name.removesuffix(".zstd")
     try:
         with path.open("rb") as source, unpacked.open("wb") as target:
             _decompress(source, target)
@@ -291,12 +274,9 @@ def _open_compressed(path: Path) -> BagFile:
             if stream.read(4) == ZSTD_MAGIC:
                 raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
         file = _open_file(unpacked)
-    except BaseException as error:  # also where the disk is full, or on Ctrl-C
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, DataError):
-            raise DataError(str(error).replace(str(unpacked), str(path))) from error
-        raise
-    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+    except DataError as error:
+        raise DataError(str(error).replace(str(unpacked), str(path))) from error
+    file.scratch.append(scratch)
     return file
 
 

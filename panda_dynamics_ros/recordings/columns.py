@@ -58,12 +58,7 @@ class ColumnMap(NamedTuple):
 
     @classmethod
     def of(cls, text: str, source: str = "columns") -> ColumnMap:
-        """The map that a text states.
-
-        Raises
-        ------
-        ArgumentError: a field is missing, unknown or given twice, or a unit is not one of its kind.
-        """
+        """The map that a text states; ArgumentError where a field is missing, unknown or given twice, or a unit is."""
         try:
             words = [word.partition("=")[::2] for word in shlex.split(text)]
         except ValueError as error:

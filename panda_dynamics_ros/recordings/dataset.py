@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import math
-import sys
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
-from panda_dynamics_ros.estimation.sample_gate import SampleGate
+from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
@@ -38,6 +38,7 @@ EXAMPLE = Path(__file__).with_name("example.csv.gz")
 BLOCK = 10_000
 """Samples in a block of a recording that is read piece by piece: 2 MB."""
 
+ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
 
@@ -79,18 +80,12 @@ def load_dataset(
     DataError: the file cannot be read or has no usable sample; the message states the counts.
     ArgumentError: several arms fit.
     """
-    blocks = open_dataset(
-        path,
-        robot,
-        topic=topic,
-        joint_names=joint_names,
-        arm_prefix=arm_prefix,
-        columns=columns,
-        episode=episode,
-        block=sys.maxsize,
-    )
-    (data,) = blocks
-    return replace(data, rejected=dict(blocks.rejected), notes=blocks.notes)
+    selection: dict[str, Any] = {"topic": topic, "joint_names": joint_names, "arm_prefix": arm_prefix}
+    blocks = open_dataset(path, robot, columns=columns, episode=episode, **selection)
+    parts = list(blocks)
+    arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
+    whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
+    return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
 
 
 def open_dataset(
@@ -121,6 +116,15 @@ def open_dataset(
     return SampleBlocks(stream, wanted, arm_prefix, None if robot is None else SampleGate(robot), block)
 
 
+class _Row(NamedTuple):
+    stamp: float
+    recorded_ns: int | None
+    q: FloatArray
+    dq: FloatArray
+    tau: FloatArray
+    external: FloatArray | None
+
+
 class SampleBlocks(Iterator[JointDataset]):
     """The usable samples of a stream, block by block, each in order of time.
 
@@ -128,7 +132,6 @@ class SampleBlocks(Iterator[JointDataset]):
     ----------
     path: what is read.
     rejected: how many samples were left out so far, by reason; complete after the last block.
-    notes: what else is to be said of the file, a line each; complete after the last block.
     """
 
     def __init__(
@@ -143,8 +146,7 @@ class SampleBlocks(Iterator[JointDataset]):
         self._arm_prefix = arm_prefix
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
-        self._stamps, self._recorded_ns = array("d"), array("q")
-        self._values, self._external = array("d"), array("d")
+        self._waiting: list[_Row] = []
         self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
         self.path, self.rejected, self._example = stream.path, Counter[str](), ""
         self._blocks = self._read()
@@ -156,7 +158,7 @@ class SampleBlocks(Iterator[JointDataset]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else is to be said of the file so far, a line each."""
+        """What else is to be said of the file, a line each; complete after the last block."""
         return self._stream.notes
 
     def __next__(self) -> JointDataset:
@@ -167,31 +169,33 @@ class SampleBlocks(Iterator[JointDataset]):
         for sample in self._stream:
             self._add(sample)
             # One more: whether a stamp is sound shows in the next one.
-            if len(self._stamps) > self._size and (block := self._block(self._size)) is not None:
+            if len(self._waiting) > self._size and (block := self._block(self._size)) is not None:
                 found = True
                 yield block
         self.rejected.update(self._stream.rejected)
-        if (block := self._block(len(self._stamps))) is not None:
+        if (block := self._block(len(self._waiting))) is not None:
             yield block
         elif not found:
-            raise self._nothing_usable(self.path)
+            counts = ", ".join(f"{count} {reason}" for reason, count in self.rejected.most_common())
+            among = f"none among {self.rejected.total()} ({counts}){self._example}" if counts else "none at all"
+            raise DataError(f"{self.path}: expected usable samples, got {among}")
 
     def _block(self, count: int) -> JointDataset | None:
         """What is usable of the first `count` samples that are waiting; None where nothing is."""
         if self._mapping is None:
             return None
         self._check_that_one_arm_fits(self._mapping.joint_names)
-        keep, n = self._in_order(count), len(self._mapping.joint_names)
-        stamp = np.frombuffer(self._stamps, count=count)[keep]
-        q, dq, tau = np.frombuffer(self._values, count=count * 3 * n).reshape(-1, 3, n)[keep].swapaxes(0, 1)
-        recorded = np.frombuffer(self._recorded_ns, np.int64, count)[keep] if self._recorded_ns else None
-        external = np.frombuffer(self._external, count=count * n).reshape(-1, n)[keep] if self._external else None
-        del self._values[: count * 3 * n], self._external[: count * n]
-        del self._stamps[:count], self._recorded_ns[:count]
-        if not len(stamp):
+        keep = self._in_order(count)
+        rows = [row for row, is_kept in zip(self._waiting, keep, strict=False) if is_kept]
+        del self._waiting[:count]
+        if not rows:
             return None
+        stamp, recorded, q, dq, tau, external = map(list, zip(*rows, strict=True))
+        arrays = np.array(stamp), np.array(q), np.array(dq), np.array(tau)
+        recorded_ns = None if recorded[0] is None else np.array(recorded, np.int64)
+        tau_ext = None if external[0] is None else np.array(external)  # of tables: all rows have it, or none
         names, source = self._mapping.joint_names, str(self.path)
-        return JointDataset(stamp, q, dq, tau, names, source, recorded_ns=recorded, tau_ext=external)
+        return JointDataset(*arrays, names, source, recorded_ns=recorded_ns, tau_ext=tau_ext)
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -209,13 +213,7 @@ class SampleBlocks(Iterator[JointDataset]):
             self.rejected[error.reason] += 1
             self._example = self._example or f"; for example {error}"
             return
-        self._stamps.append(sample.stamp)
-        if sample.recorded_ns is not None:
-            self._recorded_ns.append(sample.recorded_ns)
-        for values in fields:
-            self._values.frombytes(values.tobytes())
-        if sample.external is not None:  # of tables: all rows have it, for the joints in order, or none
-            self._external.frombytes(sample.external.tobytes())
+        self._waiting.append(_Row(sample.stamp, sample.recorded_ns, *fields, sample.external))
 
     def _check_that_one_arm_fits(self, taken: tuple[str, ...]) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""
@@ -229,9 +227,8 @@ class SampleBlocks(Iterator[JointDataset]):
 
     def _in_order(self, count: int) -> NDArray[np.bool_]:
         """Which of the first `count` samples come after all before them; the others are counted as rejected."""
-        stamps = np.array(self._stamps[: count + 1])
-        before, after = np.concatenate([[self._before], stamps[:-1]]), np.concatenate([stamps[1:], [math.inf]])
-        stamps, before, after = stamps[:count], before[:count], after[:count]
+        stamps = np.array([self._before, *(row.stamp for row in self._waiting[: count + 1]), math.inf])
+        before, stamps, after = stamps[:count], stamps[1 : count + 1], stamps[2 : count + 2]
         # One such stamp would make all that follow it backward ones.
         ahead = (before < after) & (after < stamps - STAMP_JUMP) & (before < stamps - STAMP_JUMP)
         sound = np.where(ahead, -math.inf, stamps)
@@ -243,10 +240,3 @@ class SampleBlocks(Iterator[JointDataset]):
             if bad.any():
                 self.rejected[reason] += int(bad.sum())
         return ~(ahead | duplicate | backward)
-
-    def _nothing_usable(self, path: Path) -> DataError:
-        total = self.rejected.total()
-        if not total:
-            return DataError(f"{path}: expected usable samples, got none at all")
-        counts = ", ".join(f"{count} {reason}" for reason, count in self.rejected.most_common())
-        return DataError(f"{path}: expected usable samples, got none among {total} ({counts}){self._example}")

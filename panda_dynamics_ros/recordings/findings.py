@@ -20,8 +20,7 @@ from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, Payl
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
-from panda_dynamics_ros.estimation.sample_gate import IMPLAUSIBLE
-from panda_dynamics_ros.estimation.validation import REFUSED_SHARE
+from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
@@ -124,19 +123,13 @@ class Findings:
 
 
 class Follower:
-    """Follows the samples of one recording, block by block.
-
-    Parameters
-    ----------
-    robot: the arm's model with its end effector, without the payload.
-    options: see `ArmMonitor`.
-    """
+    """Follows the samples of one recording of an arm (its model without the payload); `options` as of `ArmMonitor`."""
 
     def __init__(self, robot: RobotDescription, **options: Any) -> None:
         self.monitor, self._robot = ArmMonitor(robot, **options), robot
         self._wrenches = WrenchEstimator(robot)
         self._stamps: list[FloatArray] = []
-        self._settled, self.samples = 0, 0
+        self._settled, self.samples, self._force = 0, 0, 0.0
         self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
         self._estimate = self.monitor.payload_estimator.estimate
         self._since = 0  # the sample from which on it holds
@@ -149,7 +142,6 @@ class Follower:
         self._announced: list[ChangeEvent] = []
         self._contacts: list[Event] = []
         self._contact: Contact | None = None
-        self._force = 0.0
 
     def add(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> ArmRows:
         """Follow the next samples: (N,), (N, n) each; what the pipeline says of them."""
@@ -170,18 +162,18 @@ class Follower:
     def findings(self, names: Sequence[str] = (), dropped: Mapping[str, int] | None = None) -> Findings:
         """All that was found, once every sample has been added.
 
-        Parameters
-        ----------
-        names: of the joints, as recorded.
-        dropped: how many samples of the recording could not be used, by reason.
+        `names` are the joints' as recorded; `dropped` counts samples that could not be used, by reason.
         """
         stamp = np.concatenate(self._stamps)
         self._count_problem(self.samples)
         last = Carried(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
-        contacts = [*self._contacts, *([self._event(self._contact)] if self._contact is not None else [])]
-        contacts = [contact for contact in contacts if contact.ended_by != BY_PAYLOAD]
-        touches = [event for event in self._announced if event.kind == CONTACT and not _is_part(event, contacts)]
-        contacts += [Event(CONTACT, touch.stamp, touch.onset) for touch in touches]
+        lasting = [self._event(self._contact)] if self._contact is not None else []
+        contacts = [contact for contact in (*self._contacts, *lasting) if contact.ended_by != BY_PAYLOAD]
+        contacts += [
+            Event(CONTACT, touch.stamp, touch.onset)
+            for touch in self._announced
+            if touch.kind == CONTACT and not any(_is_part(touch, contact) for contact in contacts)
+        ]
         rejected = {reason: count for reason, count in (dropped or {}).items() if count}
         known = max(self._settled, 1) if self._settled else math.nan
         return Findings(
@@ -214,7 +206,11 @@ class Follower:
         if event is not None and event.kind != CONTACT:
             onset = event.onset if math.isfinite(event.onset) else event.stamp
             self._changes.append(Event(event.kind, event.stamp, onset))
-            self._end_payload(max(onset, self._begin))
+            if onset > self._begin and self._recent:  # something else is carried since then
+                before = [estimate for estimate in self._recent if estimate.stamp <= onset]
+                self._payloads.append(Carried(self._begin, onset, (before or [self._recent[0]])[-1]))
+            self._begin = max(onset, self._begin)
+            self._recent.clear()
         if is_due:
             self._recent.append(estimate)
 
@@ -224,14 +220,6 @@ class Follower:
             kind = problem.translate(_DIGITS)
             self._shown[kind] += sample - self._since
             self._sentences[kind] = problem
-
-    def _end_payload(self, onset: float) -> None:
-        """Something else is carried since `onset`."""
-        before = [estimate for estimate in self._recent if estimate.stamp <= onset]
-        if onset > self._begin and (before or self._recent):
-            self._payloads.append(Carried(self._begin, onset, before[-1] if before else self._recent[0]))
-        self._begin = onset
-        self._recent.clear()
 
     def _follow_contacts(self, found: ArmRows, q: FloatArray, dq: FloatArray) -> None:
         ends = [k for k, _ in found.contacts]
@@ -271,37 +259,35 @@ class Follower:
 
 def equal_parts(blocks: Iterable[JointDataset]) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
     """Stamps, q, dq and tau of all blocks, `AT_ONCE` samples at a time, so that reading by blocks changes no number."""
-    waiting: tuple[FloatArray, ...] = ()
+    waiting = np.empty((0, 0))
     for block in blocks:
-        more = (block.stamp, block.q, block.dq, block.tau)
-        waiting = tuple(np.concatenate(pair) for pair in zip(waiting, more, strict=True)) if waiting else more
-        while len(waiting[0]) >= AT_ONCE:
-            stamp, q, dq, tau = (values[:AT_ONCE] for values in waiting)
-            yield stamp, q, dq, tau
-            waiting = tuple(values[AT_ONCE:] for values in waiting)
-    if waiting and len(waiting[0]):
-        stamp, q, dq, tau = waiting
-        yield stamp, q, dq, tau
+        rows = np.column_stack((block.stamp, block.q, block.dq, block.tau))
+        waiting = np.concatenate((waiting, rows)) if len(waiting) else rows
+        while len(waiting) >= AT_ONCE:
+            yield _fields(waiting[:AT_ONCE])
+            waiting = waiting[AT_ONCE:]
+    if len(waiting):
+        yield _fields(waiting)
 
 
-def _is_part(touch: ChangeEvent, contacts: Sequence[Event]) -> bool:
-    """Whether a touch that the payload estimator noticed is the begin or the end of one of these contacts."""
+def _fields(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    q, dq, tau = np.ascontiguousarray(rows[:, 1:].reshape(len(rows), 3, -1).swapaxes(0, 1))
+    return rows[:, 0].copy(), q, dq, tau
+
+
+def _is_part(touch: ChangeEvent, contact: Event) -> bool:
+    """Whether a touch that the payload estimator noticed is the begin or the end of this contact."""
     onset = touch.onset if math.isfinite(touch.onset) else touch.stamp
-    return any(each.stamp <= touch.stamp and (each.end is None or onset <= each.end) for each in contacts)
+    return contact.stamp <= touch.stamp and (contact.end is None or onset <= contact.end)
 
 
 def _recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: int, robot: RobotDescription) -> str:
     """A sentence if a recording's joint names or left-out samples contradict the robot; else empty."""
     if names and (conflict := name_conflict(robot, names)):
         return conflict
-    for reasons, what, remedy in (
-        (IMPLAUSIBLE, "are implausible", "the units, the order of the joints, and that the recording is of one robot"),
-        (
-            MISPLACED_STAMPS,
-            "do not follow the one before in time",
-            "that their stamps are sorted, not rounded, and of one run",
-        ),
-    ):
+    followed = "do not follow the one before in time", "that their stamps are sorted, not rounded, and of one run"
+    implausible = "are implausible", "the units, the order of the joints, and that the recording is of one robot"
+    for reasons, (what, remedy) in ((IMPLAUSIBLE, implausible), (MISPLACED_STAMPS, followed)):
         refused = {reason: rejected[reason] for reason in reasons if rejected.get(reason)}
         total = used + sum(refused.values())
         if sum(refused.values()) > REFUSED_SHARE * total:

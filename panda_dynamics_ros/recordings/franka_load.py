@@ -78,21 +78,19 @@ def load_entry(loads: tuple[FrankaLoad, ...]) -> dict[str, Any] | None:
     """The summary's `franka_load`: the load of the longest time without a change, and each under `spans`."""
     if not loads:
         return None
-    longest = max(loads, key=lambda each: each.load.end - each.load.start)
-    stale = any(each.is_stale for each in loads)
-    return {**_entry(longest), "stale": stale, "spans": [_entry(each) for each in loads]}
-
-
-def _entry(each: FrankaLoad) -> dict[str, Any]:
-    """A centre of mass that is not known is null."""
-    load, com_is_known = each.load, each.load.com_std.max() < LARGEST_COM_STD
-    return {
-        "start": load.start,
-        "end": load.end,
-        "mass": load.mass,
-        "mass_std": load.mass_std,
-        "com": load.com.tolist() if com_is_known else None,
-        "com_std": load.com_std.tolist() if com_is_known else None,
-        "estimated_mass": each.mass,
-        "stale": each.is_stale,
-    }
+    entries = list[dict[str, Any]]()
+    for each in loads:
+        load, com_is_known = each.load, each.load.com_std.max() < LARGEST_COM_STD  # null where it is not known
+        entry = {
+            "start": load.start,
+            "end": load.end,
+            "mass": load.mass,
+            "mass_std": load.mass_std,
+            "com": load.com.tolist() if com_is_known else None,
+            "com_std": load.com_std.tolist() if com_is_known else None,
+            "estimated_mass": each.mass,
+            "stale": each.is_stale,
+        }
+        entries.append(entry)
+    longest = max(entries, key=lambda entry: entry["end"] - entry["start"])
+    return {**longest, "stale": any(entry["stale"] for entry in entries), "spans": entries}

@@ -104,10 +104,8 @@ class Replay:
     def _repr_html_(self) -> str:
         picture = io.BytesIO()
         self.plot().savefig(picture, format="png", dpi=80)
-        return (
-            f"<p>{html.escape(repr(self))}</p>"
-            f'<img alt="mass and residual" src="data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}">'
-        )
+        source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
+        return f'<p>{html.escape(repr(self))}</p><img alt="mass and residual" src="{source}">'
 
     def plot(self) -> Figure:
         """Mass and unexplained torque over time, as a matplotlib figure; notebooks show it."""
@@ -153,9 +151,7 @@ def replay(
     ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
     follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
-    mass, mass_std, com, com_std = np.empty(count), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
-    com_is_known, touched = np.zeros(count, dtype=bool), np.zeros(count, dtype=np.intp)
-    external, residual = np.empty((2, count, n))
+    touched, (external, residual) = np.zeros(count, dtype=np.intp), np.empty((2, count, n))
     estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
     published: dict[int, PayloadEstimate] = {}
     for first in range(0, count, AT_ONCE):
@@ -168,11 +164,12 @@ def replay(
             touched[first + k :] = contact.link if contact.lasts else 0
         if progress is not None:
             progress(min(first + AT_ONCE, count), count, estimates[-1][1])
-    ends = [*(k for k, _ in estimates[1:]), count]
-    for (k, estimate), end in zip(estimates, ends, strict=True):
-        part = slice(k, end)
-        mass[part], mass_std[part], com[part] = estimate.mass, estimate.std[0], estimate.com
-        com_std[part], com_is_known[part] = estimate.com_std, estimate.com_is_known
+    lengths = np.diff([*(k for k, _ in estimates), count])
+
+    def held(name: str) -> NDArray[Any]:
+        """Of each sample's estimate."""
+        return np.repeat([getattr(estimate, name) for _, estimate in estimates], lengths, axis=0)
+
     arm_errors = follower.monitor.payload_estimator.arm_errors
     return Replay(
         stamp=data.stamp,
@@ -184,11 +181,11 @@ def replay(
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
-        mass=mass,
-        mass_std=mass_std,
-        com=com,
-        com_std=com_std,
-        com_is_known=com_is_known,
+        mass=held("mass"),
+        mass_std=held("std")[:, 0],
+        com=held("com"),
+        com_std=held("com_std"),
+        com_is_known=held("com_is_known"),
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         findings=follower.findings(data.names, data.rejected),

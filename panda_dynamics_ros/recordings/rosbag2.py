@@ -1,20 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reading and writing rosbag2 have in common: the `rosbags` library and topics.
+"""The two storages of rosbag2, read whole, cut off or damaged, and the library that decodes their messages.
 
-The library is imported when it is first needed, so that the package starts, and reads CSV files, without it.
+`rosbags` gives nothing of a file that is not whole, and unpacks as much as a file claims; here sizes are limited. It is
+imported when it is first needed, so that the package starts, and reads CSV files, without it.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
+import os
+import shutil
+import sqlite3
 import struct
+import tempfile
+import weakref
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
+from operator import itemgetter
+from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from panda_dynamics_ros.errors import MissingDependencyError
+from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_RECORD, LARGEST_TOPIC_COUNT
+from panda_dynamics_ros.untrusted import import_optional
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+MCAP_MAGIC, SQLITE_MAGIC = b"\x89MCAP0\r\n", b"SQLite format 3\0"
+FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0F
+_HEAD = struct.Struct("<BQ")  # opcode, length of the content
+_MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
+_CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
+DAMAGE = (EOFError, ValueError, LookupError, struct.error)
+Message = tuple[int, int, bytes]
+"""Channel id, log time in ns, serialised message."""
+_MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages {}
+    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) {}"""
+_BY_TIME, _IN_ORDER_OF_WRITING = _MESSAGES.format("", "ORDER BY timestamp, id"), _MESSAGES.format("NOT INDEXED", "")
+
+
+class Scratch:
+    """A folder, `path`, that goes with this object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="panda_dynamics_"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Topic(NamedTuple):
@@ -25,19 +59,9 @@ class Topic(NamedTuple):
     messages: int
 
 
-def module(name: str) -> ModuleType:
-    """A module of `rosbags` or of what comes with it.
-
-    Raises
-    ------
-    MissingDependencyError: it is not installed.
-    """
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"rosbags: expected the library to be installed (pip install 'rosbags>=0.11'), got: {error}"
-        ) from error
+def module(name: str) -> Any:
+    """A module of `rosbags` or of what comes with it; MissingDependencyError where it is not installed."""
+    return import_optional(name, "'rosbags>=0.11'")
 
 
 @cache
@@ -61,3 +85,208 @@ def decoding_errors() -> tuple[type[Exception], ...]:
     """What the decoder raises for bytes that are not a message."""
     errors = (AssertionError, LookupError, TypeError, ValueError, struct.error)
     return (*errors, module("rosbags.serde").SerdeError, zstd().ZstdError)
+
+
+# ---- MCAP, https://mcap.dev/spec -----------------------------------------------------------------------------------
+
+
+class McapFile:
+    """One .mcap file.
+
+    A recorder that was killed leaves neither index nor footer, and often half a chunk: everything is read up to the
+    last whole message. A chunk whose checksum does not match is left out.
+
+    `topics` have the number of messages that can be read; `damage` says why reading stopped early, and is empty while
+    nothing was found wrong.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.damage, self.scratch = path, "", list[Scratch]()
+        self._schemas: dict[int, str] = {}
+        self._channels: dict[int, tuple[str, str]] = {}  # topic and type by channel id
+        counts = Counter(self._channels[channel] for channel, _, _ in self._messages())
+        self.topics = [Topic(*channel, counts[channel]) for channel in dict.fromkeys(self._channels.values())]
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """(receive time in ns, serialised message) of a topic, in the order of writing; by time within a chunk."""
+        for channel, time, data in self._messages():
+            if self._channels[channel][0] == topic:
+                yield time, data
+
+    def _messages(self) -> Iterator[Message]:
+        """All messages; `damage` says what was left out, and why reading ended early."""
+        with self.path.open("rb") as stream:
+            stream.seek(len(MCAP_MAGIC))
+            try:
+                yield from self._records(stream, self.path.stat().st_size)
+            except DAMAGE as error:
+                self.damage = self.damage or f"cut off or damaged: {error}"
+
+    def _records(self, stream: BinaryIO, size: int, is_chunk: bool = False) -> Iterator[Message]:
+        """The messages of a file, or of a chunk's records."""
+        while (place := stream.tell()) < size:
+            opcode, length = _HEAD.unpack(stream.read(_HEAD.size))
+            if opcode in (DATA_END, FOOTER):
+                return
+            if opcode not in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
+                stream.seek(min(length, size), 1)
+                continue
+            if length > LARGEST_RECORD:
+                raise ValueError(f"a record of {length} bytes at byte {place}, of at most {LARGEST_RECORD}")
+            content = stream.read(length)
+            if opcode == CHUNK:
+                if is_chunk:
+                    raise ValueError("a chunk within a chunk")
+                yield from self._chunk(content, place, is_whole=len(content) == length)
+            elif len(content) == length:
+                yield from self._record(opcode, content)
+            if len(content) < length:
+                raise EOFError(f"a record of {length} bytes at byte {place} ends after {len(content)}")
+        if not is_chunk:
+            raise EOFError("it ends without its index, as where the recorder was killed")
+
+    def _chunk(self, content: bytes, place: int, is_whole: bool) -> Iterator[Message]:
+        """The messages of a chunk by time; of one that is cut, those before its end."""
+        records, checksum = _chunk_records(content)
+        if is_whole and checksum and zlib.crc32(records) != checksum:
+            self.damage = self.damage or f"the chunk at byte {place} does not match its checksum and is left out"
+            return
+        messages = self._records(io.BytesIO(records), len(records), is_chunk=True)
+        yield from sorted(messages, key=itemgetter(1)) if is_whole else messages
+
+    def _record(self, opcode: int, content: bytes) -> Iterator[Message]:
+        if opcode == MESSAGE:
+            number, _, log_time, _ = _MESSAGE.unpack_from(content)
+            if number not in self._channels:
+                raise ValueError(f"a message of channel {number}, which there is not")
+            yield number, log_time, content[_MESSAGE.size :]
+        elif opcode == SCHEMA:
+            (number,) = struct.unpack_from("<H", content)
+            self._schemas[number] = _string(content, 2)[0]
+        else:
+            number, schema = struct.unpack_from("<HH", content)
+            self._channels[number] = _string(content, 4)[0], self._schemas.get(schema, "")
+            if len(self._channels) > LARGEST_TOPIC_COUNT:
+                raise ValueError(f"more than {LARGEST_TOPIC_COUNT} channels")
+
+
+def _string(content: bytes, offset: int) -> tuple[str, int]:
+    """The string at `offset`, and where it ends."""
+    (length,) = struct.unpack_from("<I", content, offset)
+    end = offset + 4 + length
+    return content[offset + 4 : end].decode(), end
+
+
+def _chunk_records(content: bytes) -> tuple[bytes, int]:
+    """The records of a chunk, as many as its bytes give, and their checksum (0: none)."""
+    _, _, size, checksum = _CHUNK.unpack_from(content)
+    if size > LARGEST_RECORD:
+        raise ValueError(f"a chunk that unpacks to {size} bytes, of at most {LARGEST_RECORD}")
+    compression, end = _string(content, _CHUNK.size)
+    compressed = content[end + 8 :]
+    if not compression:
+        return compressed, checksum
+    # The incremental decompressors give what there is; those for whole frames refuse a cut one.
+    decompressor: Any
+    if compression == "zstd":
+        decompressor = zstd().ZstdDecompressor()
+    elif compression == "lz4":
+        decompressor = module("lz4.frame").LZ4FrameDecompressor()
+    else:
+        raise ValueError(f"a chunk with unknown compression {compression!r}")
+    try:
+        records = bytes(decompressor.decompress(compressed, max_length=size + 1))
+    except (zstd().ZstdError, RuntimeError) as error:
+        raise ValueError(f"a chunk that does not decompress: {error}") from error
+    if len(records) > size:
+        raise ValueError(f"a chunk that unpacks to more than the {size} bytes that it states")
+    return records, checksum
+
+
+# ---- SQLite --------------------------------------------------------------------------------------------------------
+
+
+class SqliteFile:
+    """One .db3 file; its attributes are those of `McapFile`.
+
+    Raises
+    ------
+    DataError: the tables of rosbag2 are not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.damage, self.scratch = path, "", list[Scratch]()
+        self._readable = self._whole_pages()
+        self.topics = self._topics()
+
+    def _whole_pages(self) -> Path:
+        """The file to read: the recording, or a copy without its last, incomplete page.
+
+        SQLite would fill that page with zeros, which would pass for measured values.
+        """
+        with self.path.open("rb") as stream:
+            header = stream.read(100)  # https://sqlite.org/fileformat.html, section 1.3
+        size = self.path.stat().st_size
+        page_size = int.from_bytes(header[16:18], "big")
+        page_size = 65536 if page_size == 1 else page_size
+        stated = int.from_bytes(header[28:32], "big") * page_size
+        if size < stated and header[24:28] == header[92:96]:
+            self.damage = f"cut off: {size} of {stated} bytes are there"
+        if page_size == 0 or size % page_size == 0:
+            return self.path
+        self.scratch.append(Scratch())
+        whole = Path(shutil.copy(self.path, self.scratch[-1].path))
+        os.truncate(whole, size - size % page_size)
+        return whole
+
+    def _topics(self) -> list[Topic]:
+        rows, counts = [], Counter[int]()
+        with closing(self._connect()) as connection:
+            try:
+                _check_tables(connection)
+                found = connection.execute("SELECT id, name, type FROM topics ORDER BY id")
+                rows = found.fetchmany(LARGEST_TOPIC_COUNT)
+                # NOT INDEXED: in the order of writing, up to the damage.
+                for (number,) in connection.execute("SELECT topic_id FROM messages NOT INDEXED"):
+                    counts[number] += 1
+            except sqlite3.OperationalError as error:
+                if self.damage:
+                    return []
+                raise DataError(f"{self.path}: expected the tables of rosbag2 in this file, got: {error}") from error
+            except sqlite3.DatabaseError as error:
+                self.damage = self.damage or f"damaged: {error}"
+        return [Topic(name, kind, counts[number]) for number, name, kind in rows if {type(name), type(kind)} == {str}]
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """(receive time in ns, serialised message) of a topic: by time, or in the order of writing if damaged."""
+        query = _IN_ORDER_OF_WRITING if self.damage else _BY_TIME
+        with closing(self._connect()) as connection:
+            try:
+                for time, data in connection.execute(query, (LARGEST_JOINT_STATE, topic)):
+                    # What is no message is passed on as an empty one, which is counted as one that cannot be decoded.
+                    sound = isinstance(time, int) and isinstance(data, bytes)
+                    yield (time, data) if sound else (0, b"")
+            except sqlite3.DatabaseError as error:
+                self.damage = self.damage or f"damaged: {error}"
+
+    def _connect(self) -> sqlite3.Connection:
+        # `immutable` spares locks and needs no write access, but would leave out what a recorder that was killed
+        # left in its write-ahead log.
+        log = self._readable.with_name(f"{self._readable.name}-wal")
+        immutable = 0 if log.is_file() and log.stat().st_size else 1
+        uri = f"{self._readable.resolve().as_uri()}?mode=ro&immutable={immutable}"
+        connection = sqlite3.connect(uri, uri=True)
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        # Without this SQLite refuses a file that is shorter than its header says, whatever can still be read.
+        connection.execute("PRAGMA writable_schema = ON")
+        return connection
+
+
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Refuse views, virtual tables and generated columns: they can compute without end when they are read."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' AND name = ?"
+    for name in ("topics", "messages"):
+        if connection.execute(query, (name,)).fetchone() is None:
+            raise sqlite3.OperationalError(f"no such table: {name}")
+        if any(hidden for *_, hidden in connection.execute(f"PRAGMA table_xinfo({name})")):
+            raise sqlite3.OperationalError(f"generated columns in table {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib
+import io
 import math
 import re
 import warnings
@@ -21,19 +21,14 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import (
-    ArgumentError,
-    DataError,
-    DataFileNotFoundError,
-    MissingDependencyError,
-    PandaDynamicsError,
-)
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
 from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
-from panda_dynamics_ros.untrusted import is_file
+from panda_dynamics_ros.untrusted import import_optional, is_file
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
+EXTRA = "'panda_dynamics_ros[datasets]'"
 WRONG_LENGTH = "wrong number of cells"
 NOT_NUMERIC = "not numeric"
 EPISODES = ("episode_index", "episode")
@@ -144,13 +139,11 @@ def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     """What a table lacks."""
     shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
     shown += ", ..." if len(widths) > 6 else ""
+    missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
     if columns is not OWN:
-        missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
         return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
-    n = next(i for i in range(len(widths) + 1) if f"q{i + 1}" not in widths)
-    wanted = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(max(n, 1)))]
-    missing = [name for name in wanted if name not in widths]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(missing)}"
+    names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------
@@ -180,13 +173,9 @@ def _csv_table(path: Path) -> Table:
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The rows that are not blank, with decimal points."""
+    kind: Any = gzip if path.suffix.lower() == ".gz" else io
     try:
-        stream: TextIO
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-            if path.suffix.lower() == ".gz"
-            else path.open(encoding="utf-8-sig", newline="")
-        ) as stream:
+        with kind.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
             lines = _csv_lines(path, stream)
             # numpy.savetxt writes the header as a comment, and some loggers comments before it.
             first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
@@ -236,7 +225,7 @@ def _npz_table(path: Path) -> Table:
 
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
-    h5py, kind, found = _module("h5py"), "an HDF5 file", dict[str, Any]()
+    h5py, kind, found = import_optional("h5py", EXTRA), "an HDF5 file", dict[str, Any]()
 
     def note(name: str, item: Any) -> None:
         # Datasets that lie in other files, or are put together from them, are no part of this one.
@@ -251,7 +240,8 @@ def _hdf5_table(path: Path) -> Table:
 
 def _parquet_table(path: Path) -> Table:
     """Columns of numbers, or of lists of as many numbers in each row; pictures and texts are not read."""
-    arrow, parquet, kind = _module("pyarrow"), _module("pyarrow.parquet"), "a Parquet file"
+    kind = "a Parquet file"
+    arrow, parquet = import_optional("pyarrow", EXTRA), import_optional("pyarrow.parquet", EXTRA)
 
     def is_numeric(kind: Any) -> bool:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
@@ -300,13 +290,3 @@ def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
             return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
     return Table({name: math.prod(each.shape[1:]) for name, each in columns.items()}, read, Counter())
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise MissingDependencyError(
-            f"{package}: expected it to be installed (pip install 'panda_dynamics_ros[datasets]'), got: {error}"
-        ) from error

@@ -6,16 +6,18 @@ Numbers after "±" are half the width of a 95 % interval here; what programs rea
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
@@ -25,6 +27,10 @@ from panda_dynamics_ros.untrusted import printable
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2em auto;padding:0 1em;color:#1c2430}"
+    "td{padding:.2em .8em;border-bottom:1px solid #ddd;overflow-wrap:anywhere}img{max-width:100%}"
+)
 
 
 def fixed(value: float, digits: int) -> str:
@@ -60,11 +66,6 @@ def joint_values(values: Iterable[float], digits: int = 3, total: bool = False) 
     return "  ".join(fixed(value, digits) for value in listed) + together
 
 
-def counts_text(counts: Mapping[str, int]) -> str:
-    """How many samples were left out, by reason."""
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "nothing"
-
-
 def stream_text(data: JointDataset) -> str:
     """How many samples over what time."""
     return f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"
@@ -77,13 +78,9 @@ def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
 
 
 class LiveTable:
-    """A table of names and values, redrawn in place on a terminal; elsewhere a line at times. Use it with `with`.
+    """A table of names and values, redrawn in place on a terminal; elsewhere a line at every `every`-th call of `show`.
 
-    Parameters
-    ----------
-    title: of the table.
-    quiet: print nothing.
-    every: how many calls of `show` there are to a line where standard error is no terminal.
+    Use it with `with`. It prints nothing if `quiet`.
     """
 
     def __init__(self, title: str, quiet: bool = False, every: int = 8) -> None:
@@ -94,14 +91,12 @@ class LiveTable:
 
     def __enter__(self) -> LiveTable:
         if self._live is not None:
-            self._live.__enter__()
+            self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+            self._live.stop()
 
     def show(self, rows: list[tuple[str, str]]) -> None:
         """Show these rows from now on."""
@@ -115,11 +110,8 @@ class LiveTable:
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
     """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
-    table = RichTable(title="payloads, each from all samples while it was carried", title_justify="left")
-    for heading in ("from s", "to s"):
-        table.add_column(heading, justify="right")
-    for heading in ("mass", "centre of mass", "status"):
-        table.add_column(heading)
+    headings = Column("from s", justify="right"), Column("to s", justify="right"), "mass", "centre of mass", "status"
+    table = RichTable(*headings, title="payloads, each from all samples while it was carried", title_justify="left")
     for segment in segments:
         estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")
         words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
@@ -143,9 +135,8 @@ def print_table(title: str, rows: list[tuple[str, str]]) -> None:
 
 
 def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> RichTable:
-    table = RichTable(title=printable(title), title_justify="left", show_header=False, **options)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    columns = Column(style="bold", no_wrap=True), Column(overflow="fold")
+    table = RichTable(*columns, title=printable(title), title_justify="left", show_header=False, **options)
     for row in rows:
         table.add_row(*map(printable, row))
     return table
@@ -154,3 +145,28 @@ def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> Rich
 def _output() -> Console:
     """Standard output, wide enough for the tables where it is no terminal; file names may contain [brackets]."""
     return Console(markup=False, width=None if sys.stdout.isatty() else 110)
+
+
+def plain_text(text: str) -> str:
+    """A text that any font can show: names of files may have bytes that are no text."""
+    return text.encode(errors="replace").decode()
+
+
+def write_page(path: Path, tables: Sequence[Table], pictures: Sequence[Path]) -> Path:
+    """Write tables and PNG files as one HTML file that needs no network, and return its path."""
+    parts = []
+    for title, rows in tables:
+        body = "".join(f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in rows)
+        parts.append(f"<h2>{_text(title)}</h2><table>{body}</table>")
+    for picture in pictures:
+        data = base64.b64encode(picture.read_bytes()).decode("ascii")
+        parts.append(f'<p><img alt="{_text(picture.stem)}" src="data:image/png;base64,{data}"></p>')
+    head = f'<meta charset="utf-8"><title>{_text(tables[0][0])}</title><style>{STYLE}</style>'
+    page = f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _text(words: str) -> str:
+    """Words as they are to be read, whatever they contain."""
+    return html.escape(plain_text(words))

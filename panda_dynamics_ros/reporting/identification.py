@@ -10,46 +10,26 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.identifiability import FIRST_SECOND_MOMENT
-from panda_dynamics_ros.identification.result import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.console import Table
-from panda_dynamics_ros.reporting.page import write_page
-from panda_dynamics_ros.reporting.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    RED,
-    Figure,
-    add_legend,
-    axes_of_joints,
-    plain_text,
-    styled,
-)
+from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
+from panda_dynamics_ros.reporting.console import Table, joint_values, write_page
+from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, RED, Figure, add_title, plot_joints, styled
 from panda_dynamics_ros.robot.limits import JointLimits
 
 MOTION = ("position", "velocity", "acceleration")
 COLOURS = (GREY, RED, BLUE, GREEN)
 
 
-@styled
 def plot_prediction(validation: Validation, path: Path) -> Path:
     """Measured minus predicted torque of each model, per joint."""
-    n = validation.measured.shape[1]
-    errors = {name: validation.measured - predicted for name, predicted in validation.predicted.items()}
-    figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
-    every = axes_of_joints(figure, n)
-    for joint, axes in enumerate(every):
-        for (name, error), colour in zip(errors.items(), COLOURS, strict=False):
-            width = 0.5 if name == GRAVITY_ONLY else 0.9
-            axes.plot(validation.time, error[:, joint], color=colour, linewidth=width, label=name)
-        # Gravity alone is wrong by so much more that it may leave the picture.
-        largest = max(np.abs(errors[name][:, joint]).max() for name in errors if name != GRAVITY_ONLY)
-        axes.set_ylim(-1.15 * largest, 1.15 * largest)
-    add_legend(every[0], 4)
-    name = plain_text(Path(validation.source).name)
-    figure.suptitle(f"Torque that is not predicted: {name}", fontsize=11, parse_math=False)
-    figure.savefig(path, dpi=110)
-    return path
+    curves = [
+        (name, validation.measured - predicted, colour, 0.5 if name == GRAVITY_ONLY else 0.9, "-")
+        for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False)
+    ]
+    # Gravity alone is wrong by so much more that it may leave the picture.
+    scaled_by = [name for name, *_ in curves if name != GRAVITY_ONLY]
+    title = f"Torque that is not predicted: {Path(validation.source).name}"
+    return plot_joints(path, validation.time, curves, title=title, scaled_by=scaled_by)
 
 
 @styled
@@ -69,7 +49,7 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
         axes.locator_params(axis="x", nbins=5)  # labels of small steps, such as -0.0075, are wide
         axes.grid(alpha=0.25)
     title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
-    figure.suptitle(plain_text(title), fontsize=11, parse_math=False)
+    add_title(figure, title)
     figure.savefig(path, dpi=110)
     return path
 
@@ -92,6 +72,18 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
     figure.axes[-1].set_xlabel("time (s)")
     figure.savefig(path, dpi=110)
     return path
+
+
+def motion_entry(
+    states: tuple[FloatArray, ...], limits: JointLimits
+) -> tuple[dict[str, list[float]], list[tuple[str, str]]]:
+    """What a motion uses of the limits of velocity and acceleration: a summary's entries, and rows for a person."""
+    shares = {
+        "velocity": np.abs(states[1]).max(axis=0) / limits.velocity,
+        "acceleration": np.abs(states[2]).max(axis=0) / limits.acceleration,
+    }
+    rows = [(name, f"{joint_values(100 * share, 0)} % of the limits") for name, share in shares.items()]
+    return {f"{name}_share": share.tolist() for name, share in shares.items()}, rows
 
 
 def write_report(

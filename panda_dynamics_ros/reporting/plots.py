@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.console import plain_text
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.style import (
@@ -24,9 +24,8 @@ from panda_dynamics_ros.reporting.style import (
     RED,
     Axes,
     Figure,
-    add_legend,
-    axes_of_joints,
-    plain_text,
+    add_title,
+    plot_joints,
     styled,
 )
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
@@ -80,15 +79,10 @@ def plot_payload(
     truth: tuple[FloatArray, FloatArray] | None = None,
     banner: str = "",
 ) -> Path:
-    """Mass and centre of mass over time, with 95 % bands, the truth where it is known, and the events.
+    """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    Parameters
-    ----------
-    time: (N,), s.
-    curves: one or two, by what the legend calls them.
-    events: (time, label) pairs.
-    truth: (N,), kg, and (N, 3), m; a centre of mass of nothing is nan.
-    banner: what a reader has to know first, above the title.
+    `curves` has one or two by what the legend calls them; `truth` (N,), kg, and (N, 3), m, nan of nothing; `banner` is
+    what a reader has to know first, above the title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -122,7 +116,7 @@ def plot_payload(
         com_axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=com_axes.transAxes, ha="center")
     _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
     mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
-    _add_banner(figure, banner)
+    add_title(figure, banner, RED)
     figure.savefig(path, dpi=130)
     return path
 
@@ -150,25 +144,13 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             )
 
 
-def _add_banner(figure: Figure, banner: str) -> None:
-    """A red line above all axes."""
-    if banner:
-        figure.suptitle(plain_text(fill(banner, 110)), color=RED, fontsize=10, parse_math=False)
-
-
-@styled
 def plot_torques(
     time: FloatArray, measured: FloatArray, model: FloatArray, residual: FloatArray, path: Path, banner: str = ""
 ) -> Path:
     """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
-    n = measured.shape[1]
-    figure = Figure(figsize=(10.0, 1.5 * n + 1.0), layout="constrained")
-    every = axes_of_joints(figure, n)
-    for joint, axes in enumerate(every):
-        axes.plot(time, measured[:, joint], color=GREY, linewidth=0.8, label="measured")
-        axes.plot(time, model[:, joint], color=BLUE, linewidth=1.0, label="gravity of the unloaded arm")
-        axes.plot(time, residual[:, joint], color=RED, linewidth=1.0, label="unexplained by arm and payload")
-    add_legend(every[0], 3)
-    _add_banner(figure, banner)
-    figure.savefig(path, dpi=130)
-    return path
+    curves = [
+        ("measured", measured, GREY, 0.8, "-"),
+        ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
+        ("unexplained by arm and payload", residual, RED, 1.0, "-"),
+    ]
+    return plot_joints(path, time, curves, title=banner, colour=RED)

@@ -8,33 +8,32 @@ from pathlib import Path
 
 import numpy as np
 
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.recordings import messages
-from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
-from panda_dynamics_ros.recordings.messages import Nanoseconds
+from panda_dynamics_ros.recordings import bag_writing, rosbag2
+from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic, Rows, serialised
 from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
 
+POSE, WRENCH, INERTIA = (f"geometry_msgs/msg/{name}Stamped" for name in ("Pose", "Wrench", "Inertia"))
+MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
+TORQUES = ("gravity_torques", "coriolis_torques", "external_torques")
 TOPICS = (
-    OfferedTopic("/joint_states", messages.JOINT_STATE),
-    OfferedTopic("/panda_dynamics/gravity_torques", messages.JOINT_STATE),
-    OfferedTopic("/panda_dynamics/coriolis_torques", messages.JOINT_STATE),
-    OfferedTopic("/panda_dynamics/external_torques", messages.JOINT_STATE),
-    OfferedTopic("/panda_dynamics/current_pose", messages.POSE),
-    OfferedTopic("/panda_dynamics/o_t_ee", messages.MULTI_ARRAY),
-    OfferedTopic("/panda_dynamics/contact_wrench", messages.WRENCH),
-    OfferedTopic("/payload_estimator/payload", messages.INERTIA, latched=True),
-    OfferedTopic("/payload_estimator/payload_covariance", messages.MULTI_ARRAY),
+    OfferedTopic("/joint_states", JOINT_STATE),
+    *(OfferedTopic(f"/panda_dynamics/{name}", JOINT_STATE) for name in TORQUES),
+    OfferedTopic("/panda_dynamics/current_pose", POSE),
+    OfferedTopic("/panda_dynamics/o_t_ee", MULTI_ARRAY),
+    OfferedTopic("/panda_dynamics/contact_wrench", WRENCH),
+    OfferedTopic("/payload_estimator/payload", INERTIA, latched=True),
+    OfferedTopic("/payload_estimator/payload_covariance", MULTI_ARRAY),
 )
 BLOCK = 10_000
 """Samples that are converted at once: some 15 MB of messages."""
-
-_O_T_EE = (("column", 4, 16), ("row", 4, 4))
-_COVARIANCE = (("row", 10, 100), ("column", 10, 10))
 
 
 def write_replay(
@@ -46,27 +45,12 @@ def write_replay(
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write what the nodes would have published over `data`, and the arm's joint states with it.
+    """Write what the nodes would have published over `data`, and the arm's joint states with it, as a rosbag2 folder.
 
-    Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps.
-
-    Parameters
-    ----------
-    path: the folder to make.
-    data, robot, result: a recording, and its replay with this robot.
-    storage: "mcap" or "sqlite3".
-    overwrite: whether a recording that is at `path` may be replaced.
-
-    Returns
-    -------
-    The storage file inside the folder.
-
-    Raises
-    ------
-    ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
-    MissingDependencyError: rosbags is not installed.
+    Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
+    of `data` with `robot`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
-    return write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
+    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
 
 
 def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
@@ -83,14 +67,15 @@ def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
 
 def _dynamics(data: JointDataset, part: slice, stamp_ns: Nanoseconds, result: Replay) -> list[Messages]:
     """Joint states and what the node `dynamics` publishes after each."""
-    names, T = data.names, result.pose[part]
-    torques = (result.gravity_torques[part], result.coriolis_torques[part], result.external_torques[part])
+    T, names, base = result.pose[part], {"name": list(data.names)}, {"frame_id": link_name(data.names, 0)}
+    states = {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}
+    pose = {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}
     rows = [
-        messages.joint_states(names, stamp_ns, data.q[part], data.dq[part], data.tau[part]),
-        *(messages.joint_states(names, stamp_ns, effort=effort) for effort in torques),
-        messages.poses(link_name(names, 0), stamp_ns, T[:, :3, 3], matrix_to_quaternion(T[:, :3, :3])),
-        messages.multi_arrays(_O_T_EE, np.swapaxes(T, -1, -2)),  # column by column
-        messages.wrenches(link_name(names, 0), stamp_ns, result.contact_wrench[part]),
+        serialised(JOINT_STATE, stamp_ns, states, names),
+        *(serialised(JOINT_STATE, stamp_ns, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
+        serialised(POSE, stamp_ns, pose, base),
+        _matrices(np.swapaxes(T, -1, -2), ("column", "row")),
+        serialised(WRENCH, stamp_ns, {"wrench": result.contact_wrench[part]}, base),
     ]
     return [Messages(stamp_ns, each) for each in rows]
 
@@ -99,12 +84,15 @@ def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstim
     """What the node `payload_estimator` publishes."""
     if not estimates:
         return [Messages(stamp_ns, ())] * 2
-    mass = np.array([estimate.mass for estimate in estimates])
-    com = np.array([estimate.com for estimate in estimates])
-    inertia = np.array([six_from_symmetric(estimate.inertia) for estimate in estimates])
-    covariance = np.array([estimate.covariance for estimate in estimates])
-    rows = (
-        messages.inertias(frame, stamp_ns, mass, com, inertia),
-        messages.multi_arrays(_COVARIANCE, covariance),
-    )
-    return [Messages(stamp_ns, each) for each in rows]
+    bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
+    covariances = _matrices(np.array([estimate.covariance for estimate in estimates]), ("row", "column"))
+    payloads = serialised(INERTIA, stamp_ns, {"inertia": bodies}, {"frame_id": frame})
+    return [Messages(stamp_ns, each) for each in (payloads, covariances)]
+
+
+def _matrices(values: FloatArray, labels: tuple[str, str]) -> Rows:
+    """std_msgs/Float64MultiArray of matrices (N, k, k), as they lie in memory."""
+    size = values.shape[1]
+    make = rosbag2.typestore().types["std_msgs/msg/MultiArrayDimension"]
+    dimensions = [make(label, size, stride) for label, stride in zip(labels, (size * size, size), strict=True)]
+    return serialised(MULTI_ARRAY, None, {"data": values.reshape(len(values), -1)}, {"dim": dimensions})

@@ -34,11 +34,8 @@ LEGEND = (
 def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banner: str = "") -> Path:
     """Write a scene as PNG into `path`, over a floor in cells of 20 cm, with the shadows of a lamp above.
 
-    Parameters
-    ----------
-    around: (N, 3), m, in base: points that camera and floor take in; by default those of the scene itself. Pictures
-        of one motion fit together if they have the same.
-    banner: what a reader has to know first, in a red line above the scene.
+    Camera and floor take in the points `around` (N, 3), m, in base, or else the scene: pictures of one motion fit
+    together if they have the same. `banner` is what a reader has to know first, in red above the scene.
     """
     surfaces = [(_triangles(scene, primitive), primitive.colour) for primitive in scene.primitives]
     triangles, colours = np.concatenate([each for each, _ in surfaces]), np.concatenate([_lit(*e) for e in surfaces])

@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.reporting.console import plain_text
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
@@ -11,20 +17,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: E402
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "RED",
-    "Axes",
-    "Figure",
-    "Poly3DCollection",
-    "add_legend",
-    "axes_of_joints",
-    "plain_text",
-    "styled",
-]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "Poly3DCollection", "styled"]
 
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 
@@ -34,21 +27,41 @@ styled = matplotlib.rc_context(
 """Decorates a function that makes and saves a figure."""
 
 
-def plain_text(text: str) -> str:
-    """A text that any font can show: names of files may have bytes that are no text."""
-    return text.encode(errors="replace").decode()
+@styled
+def plot_joints(
+    path: Path,
+    time: FloatArray,
+    curves: Sequence[tuple[str, FloatArray, str, float, str]],
+    *,
+    title: str = "",
+    colour: str = "black",
+    time_label: str = "time (s)",
+    scaled_by: Sequence[str] = (),
+) -> Path:
+    """Write a picture of torques, N m, over time, s, with one axes for each joint.
 
-
-def axes_of_joints(figure: Figure, n: int, time: str = "time (s)") -> list[Axes]:
-    """Axes for the torques of n joints, one above the other, with one axis of time."""
+    `curves` have label, values (N, n), colour, width and line style; those with labels in `scaled_by` (left out: all)
+    decide on the scale, and others may leave the picture. `title` stands above all, in `colour`.
+    """
+    n = curves[0][1].shape[1]
+    figure = Figure(figsize=(10.0, 1.4 * n + 1.0), layout="constrained")
     every = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
     for joint, axes in enumerate(every):
+        for label, values, line_colour, width, style in curves:
+            axes.plot(time, values[:, joint], color=line_colour, linewidth=width, linestyle=style, label=label)
+        if scaled_by:
+            largest = 1.15 * max(abs(values[:, joint]).max() for label, values, *_ in curves if label in scaled_by)
+            axes.set_ylim(-largest, largest)
         axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
         axes.grid(alpha=0.25)
-    every[-1].set_xlabel(time)
-    return every
+    every[-1].set_xlabel(time_label)
+    every[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=len(curves), frameon=False)
+    add_title(figure, title, colour)
+    figure.savefig(path, dpi=110)
+    return path
 
 
-def add_legend(axes: Axes, columns: int) -> None:
-    """A legend above the axes, where it hides nothing."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=columns, frameon=False)
+def add_title(figure: Figure, title: str, colour: str = "black") -> None:
+    """A line above all axes, of any text."""
+    if title:
+        figure.suptitle(plain_text(fill(title, 110)), color=colour, fontsize=10, parse_math=False)

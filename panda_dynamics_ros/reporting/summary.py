@@ -31,10 +31,8 @@ def summary_of(
 ) -> dict[str, Any]:
     """The content of summary.json of a replayed recording.
 
-    Parameters
-    ----------
-    segments: payloads from all samples while each was carried; left out of the summary where there are none.
-    franka_load: the load in Franka's own model (`load_entry`); left out where it is not known.
+    `segments` are payloads from all samples while each was carried, `franka_load` is the load in Franka's own model
+    (`load_entry`); the summary has them only where they are there.
     """
     detected = [(event.stamp, f"detected_{event.kind}") for event in result.events]
     summary: dict[str, Any] = {
@@ -70,11 +68,8 @@ def event_entries(
 ) -> list[dict[str, Any]]:
     """The summary's `events`, in order of time, each with the estimate `AFTER_EVENT` later or at the end of the run.
 
-    Parameters
-    ----------
-    events: (stamp, kind), kind "picked", "released" (known from the simulation) or "detected_" and that of the event.
-    stamp, mass, com: (K,) s, (K,) kg and (K, 3) m, the estimates over the run.
-    origin: s, subtracted from the stamps.
+    `events` are (stamp, kind), kind "picked", "released" (known from the simulation) or "detected_" and that of the
+    event; `stamp`, `mass`, `com` (K,) s, (K,) kg, (K, 3) m, the estimates; stamps are told from `origin`, s, on.
     """
     entries = []
     for at, kind in sorted(events):
@@ -91,12 +86,7 @@ def events_text(entries: Sequence[dict[str, Any]], origin: float) -> str:
 
 
 def check_replaceable(output: Path, name: str) -> None:
-    """Refuse an output folder in which `name` is not of an earlier run: that has summary.json beside it.
-
-    Raises
-    ------
-    ArgumentError: there is such a folder or file, which the run would replace.
-    """
+    """Refuse (ArgumentError) an output folder in which `name` is not of an earlier run, with summary.json beside it."""
     if (output / name).exists() and not (output / "summary.json").exists():
         raise ArgumentError(
             f"--output: expected a folder without {name}, or that of an earlier run, got {str(output)!r}, where {name} "

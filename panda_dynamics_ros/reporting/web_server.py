@@ -29,13 +29,7 @@ _LOGGER.addFilter(lambda record: record.msg != "opening handshake failed")
 def serve(port: int) -> Any:
     """A `viser.ViserServer` on the loopback interface, which prints nothing and rejects requests of other origins.
 
-    Parameters
-    ----------
-    port: 1024..65535; the next free one is taken where it is in use.
-
-    Raises
-    ------
-    ArgumentError: `port` is not one that a user may open.
+    `port` is taken, or the next free one. ArgumentError: it is not in 1024..65535, which a user may open.
     MissingDependencyError: viser is not installed, or its requests cannot be checked.
     """
     if not 1024 <= port <= 65535:

@@ -50,18 +50,10 @@ HEADING = '<div style="margin-top:0.5em;font-weight:600">'
 
 
 class WebView(contextlib.AbstractContextManager["WebView"]):
-    """A web page that shows a run while it goes on. Use with `with`, or close it.
+    """A web page that shows a run of an arm while it goes on. Use with `with`, or close it.
 
-    Parameters
-    ----------
-    robot: the arm to draw.
-    title: what is seen.
-    port: of the page on this machine; the next free one where it is taken.
-
-    Raises
-    ------
-    ArgumentError: `port` is not one that a user may open.
-    MissingDependencyError: viser is not installed.
+    `title` says what is seen; `port` is of the page on this machine, the next free one where it is taken; for errors
+    see `web_server.serve`.
     """
 
     def __init__(self, robot: RobotDescription, title: str, port: int) -> None:
@@ -95,11 +87,8 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
     ) -> None:
         """Show the arm at joint positions q (n,), rad, and what is known `time_s` seconds after the start.
 
-        Parameters
-        ----------
-        events: (seconds after the start, what happened), all so far.
-        wrench: (6,), N and N m, on the flange, in base axes, where it is known.
-        remark: anything else worth a line.
+        `events` are all so far, (seconds after the start, what happened); `wrench` (6,), N and N m, on the flange, in
+        base axes, where it is known; `remark` anything else worth a line.
         """
         with self._server.atomic():
             self._show_scene(self._maker.at(q, estimate, wrench))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros.estimation.estimate import NORMAL_95, PayloadEstimate
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.reporting.console import com_text, fixed, joint_values, mass_text
-from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, Figure, add_legend, axes_of_joints, styled
+from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, plot_joints
 from panda_dynamics_ros.reporting.summary import floats, payload_entry
+from panda_dynamics_ros.robot import InertialParameters
 
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
@@ -34,68 +35,43 @@ def paired_entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
     }
 
 
-def paired_rows(result: PairedRuns, rest: RestCheck) -> list[tuple[str, str]]:
-    """The result in words."""
+def paired_rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> list[tuple[str, str]]:
+    """The result in words, and the payload's true parameters where they are known."""
     estimate = result.estimate
-    return [
-        ("payload mass", mass_of(estimate)),
+    is_found = estimate.mass - estimate.mass_margin > 0.0
+    mass, inertia, at_rest = mass_text(estimate), "not known", "not checked: the arm never paused"
+    if is_found:  # to a tenth of a gram, also below what counts as carried elsewhere: pairs show less than that
+        mass = f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
+    if np.isfinite(estimate.inertia_std).all():
+        entries = zip(INERTIA, estimate.inertia[np.triu_indices(3)], estimate.inertia_std, strict=True)
+        margins = [f"{name} {fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
+        inertia = ", ".join(margins) + " g m² (95 %)"
+    if len(rest.torque):
+        verdict = "within the arm's noise" if rest.passed else "beyond the arm's noise"
+        at_rest = f"with the load declared at most {joint_values(rest.largest)} N m, {verdict}"
+    rows = [
+        ("payload mass", mass),
         ("centre of mass", com_text(estimate)),
-        ("inertia", inertia_text(estimate)),
+        ("inertia", inertia),
         ("noise of a run", f"{joint_values(1e3 * result.noise, 0)} mN m (joints 1..n)"),
-        ("torque at rest", rest_text(rest)),
-        *([("problem", estimate.problem)] if estimate.problem else []),
+        ("torque at rest", at_rest),
     ]
+    if estimate.problem:
+        rows.append(("problem", estimate.problem))
+    if truth is not None:
+        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
+    if is_found:
+        load = franka_load(estimate)
+        com, tensor = (", ".join(f"{each:.9g}" for each in load[key]) for key in ("center_of_mass", "load_inertia"))
+        rows.append(("libfranka", f"robot.setLoad({load['mass']:.6g}, {{{com}}}, {{{tensor}}});"))  # column-major
+    return rows
 
 
-def is_found(estimate: PayloadEstimate) -> bool:
-    """Whether the 95 % interval of the mass is above zero."""
-    return estimate.mass - estimate.mass_margin > 0.0
-
-
-def mass_of(estimate: PayloadEstimate) -> str:
-    """The mass to a tenth of a gram, also below what counts as carried elsewhere: runs in pairs show less than that."""
-    if not is_found(estimate):
-        return mass_text(estimate)
-    return f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
-
-
-def inertia_text(estimate: PayloadEstimate) -> str:
-    """The inertia about the centre of mass, 1e-3 kg m^2, with 95 % intervals; and whether it is measured."""
-    if not np.isfinite(estimate.inertia_std).all():
-        return "not known"
-    values = estimate.inertia[np.triu_indices(3)]
-    entries = zip(INERTIA, values, estimate.inertia_std, strict=True)
-    return (
-        ", ".join(f"{name} {fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries) + " g m² (95 %)"
-    )
-
-
-def rest_text(rest: RestCheck) -> str:
-    """Whether the torques at rest are within the noise once the load is declared."""
-    if not len(rest.torque):
-        return "not checked: the arm never paused"
-    verdict = "within the arm's noise" if rest.passed else "beyond the arm's noise"
-    return f"with the load declared at most {joint_values(rest.largest)} N m, {verdict}"
-
-
-def set_load_cpp(estimate: PayloadEstimate) -> str:
-    """The call of libfranka; the inertia is column-major."""
-    load = franka_load(estimate)
-    com, inertia = (", ".join(f"{each:.9g}" for each in load[key]) for key in ("center_of_mass", "load_inertia"))
-    return f"robot.setLoad({load['mass']:.6g}, {{{com}}}, {{{inertia}}});"
-
-
-@styled
 def plot_differences(result: PairedRuns, path: Path) -> Path:
     """Torque of the loaded runs less that of the unloaded ones per joint, and what the payload explains of it."""
-    n = result.difference.shape[1]
-    figure = Figure(figsize=(10.0, 1.25 * n + 0.8), layout="constrained")
-    every = axes_of_joints(figure, n, "time of the first loaded run (s)")
-    for joint, axes in enumerate(every):
-        left = result.difference[:, joint] - result.explained[:, joint]
-        axes.plot(result.stamp, result.difference[:, joint], color=BLUE, linewidth=1.4, label="loaded less unloaded")
-        axes.plot(result.stamp, result.explained[:, joint], color=RED, linewidth=1.0, linestyle="--", label="payload")
-        axes.plot(result.stamp, left, color=GREY, linewidth=0.9, label="left")
-    add_legend(every[0], 3)
-    figure.savefig(path, dpi=100)
-    return path
+    curves = [
+        ("loaded less unloaded", result.difference, BLUE, 1.4, "-"),
+        ("payload", result.explained, RED, 1.0, "--"),
+        ("left", result.difference - result.explained, GREY, 0.9, "-"),
+    ]
+    return plot_joints(path, result.stamp, curves, time_label="time of the first loaded run (s)")

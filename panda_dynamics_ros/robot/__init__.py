@@ -2,11 +2,17 @@
 """Descriptions of arms: bodies, joints, friction, limits, and the files that hold them."""
 
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.end_effector import EndEffector, attach, end_effector_names, read_end_effector
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
-from panda_dynamics_ros.robot.yaml_file import library_names, read_robot, write_robot
+from panda_dynamics_ros.robot.yaml_file import (
+    EndEffector,
+    attach,
+    library_names,
+    read_end_effector,
+    read_robot,
+    write_robot,
+)
 
 __all__ = [
     "PARAMETER_NAMES",
@@ -17,7 +23,6 @@ __all__ = [
     "ResidualModel",
     "RobotDescription",
     "attach",
-    "end_effector_names",
     "library_names",
     "read_end_effector",
     "read_robot",

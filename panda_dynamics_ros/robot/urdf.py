@@ -194,7 +194,7 @@ def parse_urdf(source: Path | str) -> Tree:
         raise RobotDescriptionError("expected plain URDF, got xacro; expand it first: xacro FILE.xacro > robot.urdf")
     links: dict[str, InertialParameters | None] = {}
     for element in root.findall("link"):
-        name = _attribute(element, "name", "link")
+        name = _attribute(element.attrib, "name", "link")
         if name in links:
             raise RobotDescriptionError(f"link {name}: expected one link of this name, got two")
         links[name] = _inertial(element, f"link {name}")
@@ -208,20 +208,21 @@ def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
     inertial = link.find("inertial")
     if inertial is None:
         return None
-    mass = _number(_child(inertial, "mass", owner).attrib, "value", f"{owner}: mass")
-    attributes = _child(inertial, "inertia", owner).attrib
+    mass = _number(_child(inertial, "mass", owner), "value", f"{owner}: mass")
+    attributes = _child(inertial, "inertia", owner)
     six = [_number(attributes, key, f"{owner}: inertia") for key in INERTIA]
     return InertialParameters(mass, np.zeros(3), symmetric_from_six(six)).transformed(_origin(inertial, owner))
 
 
 def _joint(element: ET.Element) -> Joint:
-    name = _attribute(element, "name", "joint")
+    name = _attribute(element.attrib, "name", "joint")
     owner = f"joint {name}"
-    kind = _attribute(element, "type", owner)
+    kind = _attribute(element.attrib, "type", owner)
     if kind not in JOINT_TYPES:
         raise RobotDescriptionError(f"{owner}: expected a type among {', '.join(JOINT_TYPES)}, got {kind}")
     given, limit, dynamics, mimic = (element.find(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
-    axis = _numbers("1 0 0" if given is None else _attribute(given, "xyz", f"{owner}: axis"), 3, f"{owner}: axis")
+    along = f"{owner}: axis"
+    axis = _numbers("1 0 0" if given is None else _attribute(given.attrib, "xyz", along), 3, along)
     length = float(np.linalg.norm(axis))
     if kind != "fixed" and length < 1e-9:
         raise RobotDescriptionError(f"{owner}: axis: expected a direction, got {axis.tolist()}")
@@ -238,18 +239,19 @@ def _joint(element: ET.Element) -> Joint:
     )
 
 
-def _child(element: ET.Element, tag: str, owner: str) -> ET.Element:
+def _child(element: ET.Element, tag: str, owner: str) -> dict[str, str]:
+    """The attributes of a child."""
     child = element.find(tag)
     if child is None:
         raise RobotDescriptionError(f"{owner}: expected the element {tag} in {element.tag}, got none")
-    return child
+    return child.attrib
 
 
-def _attribute(element: ET.Element, key: str, owner: str) -> str:
-    value = element.get(key)
-    if not value:
-        raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(element.keys()) or 'none'}")
-    return value
+def _attribute(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> str:
+    value = attributes.get(key, default)
+    if value is None or value == "":
+        raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(attributes) or 'none'}")
+    return str(value)
 
 
 def _origin(element: ET.Element, owner: str) -> FloatArray:
@@ -264,10 +266,7 @@ def _origin(element: ET.Element, owner: str) -> FloatArray:
 
 def _number(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> float:
     """One attribute as a finite number; the error names its `owner`."""
-    given = attributes.get(key, default)
-    if given is None:
-        raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(attributes) or 'none'}")
-    return float(_numbers(str(given), 1, f"{owner}: {key}")[0])
+    return float(_numbers(_attribute(attributes, key, owner, default), 1, f"{owner}: {key}")[0])
 
 
 def _numbers(text: str, count: int, owner: str) -> FloatArray:

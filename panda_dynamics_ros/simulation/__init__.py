@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated Panda on MuJoCo, with friction, sensor noise and model error."""
 
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
-from panda_dynamics_ros.simulation.mjcf import mujoco_model
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
-from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda, SimulatedRun
+from panda_dynamics_ros.simulation.motions import FourierMotion
+from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda, SimulatedRun, mujoco_model
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, SensorLevels
 
 __all__ = [

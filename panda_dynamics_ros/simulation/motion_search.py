@@ -20,7 +20,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import payload_regressor, pose
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import JointLimits, RobotDescription
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
+from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest
 
 Score = Callable[[FloatArray, FloatArray, FloatArray], float]
 """Of q, dq, ddq (N, n) of a motion; the least one is the best."""

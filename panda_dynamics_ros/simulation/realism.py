@@ -23,7 +23,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion
+from panda_dynamics_ros.simulation.motions import FourierMotion
 
 TORQUE_NOISE = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)  # N m
 TORQUE_VIBRATION = (0.237, 0.339, 0.196, 0.334, 0.075, 0.086, 0.0)  # N m

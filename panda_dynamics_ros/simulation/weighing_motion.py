@@ -20,7 +20,6 @@ from panda_dynamics_ros.dynamics import payload_regressor
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.simulation.fourier_motion import RAMP, FourierMotion, at_rest
 from panda_dynamics_ros.simulation.motion_search import (
     CARRYING,
     FoundMotion,
@@ -29,6 +28,7 @@ from panda_dynamics_ros.simulation.motion_search import (
     search,
     within_limits,
 )
+from panda_dynamics_ros.simulation.motions import RAMP, FourierMotion, at_rest
 from panda_dynamics_ros.simulation.plant import SimulatedPanda
 from panda_dynamics_ros.simulation.realism import Realism
 

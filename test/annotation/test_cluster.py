@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Dask scheduler and workers, each a process of its own, one of which is killed at work."""
+"""The commands of docs/datasets.md, and a real Dask scheduler and workers, each a process, that are killed at work."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -16,12 +19,16 @@ from synthetic import TASK, write
 from waiting import PATIENCE, until
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
+from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.worker import WorkerError
+from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError
 
 pytest.importorskip("distributed")
-COUNT = 30
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+COMMANDS = [shlex.split(line[4:])[1:] for line in PAGE.splitlines() if line.startswith("    panda-dynamics batch ")]
+COUNT = 8
 
 
 class Cluster:
@@ -35,10 +42,7 @@ class Cluster:
         self.processes: list[subprocess.Popen[bytes]] = []
         port = self.address.rpartition(":")[2]
         self._start("dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--no-show")
-
-    def add_workers(self, count: int) -> None:
-        """More of them, each with one thread and without a nanny that would start it again."""
-        for _ in range(count):
+        for _ in range(2):  # each with one thread and without a nanny that would start it again
             self._start("dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
 
     def _start(self, program: str, *arguments: str) -> None:
@@ -46,12 +50,12 @@ class Cluster:
         with (self._folder / f"{program}_{len(self.processes)}.log").open("w") as log:
             self.processes.append(subprocess.Popen(command, cwd=self._folder, stdout=log, stderr=log))
 
-    def wait(self, workers: int) -> None:
-        """Until so many workers are there."""
+    def wait(self) -> None:
+        """Until both workers are there."""
         from distributed import Client
 
         client = Client(self.address, timeout=PATIENCE, set_as_default=False)  # it tries until the scheduler is there
-        client.wait_for_workers(workers, timeout=PATIENCE)
+        client.wait_for_workers(2, timeout=PATIENCE)
         client.close()
 
     def end(self) -> None:
@@ -61,37 +65,89 @@ class Cluster:
             process.wait()
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    started = Cluster(tmp_path)
-    yield started
-    started.end()
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    started = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        started.wait()
+        yield started
+    finally:
+        started.end()
+
+
+@pytest.fixture(scope="module")
+def folder(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where all commands of the page have run, in its order."""
+    pytest.importorskip("pyarrow")
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("datasets")
+        patch.chdir(folder)
+        patch.setattr("panda_dynamics_ros.annotation.job.cores", lambda: 1)  # each worker takes a second to start
+        write(folder / "recordings", COUNT - 1, seconds=4.0)
+        (folder / "recordings" / "arm0" / "<b>broken.mcap").write_bytes(b"nothing")
+        here = {"SCHEDULER:8786": cluster.address.removeprefix("tcp://"), "s3://BUCKET": f"file://{folder}"}
+        for words in COMMANDS:
+            for name, value in here.items():
+                words = [word.replace(name, value) for word in words]
+            assert main(words) == 0, words
+        yield folder
+
+
+def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
+    for name in ("table.parquet", "table.csv", "cluster.parquet"):
+        assert (folder / name).stat().st_size > 0, name
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    exec(compile(block, "docs/datasets.md", "exec"), names)
+    assert names["quality"].num_rows == COUNT  # type: ignore[attr-defined]
+    assert set(names["carried"].column("path").to_pylist()) == {  # type: ignore[attr-defined]
+        f"recordings/arm1/episode_000{k}.csv" for k in (1, 3, 5)
+    }
+
+
+def test_the_table_of_the_page_is_that_of_the_code() -> None:
+    lines = [f"| `{name}` | {column.type} | {column.kinds} | {column.meaning} |" for name, column in COLUMNS.items()]
+    assert "\n".join(lines) in PAGE
+
+
+def test_a_summary_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", "recordings", "--output", "table.parquet", "--resume", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["recordings"], summary["skipped"], summary["failed"]) == (COUNT, COUNT - 1, 1)
+
+
+def test_wrong_options_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, named in (
+        (["--output", "table.xlsx"], ".parquet or .csv"),
+        (["--output", "table.csv"], "--overwrite"),
+        (["--jobs", "0", "--output", "new.csv"], "--jobs"),
+    ):
+        assert main(["batch", "recordings", *words]) == 2
+        error = capsys.readouterr().err
+        assert named in error
+        assert error.count("\n") == 1
 
 
 def children(process: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None:
-    write(tmp_path / "data", COUNT)
-    (tmp_path / "data" / "broken.db3").write_bytes(b"nothing")
-    local, remote = tmp_path / "local.csv", tmp_path / "remote.csv"
-    annotate_recordings([f"file://{tmp_path}/data"], local, TASK, jobs=2)
-    cluster.add_workers(2)
-    cluster.wait(2)
+def test_a_lost_worker_changes_nothing(folder: Path, cluster: Cluster) -> None:
+    local, remote = folder / "local.csv", folder / "remote.csv"
+    annotate_recordings([f"file://{folder}/recordings"], local, TASK, jobs=1)
     victim = cluster.processes[1]
     killed: list[int] = []
 
     def kill_one(source: Source, outcome: Outcome) -> None:
-        if outcome.done == 8:
+        if outcome.done == 2:
             killed.extend(children(victim.pid))
             os.kill(victim.pid, signal.SIGKILL)
 
     outcome = annotate_recordings(
-        [f"file://{tmp_path}/data"], remote, TASK, scheduler=cluster.address, progress=kill_one
+        [f"file://{folder}/recordings"], remote, TASK, scheduler=cluster.address, progress=kill_one
     )
     assert victim.wait(PATIENCE) == -signal.SIGKILL
-    assert outcome.done == COUNT + 1
+    assert outcome.done == COUNT
     assert remote.read_text() == local.read_text()
     # A process that the lost worker had started ends with it.
     until(lambda: not any(Path(f"/proc/{child}").exists() for child in killed), lambda: f"the end of {killed}")
@@ -99,22 +155,19 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, cluster: Cluster) -> None
     assert children(cluster.processes[2].pid) == []
 
 
-def test_a_lost_scheduler_leaves_a_table_to_go_on_from(tmp_path: Path, cluster: Cluster) -> None:
-    write(tmp_path / "data", 12)
-    output = tmp_path / "table.csv"
-    cluster.add_workers(1)
-    cluster.wait(1)
+def test_a_lost_scheduler_leaves_a_table_to_go_on_from(folder: Path, cluster: Cluster) -> None:
+    output = folder / "lost.csv"
 
     def kill_scheduler(source: Source, outcome: Outcome) -> None:
         if outcome.done == 3:
             os.kill(cluster.processes[0].pid, signal.SIGKILL)
 
     with pytest.raises(WorkerError, match="connection was lost"):
-        annotate_recordings([tmp_path / "data"], output, TASK, scheduler=cluster.address, progress=kill_scheduler)
+        annotate_recordings([folder / "recordings"], output, TASK, scheduler=cluster.address, progress=kill_scheduler)
     assert output.read_text().count("\nrecording,") >= 3
-    outcome = annotate_recordings([tmp_path / "data"], output, TASK, jobs=1, resume=True)
-    assert outcome.skipped >= 3
-    assert output.read_text().count("\nrecording,") == 12
+    outcome = annotate_recordings([folder / "recordings"], output, TASK, jobs=1, resume=True)
+    assert outcome.skipped >= 2  # one may be the broken one, which is tried again
+    assert output.read_text().count("\nrecording,") == COUNT
 
 
 def test_no_scheduler_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

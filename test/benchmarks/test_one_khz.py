@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 import numpy as np
 import pytest
 
@@ -16,7 +13,6 @@ from sensor_msgs.msg import JointState
 
 from benchmarks.one_khz import publisher
 from benchmarks.one_khz.__main__ import Latency
-from benchmarks.one_khz.resources import Usage
 
 FIRST = 1_700_000_000_123_456_789  # ns
 
@@ -42,16 +38,3 @@ def test_messages_are_a_robots_with_any_stamp(monkeypatch: pytest.MonkeyPatch) -
     assert len(message.name) == len(message.position) == len(message.velocity) == len(message.effort) == 9
     assert np.isfinite(message.effort).all()
     assert np.ptp(message.effort[2:]) > 5.0  # a Panda's gravity torques
-
-
-def test_usage_is_that_of_the_process() -> None:
-    usage, begin = Usage(os.getpid()), time.process_time()
-    usage.look(0.0)
-    held = np.ones(64 << 20)  # 512 MiB: more than an allocator keeps of what was freed before
-    held = held[: 1 << 20]
-    while time.process_time() - begin < 0.3:
-        held += 1.0
-    usage.look(1.0)
-    assert 0.25 < usage.share < 2.0  # two ticks of 10 ms may be missing; 1.0: other threads of the suite
-    assert usage.growth == usage.memory[1] - usage.memory[0]
-    assert usage.growth > 60 << 20

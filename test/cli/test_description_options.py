@@ -54,13 +54,3 @@ def test_a_command_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     file.write_text(urdf_texts.with_slide_and_fixed_joints())
     assert main(["inertia", str(file), "--base", "carriage", "--tip", "wrist", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["joint"]) == 3
-
-
-@pytest.mark.parametrize(
-    "words", [("replay", "--example", "--mounting", "0", "90", "0"), ("weigh", "--plan", "--start", "0", "-45")]
-)
-def test_angles_in_degrees_are_asked_for(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*words]) == 2
-    error = capsys.readouterr().err
-    assert "are these degrees?" in error
-    assert error.count("\n") == 1

@@ -53,16 +53,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"panda-dynamics {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["juggle"], ["pose", "--juggle"], ["pose", "--from"]])
-def test_mistakes_are_told_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("panda-dynamics")
-    assert ": error: " in printed.err
-    assert printed.err.count("\n") == 1
-
-
 def test_errors_of_the_package_are_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

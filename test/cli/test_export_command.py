@@ -65,21 +65,3 @@ def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path: Path, capsy
     assert main(["export", "fr3", "--json", "--output", str(file)]) == 0
     assert json.loads(capsys.readouterr().out) == {**common, "output": str(file), "header": str(tmp_path / "fr3.h")}
     assert file.read_text() == code.source
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["ur5"], "robot: expected one of"),
-        (["--language", "rust"], "invalid choice: 'rust'"),
-        (["--functions", "jump"], "invalid choice: 'jump'"),
-        (["--name", "my arm"], "name: expected an identifier, got 'my arm'"),
-        (["--output", "."], "--output: expected a file, got the folder '.'"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert message in printed.err
-    assert printed.err.count("\n") == 1

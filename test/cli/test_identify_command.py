@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`panda-dynamics identify`, from a file to a robot file."""
+"""`panda-dynamics excite`: one motion in its files; `identify`: from a recording to a robot file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+import yaml
 from motion import PAYLOAD, sinusoids, torques, write_csv
 
 from panda_dynamics_ros import RobotModel, load_robot
@@ -70,8 +72,18 @@ def test_a_person_sees_the_figures(recording, tmp_path, capsys):
         assert expected in text
 
 
-def test_a_wrong_output_is_one_line(recording, tmp_path, capsys):
-    assert main(["identify", str(recording), "--output", str(tmp_path / "mine.txt")]) == 2
-    error = capsys.readouterr().err
-    assert "--output: expected a name that ends in .yaml" in error
-    assert len(error.splitlines()) == 1
+def test_files_hold_one_motion(tmp_path, capsys):
+    path = tmp_path / "motion.csv"
+    assert main(["excite", "--duration", "6", "--trials", "200", "--output", str(path), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert 1.0 < summary["condition_number"] < 1000.0
+    table = np.genfromtxt(path, delimiter=",", names=True)
+    assert (table.dtype.names or ())[:2] == ("t", "q1")
+    assert table["t"][-1] == pytest.approx(6.0)
+    trajectory = yaml.safe_load(path.with_suffix(".yaml").read_text())
+    assert trajectory["joint_names"][0] == "panda_joint1"
+    last = trajectory["points"][-1]
+    assert last["time_from_start"] == {"sec": 6, "nanosec": 0}
+    # Nine digits are written.
+    assert last["positions"][0] == pytest.approx(table["q1"][-1], abs=1e-8)
+    assert path.with_suffix(".png").stat().st_size > 10_000

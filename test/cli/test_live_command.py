@@ -15,7 +15,6 @@ import pytest
 from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_with_hand
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.recordings.franka_load import franka_loads
 
 HOST = host(0)
@@ -60,7 +59,8 @@ def test_what_the_robot_says_of_itself(run: tuple[dict[str, object], Path]) -> N
         assert entry["mass"] == pytest.approx(body.mass)
         np.testing.assert_allclose(entry["com"], body.com)
     assert summary["pose_error_m"] < 1e-9  # type: ignore[operator]
-    assert summary["rate_hz"] == pytest.approx(1000.0)
+    period = 1000.0 / summary["rate_hz"]  # type: ignore[operator]
+    assert period == pytest.approx(max(1, round(period)))  # ms: of a busy machine every other state, or third, comes
 
 
 def test_the_recording_has_all_that_replay_reads(run: tuple[dict[str, object], Path]) -> None:
@@ -95,22 +95,3 @@ def test_ctrl_c_ends_it_with_its_table(robot: str, tmp_path: Path) -> None:
     assert "load that Franka has" in text
     assert "0.500 kg at 10.0 20.0 30.0 mm" in text
     assert "user_stopped" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([host(1)], "the robot refuses connections: unlock the brakes, activate FCI"),
-        (["no-such-robot.invalid"], "there is no such host: check the address"),
-        ([HOST, "--seconds", "0"], "--seconds: expected a number in"),
-        ([HOST, "--record", "run.mcap"], "--record: expected the name of a new file that ends in .csv"),
-        ([HOST, "--binding", "libfranka"], "invalid choice"),
-    ],
-    ids=["no server", "no host", "no time", "no CSV", "no binding"],  # addresses differ from process to process
-)
-def test_errors_are_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    needs("panda_py")
-    assert main(["live", *arguments]) == 2
-    said = [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line]
-    assert len(said) == 1
-    assert words in said[0]

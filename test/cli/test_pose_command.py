@@ -39,15 +39,6 @@ def run_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[s
     return result
 
 
-def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line that a command leaves on standard error, with nothing on standard output."""
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    return printed.err
-
-
 @pytest.mark.parametrize("source", FORMATS)
 def test_every_format_gives_all_the_others(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(["pose", "--from", source, *words(FORMATS[source])], capsys)
@@ -127,32 +118,3 @@ def test_forward_kinematics(frame: str, panda: RobotModel, capsys: pytest.Captur
     np.testing.assert_allclose(found["matrix"], panda.pose(READY, frame), atol=1e-15)
     assert main(arguments) == 0
     assert f"T_base_{frame} of panda" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "expected either --from FORMAT VALUES or --q Q1 .. Q7, got neither"),
-        (["--from", "matrix", "1", "--q", "0"], "got both"),
-        (["1", "--q", "0"], "VALUES: expected none beside --q"),
-        (["--from", "matrix"], "VALUES: expected 16 numbers, row by row, got 0"),
-        (["--from", "column-major", *"123"], "VALUES: expected 16 numbers, column by column, got 3"),
-        (["--from", "quaternion", *"12345"], "expected 4 numbers x y z w, or 7 with a translation before them, got 5"),
-        (["--from", "quaternion", *"0000"], "non-zero norm"),
-        (
-            ["--from", "measure-pose", "1", "2", "x", "4", "5", "6"],
-            "VALUES: expected numbers, got 'x'",
-        ),
-        (["--from", "measure-pose", "1", "2", "nan", "4", "5", "-inf"], "finite"),
-        (["--from", "column-major", *words(T.ravel())], "row-major matrix"),
-        (["--from", "matrix", *words(T.T.ravel())], "VALUES: expected the last row"),
-        (["--from", "euler", "1"], "invalid choice: 'euler'"),
-        (["--q", *"123456"], r"q: expected shape (..., 7), got (6,)"),
-        (["--q", *"1234567", "--frame", "hand"], "frame: expected one of base, joint1"),
-        (["--q", *"1234567", "--robot", "ur5"], "robot: expected one of"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    error = error_of(["pose", *arguments], capsys)
-    assert error.startswith("panda-dynamics")
-    assert message in error

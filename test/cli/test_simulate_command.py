@@ -14,7 +14,7 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 
 from panda_dynamics_ros import load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest, read_motion, write_motion
+from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest, read_motion, write_motion
 
 
 @pytest.fixture
@@ -77,13 +77,3 @@ def test_a_recording_is_not_replaced_unless_asked(
     assert main(["simulate", str(file), "--output", str(tmp_path / "bag")]) == 2
     assert "or --overwrite, got" in capsys.readouterr().err
     assert (tmp_path / "bag" / "metadata.yaml").read_text() == "precious"
-
-
-def test_what_is_no_motion_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "other.csv"
-    np.savetxt(path, np.zeros((20, 5)), delimiter=",", header="t,a,b,c,d", comments="")
-    assert main(["simulate", str(path), "--output", str(tmp_path / "bag")]) == 2
-    assert "expected one period of a motion of 7 joints" in capsys.readouterr().err
-    assert main(["simulate", str(tmp_path / "none.csv"), "--output", str(tmp_path / "bag")]) == 2
-    assert "expected an existing file" in capsys.readouterr().err
-    assert not (tmp_path / "bag").exists()

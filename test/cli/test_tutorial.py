@@ -18,6 +18,7 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.cli import main
 
+pytestmark = pytest.mark.usefixtures("not_drawn")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "identify.md"
 # What makes a command as quick as a test has to be; a newcomer waits for a better motion.
 SHORTER = {"excite": ["--trials", "300"]}

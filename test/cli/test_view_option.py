@@ -17,6 +17,7 @@ from motion import PAYLOAD, sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 
+pytestmark = pytest.mark.usefixtures("not_drawn")
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -71,15 +72,3 @@ def test_without_viser_one_line_says_what_is_missing(log: Path, tmp_path: Path) 
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("panda-dynamics: error: the live view needs viser (pip install viser): ")
-
-
-@pytest.mark.parametrize(
-    ("option", "message"), [(("--rate", "0"), "--rate: expected"), (("--view", "--port", "80"), "port: expected 1024")]
-)
-def test_bad_options_are_refused(
-    option: tuple[str, ...], message: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from panda_dynamics_ros.cli import main
-
-    assert main(["replay", str(log), "--output", str(tmp_path), *option]) == 2
-    assert capsys.readouterr().err.startswith(f"panda-dynamics: error: {message}")

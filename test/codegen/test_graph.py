@@ -53,12 +53,6 @@ def test_folding_and_sharing_keep_the_value(steps: list[float | str]) -> None:
     assert program.inputs <= set(VALUES)
 
 
-@given(STEPS)
-def test_the_same_steps_are_the_same_node(steps: list[float | str]) -> None:
-    graph = Graph()
-    assert run(steps, graph)[0] == run(steps, graph)[0]
-
-
 def test_what_is_known_is_folded() -> None:
     graph = Graph()
     x, y = graph.symbol("x"), graph.symbol("y")

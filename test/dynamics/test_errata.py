@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import random_body, random_chain, random_states, transform
+from arms import random_body, random_states, transform
 from oracles import assert_agrees, skew
 
 import panda_dynamics_ros as pdr
@@ -69,16 +69,6 @@ def test_mass_matrix_of_000_read_both_ways(panda: pdr.RobotModel, ledezma: pdr.R
     # Both figures have two digits; 1,000 poses give them within 0.1 and 0.02 points.
     assert deviation(misread) == pytest.approx(0.046, abs=0.001)
     assert deviation(ledezma) == pytest.approx(0.003, abs=0.0002)
-
-
-def test_cumulative_rotations_multiply_from_the_base_out() -> None:
-    """ERRATA 5: document 002 multiplies them in reverse, which only coaxial fixed rotations forgive."""
-    robot = random_chain(3, seed=12)
-    outward, reversed_order = np.eye(3), np.eye(3)
-    for T in robot.placements:
-        outward, reversed_order = outward @ T[:3, :3], T[:3, :3] @ reversed_order
-    assert_agrees(robot.pose(np.zeros(3), "joint3")[:3, :3], outward, 1e-14, axes=2)  # two products of rotations
-    assert np.abs(outward - reversed_order).max() > 0.1
 
 
 def test_payload_rule_of_change(panda: pdr.RobotModel, rng: np.random.Generator) -> None:

@@ -100,25 +100,9 @@ def test_what_is_not_a_recording_of_positions_is_refused(q: object) -> None:
         presliding_states(q)  # type: ignore[arg-type]
 
 
-def test_sigmoid_and_linear_terms_add_up(panda: pdr.RobotModel) -> None:
-    dq = np.linspace(-1.0, 1.0, 7)
-    linear = Friction.of(7, viscous=np.full(7, 0.3), offset=np.arange(7.0))
-    both = replace(panda.friction, viscous=linear.viscous, offset=linear.offset)
-    parts = panda.friction_torques(dq) + replace(panda, friction=linear).friction_torques(dq)
-    np.testing.assert_allclose(replace(panda, friction=both).friction_torques(dq), parts, rtol=0.0, atol=EXACT)
-
-
-def test_no_friction_at_rest(panda: pdr.RobotModel) -> None:
-    assert not panda.friction_torques(np.zeros(7)).any()
-
-
 @pytest.mark.parametrize("speed", [1e3, -1e3, 1e300, -1e300])
 def test_any_speed_gives_a_finite_torque(panda: pdr.RobotModel, speed: float) -> None:
     """exp(-x) overflows there, and 1 / (1 + inf) = 0 is the right answer."""
     tau = panda.friction_torques(np.full(7, speed))
     assert np.isfinite(tau).all()
     assert (np.sign(tau) == np.sign(speed)).all()
-
-
-def test_arms_without_published_friction_have_none(rng: np.random.Generator) -> None:
-    assert not pdr.load_robot("fr3").friction_torques(rng.normal(size=(10, 7))).any()

@@ -143,25 +143,10 @@ def test_arguments_stay_as_they_are(function: str, panda: pdr.RobotModel, rng: A
 # ---- edges of the state space ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("end", ["lower", "upper"])
-def test_joint_limits_are_ordinary_states(function: str, end: str, robot: pdr.RobotModel) -> None:
-    q = getattr(robot.limits, end)
-    arrays = [q, robot.limits.velocity, robot.limits.acceleration][: len(FUNCTIONS[function][1])]
-    assert np.isfinite(call(function, robot, *arrays)).all()
-
-
 def test_zero_velocity_gives_no_coriolis_torque(robot: pdr.RobotModel, rng: Any) -> None:
     q = random_states(robot, rng).q
     assert not robot.coriolis_torques(q, np.zeros(7)).any()
     assert not robot.coriolis_matrix(q, np.zeros(7)).any()
-
-
-def test_a_full_turn_changes_nothing(robot: pdr.RobotModel, rng: Any) -> None:
-    states = random_states(robot, rng)
-    turned = states._replace(q=states.q + 2 * np.pi)
-    # cos and sin of the turned angle differ by its rounding, 1e-15.
-    np.testing.assert_allclose(robot.inverse_dynamics(*turned), robot.inverse_dynamics(*states), rtol=0.0, atol=1e-11)
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------

@@ -72,10 +72,3 @@ def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(
     Y_bias = payload_momentum_regressors(arm, q, dq)[1]
     # Truncation as in `test_momentum_changes_by_torque_minus_bias`.
     assert_agrees(Y_dot + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
-
-
-def test_at_rest_there_is_no_momentum_and_the_bias_is_gravity(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
-    q = random_states(arm, rng).q
-    p, bias = arm.momentum(q, np.zeros(arm.n))
-    assert not p.any()
-    assert_agrees(bias, arm.gravity_torques(q), EXACT)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.simulation.mjcf import mujoco_model, refresh_constants, write_body
+from panda_dynamics_ros.simulation.plant import mujoco_model, refresh_constants, write_body
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -72,34 +72,6 @@ def test_gravity_alone_and_flange_pose(name: str) -> None:
         flange[k, :3, 3] = data.site("flange").xpos
     assert_close(robot.gravity_torques(q), gravity)
     assert_close(robot.pose(q, "flange"), flange)
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_body_keeps_its_inertia_through_diagonalisation(name: str) -> None:
-    robot = pdr.load_robot(name)
-    model = mujoco_model(robot)
-    for i, link in enumerate(robot.links):
-        body = model.body(f"link{i + 1}").id
-        entries = np.empty(9)
-        mujoco.mju_quat2Mat(entries, model.body_iquat[body])
-        R = entries.reshape(3, 3)
-        assert_close(R @ np.diag(model.body_inertia[body]) @ R.T, link.inertia)
-        assert_close(model.body_ipos[body], link.com)
-
-
-def test_what_the_compiler_would_have_done_to_an_inertia_that_rounding_made_impossible() -> None:
-    """Why inertias are written after compilation: link 2 of document 000 is refused, or silently made a ball."""
-    link = pdr.load_robot("panda_ledezma").links[1]
-    full = " ".join(repr(float(link.inertia[i, j])) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
-    xml = (
-        '<mujoco><compiler balanceinertia="{}"/><worldbody><body><joint/>'
-        f'<inertial pos="0 0 0" mass="{link.mass}" fullinertia="{full}"/></body></worldbody></mujoco>'
-    )
-    with pytest.raises(ValueError, match=r"A \+ B >= C"):
-        mujoco.MjModel.from_xml_string(xml.format("false"))
-    balanced = mujoco.MjModel.from_xml_string(xml.format("true"))
-    # All three moments become their mean, tr(I)/3; 1e-9 because the XML holds full precision.
-    np.testing.assert_allclose(balanced.body_inertia[1], np.trace(link.inertia) / 3.0, rtol=1e-9)
 
 
 def test_a_payload_changed_at_run_time_is_a_payload_built_in() -> None:

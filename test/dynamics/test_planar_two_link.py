@@ -60,36 +60,6 @@ def test_torques(arm: pdr.RobotModel, states: States) -> None:
     assert_agrees(arm.inverse_dynamics(*states), regression_matrix(states) @ dynamic_coefficients(), EXACT)
 
 
-def test_torques_with_the_five_coefficients_found_by_inspection(arm: pdr.RobotModel, states: States) -> None:
-    """Slide 7, where l1 and g0 are inside the coefficients."""
-    (q1, q2), (dq1, dq2), (ddq1, ddq2) = (x.T for x in states)
-    c1, c2, s2, c12 = np.cos(q1), np.cos(q2), np.sin(q2), np.cos(q1 + q2)
-    a1 = IC1 + M1 * D1**2 + IC2 + M2 * D2**2 + M2 * L1**2
-    a2, a3 = M2 * L1 * D2, IC2 + M2 * D2**2
-    a4, a5 = G * (M1 * D1 + M2 * L1), G * M2 * D2
-    u1 = a1 * ddq1 + a2 * (c2 * (2 * ddq1 + ddq2) - s2 * (dq2**2 + 2 * dq1 * dq2)) + a3 * ddq2 + a4 * c1 + a5 * c12
-    u2 = a2 * (c2 * ddq1 + s2 * dq1**2) + a3 * (ddq1 + ddq2) + a5 * c12
-    assert_agrees(arm.inverse_dynamics(*states), np.stack([u1, u2], axis=-1), EXACT)
-
-
-def test_four_coefficients_are_enough(arm: pdr.RobotModel, states: States) -> None:
-    """Five standard parameters appear once both CoMs lie on x, in p = 4 combinations (slides 8 and 9)."""
-    Y = arm.regressor(*states).reshape(-1, 20)
-    m1d1, i1zz, m2, m2d2, i2zz = 1, 9, 10, 11, 19
-    five = Y[:, [m1d1, i1zz, m2, m2d2, i2zz]]
-    assert rank(five) == 4
-    hand = regression_matrix(states).reshape(-1, 4)
-    assert rank(hand) == 4
-    assert rank(np.hstack([five, hand])) == 4, "the hand-made columns span another space"
-    # CoMs beside the x axes, which the slides assume away, would act by one more coefficient each.
-    assert rank(Y) == 6
-
-
-def rank(Y: np.ndarray) -> int:
-    values = np.linalg.svd(Y, compute_uv=False)
-    return int((values > 1e-9 * values[0]).sum())  # zeros come out below 1e-14 of the largest
-
-
 def test_column_of_the_second_mass_depends_on_two_others(arm: pdr.RobotModel, states: States) -> None:
     """Slide 9: Y_m2 = l1 Y_(m1 d1) + l1^2 Y_I1zz."""
     Y = arm.regressor(*states)

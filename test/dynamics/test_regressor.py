@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from arms import random_body, random_chain, random_states, transform
-from oracles import assert_agrees
+from oracles import Pinocchio, assert_agrees
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros import dynamics
 
 EXACT = 1e-12  # of a sample's largest torque; rounding has been seen up to 1e-14
 RANK = 1e-9  # of the largest singular value: those that are zero come out below 1e-14, the others above 0.01
@@ -35,31 +34,12 @@ def test_torques_are_linear_in_the_inertial_vector(arm: pdr.RobotModel, rng: np.
     assert_agrees(arm.regressor(*states) @ arm.inertial_vector, arm.inverse_dynamics(*states), EXACT)
 
 
-def test_regressor_knows_nothing_of_the_arm_s_own_masses(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
-    states = random_states(arm, rng, samples=20)
-    other = replace(arm, links=tuple(random_body(rng) for _ in arm.links))
-    assert np.array_equal(other.regressor(*states), arm.regressor(*states))
-
-
 def test_regressor_is_block_upper_triangular(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
     """Joint i's torque depends on links i..n only (document 003, slide 5), and on each of these."""
     Y = arm.regressor(*random_states(arm, rng, samples=50))
     blocks = np.abs(Y.reshape(50, arm.n, arm.n, 10)).max(axis=(0, 3))
     assert not np.tril(blocks, -1).any()
     assert (blocks[np.triu_indices(arm.n)] > 0.0).all()
-
-
-def test_columns_are_named_as_the_parameters(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
-    """Column k of link i is the torque of that link having parameter k alone equal to one."""
-    states = random_states(panda, rng, samples=5)
-    Y = panda.regressor(*states)
-    link, mass_and_ixy = 4, (0, 5)
-    vector = np.zeros(70)
-    vector[[10 * (link - 1) + k for k in mass_and_ixy]] = (2.0, 0.01)
-    body = pdr.InertialParameters.from_vector(vector[10 * (link - 1) : 10 * link])
-    nothing = pdr.InertialParameters.zero()
-    alone = replace(panda, links=tuple(body if i + 1 == link else nothing for i in range(7)))
-    assert_agrees(Y @ vector, alone.inverse_dynamics(*states), EXACT)
 
 
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
@@ -71,31 +51,32 @@ def test_payload_torques_are_linear_in_the_payload(arm: pdr.RobotModel, rng: np.
     assert_agrees(arm.payload_regressor(*states, frame) @ payload.vector, carried, 1e-10)
 
 
-def test_payload_regressor_in_the_last_joint_is_the_last_link_s(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
-    states = random_states(arm, rng)
-    assert_agrees(arm.payload_regressor(*states, f"joint{arm.n}"), arm.regressor(*states)[..., -10:], EXACT, axes=2)
-
-
-def test_payload_frame_is_the_flange_unless_told(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
-    states = random_states(panda, rng, samples=3)
-    assert np.array_equal(panda.payload_regressor(*states), panda.payload_regressor(*states, "flange"))
-
-
-def test_panda_has_43_base_parameters(robot: pdr.RobotModel, rng: np.random.Generator) -> None:
-    """Rank of the stacked regressor; ERRATA, checks worth keeping. All arms of the library share the kinematics."""
-    values = singular_values(robot.regressor(*random_states(robot, rng, samples=200)))
-    assert (values > RANK).sum() == 43
-
-
-def test_all_ten_parameters_of_the_last_link_count(robot: pdr.RobotModel, rng: np.random.Generator) -> None:
-    """ERRATA: the last link's ten columns have rank 10, so a payload can be found whole."""
-    values = singular_values(robot.payload_regressor(*random_states(robot, rng, samples=200)))
-    assert (values > RANK).sum() == 10
-
-
 def test_one_static_pose_shows_three_of_the_four_gravity_parameters(panda: pdr.RobotModel) -> None:
     """What a payload estimator cannot know at standstill: the CoM along gravity."""
     q = np.array([0.1, -0.4, 0.2, -2.0, 0.3, 1.8, 0.6])
     Y = panda.payload_regressor(q, np.zeros(7), np.zeros(7))
     assert (singular_values(Y) > RANK).sum() == 3
     assert not Y[:, 4:].any(), "an arm at rest feels no inertia"
+
+
+def test_gravity_is_linear_in_mass_and_first_moment(robot: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q = random_states(robot, rng).q
+    Y = dynamics.gravity_regressor(robot, q)
+    assert_agrees(Y @ robot.inertial_vector, Pinocchio(robot).gravity_torques(q), relative=1e-9)
+    by_link = Y.reshape(*Y.shape[:-1], robot.n, 10)
+    assert not by_link[..., 4:].any()
+    assert by_link[..., 1:4].any()
+
+
+def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(
+    panda: pdr.RobotModel, rng: np.random.Generator
+) -> None:
+    """Gravity turns about no axis of joint 1: its torque is always zero, and mass and CoM regroup as they do."""
+    q = random_states(panda, rng, 400).q
+    Y = dynamics.gravity_regressor(panda, q)
+    assert np.abs(Y[:, 0]).max() < 1e-14  # rounding of sin and cos of angles that are multiples of 90 degrees
+    singular = np.linalg.svd(Y.reshape(-1, 70), compute_uv=False)
+    rank = int(np.sum(singular > 1e-9 * singular[0]))
+    # Two first moments of each of links 2..7, the third regrouped into the link before.
+    assert rank == 12
+    assert rank < len(panda.base_parameters().names)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from panda_dynamics_ros import RobotModel
-from panda_dynamics_ros.estimation.contact_link import FORCES, LEVER, LinkEvidence, link_evidence_step
+from panda_dynamics_ros.estimation.external_torques import FORCES, LEVER, LinkEvidence, link_evidence_step
 
 Q = np.array([0.4, -0.5, 0.3, -2.0, 0.5, 1.9, 0.6])
 

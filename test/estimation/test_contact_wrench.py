@@ -7,7 +7,7 @@ from motion import REST
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import contact_wrench
-from panda_dynamics_ros.estimation.wrench import FORCE_STD, MOMENT_STD
+from panda_dynamics_ros.estimation.external_torques import FORCE_STD, MOMENT_STD
 
 WRENCH = np.array([10.0, -5.0, 20.0, 1.0, 0.5, -0.3])
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import PAYLOAD, coloured, followed, sinusoids, torques
 from oracles import Pinocchio
 
 import panda_dynamics_ros as pdr
@@ -45,10 +45,7 @@ def arm_of(kind: str) -> pdr.RobotModel:
 
 
 def estimate_of(robot: pdr.RobotModel, recording: pdr.JointDataset, effort: FloatArray) -> pdr.PayloadEstimate:
-    estimator = pdr.PayloadEstimator(robot)
-    for sample in zip(recording.stamp, recording.q, recording.dq, effort, strict=True):
-        estimate = estimator.update(*sample)
-    return estimate
+    return followed(robot, recording, effort)[0].estimate
 
 
 @pytest.mark.parametrize("kind", ["without_gravity", "actuator", "current"])

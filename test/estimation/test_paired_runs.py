@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, Motion, coloured, sinusoids, torques
+from motion import PAYLOAD, Motion, coloured, sinusoids, sinusoids_at, torques
+from scipy import signal
 
 import panda_dynamics_ros as pdr
 from benchmarks.paired_runs import payload
@@ -16,7 +18,8 @@ from benchmarks.payload.real_log import SECOND_PASS, payload_torques
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.estimation.paired_runs import PAIRED, check_at_rest
+from panda_dynamics_ros.estimation.paired_rows import FAR, warp
+from panda_dynamics_ros.estimation.paired_runs import PAIRED, TAU, WHITE, check_at_rest, whitened
 
 ROBOT = pdr.load_robot("panda")
 MOTION = sinusoids(12.0, rate=200.0)
@@ -86,27 +89,17 @@ def test_runs_are_aligned_by_posture_not_by_clock() -> None:
     w = 2.0 * np.pi / 5.0
     phase = stamp - 0.5 + 0.05 * np.sin(w * stamp)
     rate, change = 1.0 + 0.05 * w * np.cos(w * stamp), -0.05 * w * w * np.sin(w * stamp)
-    there = sinusoids(1.0, rate=1.0)
-    assert there.q.shape == (1, 7)
-    q, dq, ddq = _sinusoids_at(phase)
-    slower = Motion(stamp, q, dq * rate[:, None], ddq * rate[:, None] ** 2 + dq * change[:, None])
+    slower = slowed(stamp, phase, rate, change)
     result = pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=slower, begin=60.0)], [run("A", seed=1)])
     error, deviations = errors(result.estimate, PAYLOAD)
     assert np.abs(error[0]) < 15.0
     assert np.abs(deviations).max() < 4.0
 
 
-def _sinusoids_at(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The motion of `sinusoids` at other times."""
-    from motion import AMPLITUDE, FREQUENCY, REST
-
-    w = 2.0 * np.pi * FREQUENCY
-    phase = t[:, None] * w
-    return (
-        REST + AMPLITUDE * np.sin(phase),
-        AMPLITUDE * w * np.cos(phase),
-        -AMPLITUDE * w**2 * np.sin(phase),
-    )
+def slowed(stamp: FloatArray, phase: FloatArray, rate: FloatArray, change: FloatArray) -> Motion:
+    """The sinusoids by a clock `phase`, whose derivatives are rate and change."""
+    there, rate = sinusoids_at(phase), rate[:, None]
+    return Motion(stamp, there.q, there.dq * rate, there.ddq * rate**2 + there.dq * change[:, None])
 
 
 def test_order_abba_cancels_a_drift() -> None:
@@ -143,10 +136,7 @@ def _with_pauses() -> Motion:
     for middle in (4.0, 9.0, 14.0):
         away = np.clip((np.abs(stamp - middle) - 0.7) / 0.8, 0.0, 1.0)
         rate *= away * away * (3.0 - 2.0 * away)
-    phase = np.cumsum(rate) / 200.0
-    q, dq, ddq = _sinusoids_at(phase)
-    change = np.gradient(rate, 1.0 / 200.0)
-    return Motion(stamp, q, dq * rate[:, None], ddq * rate[:, None] ** 2 + dq * change[:, None])
+    return slowed(stamp, np.cumsum(rate) / 200.0, rate, np.gradient(rate, 1.0 / 200.0))
 
 
 # ---- runs that cannot be compared ------------------------------------------------------------------------------
@@ -198,6 +188,48 @@ def test_a_run_must_be_long_enough() -> None:
     short = sinusoids(1.0, rate=200.0)
     with pytest.raises(DataError, match=r"B: expected 1\.5 s or more in one piece, got 0\.99 s"):
         pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=short)], [run("A")])
+
+
+# ---- alignment and noise by themselves ------------------------------------------------------------------------
+
+
+def cost_of_cheapest_path(first: np.ndarray, second: np.ndarray) -> float:
+    """Dynamic time warping with free ends in `second`, by its recursion."""
+    cost = ((first[:, None] - second[None]) ** 2).sum(axis=2)
+
+    @cache
+    def total(k: int, m: int) -> float:
+        if k == 0:
+            return float(cost[0, m])
+        ways = [total(k - 1, m)]
+        if m > 0:
+            ways += [total(k - 1, m - 1), total(k, m - 1)]
+        return float(cost[k, m]) + min(ways)
+
+    return min(total(len(first) - 1, m) for m in range(len(second)))
+
+
+def test_the_warp_finds_where_a_stretch_of_a_motion_lies() -> None:
+    path = np.cumsum(np.abs(np.random.default_rng(0).normal(size=(60, 2))), axis=0)
+    row = warp(path[20:45], path, FAR)
+    np.testing.assert_array_equal(row, np.arange(20, 45))
+
+
+def test_the_warp_is_monotone_and_no_dearer_than_the_recursion(rng: np.random.Generator) -> None:
+    first, second = rng.normal(size=(14, 2)).cumsum(axis=0), rng.normal(size=(17, 2)).cumsum(axis=0)
+    row = warp(first, second, np.inf)
+    assert (np.diff(row) >= 0).all()
+    # The path visits further rows of `second` in between; of them the nearest is reported.
+    assert ((first - second[row]) ** 2).sum() <= cost_of_cheapest_path(first, second) + 1e-9
+
+
+def test_whitened_noise_is_white(rng: np.random.Generator) -> None:
+    """An Ornstein-Uhlenbeck process and white noise, drawn by their definition."""
+    a, drawn = np.exp(-0.1 / TAU), rng.normal(size=(2, 4000))
+    series = signal.lfilter([np.sqrt(1.0 - a * a)], [1.0, -a], drawn[0]) + WHITE * drawn[1]
+    white = whitened(series[:, None, None], 0.1 * np.arange(4000.0), np.zeros(4000))[:, 0, 0]
+    assert white.std() == pytest.approx(1.0, abs=0.05)  # 4.5 standard deviations of 1 / sqrt(2 N)
+    assert abs(np.mean(white[1:] * white[:-1])) < 0.07
 
 
 # ---- a real arm --------------------------------------------------------------------------------------------------

@@ -3,9 +3,7 @@
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, coloured, sinusoids, torques
-
-from panda_dynamics_ros.estimation import PayloadEstimator
+from motion import PAYLOAD, coloured, followed, sinusoids, torques
 
 AT = 2.5  # s, when something happens
 
@@ -16,14 +14,9 @@ def motion():
 
 
 def events_of(panda, motion, tau, seed):
-    """Kinds of the events that an estimator reports, over a coloured residual of this seed."""
+    """The events that an estimator reports, over a coloured residual of this seed."""
     tau = tau + coloured(panda, motion.stamp, np.random.default_rng(seed))
-    estimator, events = PayloadEstimator(panda), []
-    for k, stamp in enumerate(motion.stamp):
-        estimate = estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
-        if estimate.event is not None and estimate.event not in events:
-            events.append(estimate.event)
-    return events
+    return [estimate.event for estimate in followed(panda, motion, tau)[1] if estimate.event]
 
 
 def push(panda, motion, link, force, duration=0.15):

@@ -4,7 +4,7 @@ import pytest
 from scipy.optimize import minimize
 
 from panda_dynamics_ros import InertialParameters
-from panda_dynamics_ros.estimation.consistency import ConsistentBody
+from panda_dynamics_ros.estimation.publication import ConsistentBody
 
 BODY = InertialParameters(1.2, np.array([0.03, -0.02, 0.08]), np.diag([0.003, 0.004, 0.002]))
 COVARIANCE = np.diag(np.array([0.03, *[0.006] * 3, *[0.002] * 6]) ** 2)

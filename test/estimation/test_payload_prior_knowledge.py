@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import PAYLOAD, coloured, followed, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator, Shape
@@ -17,11 +17,8 @@ def motion():
 
 def found(panda, motion, payload, seed, **options):
     """The last estimate over a coloured residual."""
-    estimator = PayloadEstimator(panda, **options)
     tau = torques(panda, motion, payload) + coloured(panda, motion.stamp, np.random.default_rng(seed))
-    for k, stamp in enumerate(motion.stamp):
-        estimator.update(stamp, motion.q[k], motion.dq[k], tau[k])
-    return estimator.estimate
+    return followed(panda, motion, tau, **options)[0].estimate
 
 
 def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):

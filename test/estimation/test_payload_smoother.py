@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, REST, coloured, sinusoids, torques
+from motion import PAYLOAD, REST, coloured, followed, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
-from panda_dynamics_ros.estimation import PayloadEstimator, Shape, SmoothedHistory, smooth_payloads
+from panda_dynamics_ros.estimation import Shape, SmoothedHistory, smooth_payloads
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +107,7 @@ def test_what_changed_in_a_gap_did_so_there(panda, motion, carried):
 def test_without_a_change_it_is_what_the_estimator_says_in_the_end(panda, motion):
     """The same filter: there is nothing that a later sample tells of another payload."""
     tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, np.random.default_rng(2))
-    estimator = PayloadEstimator(panda)
-    for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
-        estimate = estimator.update(*sample)
+    estimate = followed(panda, motion, tau)[0].estimate
     (segment,) = smoothed(panda, motion, tau)
     np.testing.assert_allclose(segment.estimate.covariance, estimate.covariance, rtol=0.02, atol=1e-6)
     # The body is one that can exist; its iteration stops near the same minimum from another start.

@@ -1,13 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples are used; a block of samples is judged as one after the other."""
+"""Which samples are used; a block of samples is judged as one after the other.
+
+Samples that no arm can have measured are refused; those of real arms never are (`test_problem.py`). Positions,
+velocities and stamps that belong together have no problem, at any rate and with lost samples.
+"""
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
 from motion import sinusoids, torques
 
-from panda_dynamics_ros.estimation.validation import STEP_SHARE, TORQUE_JUMP, SampleValidator
+from panda_dynamics_ros.errors import SampleError
+from panda_dynamics_ros.estimation.validation import (
+    FAULT,
+    JUMP,
+    OUTSIDE_LIMITS,
+    STEP_SHARE,
+    TOO_FAST,
+    TOO_STRONG,
+    TORQUE_JUMP,
+    VELOCITY_JUMP,
+    KinematicCheck,
+    SampleGate,
+    SampleValidator,
+)
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +120,158 @@ def test_many_refusals_are_a_problem(panda, stream):
     kept, _, validator = selected(panda, (*stream[:3], 1e3 * stream[3]))
     assert len(kept) == 0
     assert validator.problem.startswith("many samples are implausible: tau: expected at most")
+
+
+# ---- what no arm can have measured
+
+
+def reason(gate, stamp, q, dq, tau):
+    try:
+        gate.check(stamp, q, dq, tau)
+    except SampleError as error:
+        return error.reason
+    return ""
+
+
+def refused(gate, samples):
+    """Reasons, by sample; "" where one is accepted."""
+    return [reason(gate, *sample) for sample in samples]
+
+
+@pytest.fixture
+def samples(panda):
+    motion = sinusoids(1.0)
+    return [(t, q, dq, panda.gravity_torques(q)) for t, q, dq in zip(motion.stamp, motion.q, motion.dq, strict=True)]
+
+
+@pytest.mark.parametrize("step", [1, 10, 33])  # 1 kHz, 100 Hz and 30 Hz
+def test_a_motion_passes_at_any_rate(panda, samples, step):
+    assert set(refused(SampleGate(panda), samples[::step])) == {""}
+
+
+@pytest.mark.parametrize(
+    ("field", "joint", "value", "expected", "words"),
+    [
+        (1, 5, 139.6, OUTSIDE_LIMITS, "joint 6 of panda, got 139.6: degrees"),
+        (2, 0, 10.0, TOO_FAST, "dq: expected at most 4.35 rad/s for joint 1"),
+        (3, 1, -40e3, TOO_STRONG, "tau: expected at most 174 N m for joint 2.*4e.04: is it in N m"),
+        (3, 6, 1e308, TOO_STRONG, "joint 7"),
+    ],
+)
+def test_a_value_beyond_the_limits_is_refused_and_the_next_sample_accepted(
+    panda, samples, field, joint, value, expected, words
+):
+    bad: list[Any] = [np.copy(part) for part in samples[500]]
+    bad[field][joint] = value
+    gate = SampleGate(panda)
+    assert set(refused(gate, samples[:500])) == {""}
+    with pytest.raises(SampleError, match=words) as caught:
+        gate.check(*bad)
+    assert caught.value.reason == expected
+    assert set(refused(gate, samples[501:])) == {""}
+
+
+def test_of_two_interleaved_robots_one_is_followed(panda, samples):
+    other = [(stamp + 5e-4, q + 0.4, dq, tau) for stamp, q, dq, tau in samples]
+    mixed = [sample for pair in zip(samples, other, strict=True) for sample in pair]
+    reasons = refused(SampleGate(panda), mixed)
+    assert set(reasons[::2]) == {""}
+    assert set(reasons[1::2]) == {JUMP}
+
+
+def test_a_recording_that_goes_on_elsewhere_is_followed_again(panda, samples):
+    moved = [(stamp + 1.0, q + 0.4, dq, tau) for stamp, q, dq, tau in samples]
+    reasons = refused(SampleGate(panda), samples + moved)
+    count = round(FAULT * 1000.0)
+    assert reasons[len(samples) :] == [JUMP] * count + [""] * (len(moved) - count)
+
+
+def test_velocities_of_another_robot_are_refused(panda, samples):
+    """All joints 2 rad/s faster for ten samples, within every limit: 1.00 kg became 0.6 with a release."""
+    spoilt = [(t, q, dq + 2.0 * (300 <= k < 310), tau) for k, (t, q, dq, tau) in enumerate(samples)]
+    reasons = refused(SampleGate(panda), spoilt)
+    assert reasons[300:310] == [VELOCITY_JUMP] * 10
+    assert set(reasons[:300] + reasons[310:]) == {""}
+
+
+def test_a_gap_lets_the_arm_move_and_a_repeated_stamp_is_not_the_gates_matter(panda, samples):
+    gate = SampleGate(panda)
+    gate.check(*samples[0])
+    stamp, q, dq, tau = samples[0]
+    gate.check(stamp + 2.0, q + 1.5, dq, tau)
+    gate.check(stamp + 2.0, q + 1.5, dq, tau)
+
+
+def test_a_late_sample_spoils_none_of_the_next(panda, samples):
+    """Of another posture, 10 ms before the sample that came before it."""
+    late = (samples[490][0], *samples[0][1:])
+    assert set(refused(SampleGate(panda), [*samples[:500], late, *samples[500:]])) == {""}
+
+
+# ---- positions, velocities and stamps
+
+
+def problems(stamp, q, dq):
+    check, found = KinematicCheck(q.shape[1]), set()
+    for sample in zip(np.diff(stamp, prepend=-np.inf), q, dq, strict=True):
+        check.follow(*sample)
+        found.add(check.problem)
+    return found
+
+
+def noisy(rate, rng):
+    """Ten seconds; velocities are late by 5 ms and have the noise of a Panda's."""
+    motion = sinusoids(10.0, rate)
+    late = sinusoids(10.0, rate, -0.005)
+    return motion.stamp, motion.q, late.dq + 0.004 * rng.standard_normal(motion.dq.shape)
+
+
+@pytest.mark.parametrize("rate", [1000.0, 100.0, 30.0, 10.0, 2.0])
+def test_a_motion_is_consistent_at_any_rate(rng, rate):
+    assert problems(*noisy(rate, rng)) == {""}
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_lost_samples_are_no_problem(rng, share):
+    keep = rng.random(10_000) > share
+    assert problems(*(field[keep] for field in noisy(1000.0, rng))) == {""}
+
+
+def test_a_trickle_is_no_problem(rng):
+    """Ten samples, then nothing for a second."""
+    stamp, q, dq = noisy(1000.0, rng)
+    keep = stamp % 1.0 < 0.01
+    assert problems(stamp[keep], q[keep], dq[keep]) == {""}
+
+
+def test_samples_that_come_in_bursts_are_no_problem(rng):
+    """Stamped on arrival: ten of them within 0.1 ms, every 10 ms."""
+    stamp, q, dq = noisy(1000.0, rng)
+    k = np.arange(len(stamp))
+    assert problems(0.01 * (k // 10) + 1e-5 * (k % 10), q, dq) == {""}
+
+
+def test_an_arm_at_rest_is_no_problem(rng):
+    """Velocities have an offset, and positions do not change."""
+    stamp = 1e-3 * np.arange(20_000)
+    q, dq = np.zeros((len(stamp), 7)), 0.002 + 0.004 * rng.standard_normal((len(stamp), 7))
+    assert problems(stamp, q, dq) == {""}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda stamp, q, dq: (1e3 * stamp, q, dq), "times as much as velocities and stamps say"),
+        (lambda stamp, q, dq: (0.1 * stamp, q, dq), "times as much as velocities and stamps say"),
+        (lambda stamp, q, dq: (stamp, q, np.degrees(dq)), "times as much as velocities and stamps say"),
+        (lambda stamp, q, dq: (stamp, q, -dq), "sign, unit and order"),
+        (lambda stamp, q, dq: (stamp, q, 0.0 * dq), "sign, unit and order"),
+        (lambda stamp, q, dq: (stamp, q, dq[:, ::-1]), "sign, unit and order"),
+        (lambda stamp, q, dq: (stamp, q + 0.02 * (np.arange(len(q)) % 2)[:, None], dq), "go to and fro by"),
+    ],
+)
+def test_what_does_not_belong_together_is_named_within_a_second(rng, change, words):
+    stamp, q, dq = (field[:1000] for field in noisy(1000.0, rng))
+    found = problems(*change(stamp, q, dq)) - {""}
+    assert found
+    assert all(words in each for each in found)

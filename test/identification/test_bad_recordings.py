@@ -12,7 +12,7 @@ from simulated_arm import record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.identifiability import IdentifiabilityWarning
+from panda_dynamics_ros.identification.problems import IdentifiabilityWarning
 from panda_dynamics_ros.identification.regression import PriorScale
 from panda_dynamics_ros.identification.rows import prepare
 

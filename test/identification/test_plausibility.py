@@ -37,9 +37,8 @@ def simulated(
     return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
 
 
-@pytest.mark.parametrize("seed", [11, 12])
-def test_unloaded_arms_pass(panda: pdr.RobotModel, seed: int) -> None:
-    assert pdr.identify(simulated(panda, seed), panda).problems == ()
+def test_an_unloaded_arm_passes(panda: pdr.RobotModel) -> None:
+    assert pdr.identify(simulated(panda, 11), panda).problems == ()
 
 
 @pytest.mark.parametrize(("seed", "mass"), [(14, 1.0), (15, 0.5)])

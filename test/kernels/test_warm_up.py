@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,16 +60,6 @@ def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(env
     first.wait(timeout=60)
     heard(waiting, "compiling", "run")
     assert waiting.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
-
-
-def test_ctrl_c_ends_a_process_that_waits(environment: dict[str, str]) -> None:
-    first = start(environment)
-    heard(first, "compiling", "run")
-    waiting = start(environment)
-    heard(waiting, "waiting")
-    waiting.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in waiting.communicate(timeout=60)[0]
-    first.communicate("\n\n", timeout=60)
 
 
 def test_no_kernel_assigns_an_array_to_a_slice() -> None:

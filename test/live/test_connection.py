@@ -13,8 +13,7 @@ from franka_servers import fr3, host, needs, panda
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ConnectionFailedError, MissingDependencyError
 from panda_dynamics_ros.live import connection as module
-from panda_dynamics_ros.live.connection import FrankaConnection
-from panda_dynamics_ros.live.problems import explained
+from panda_dynamics_ros.live.connection import FrankaConnection, explained
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 
 HOST = host(1)
@@ -109,7 +108,7 @@ def test_a_robot_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_any_binding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_is_installed", lambda name: False)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[fr3\]'"):
         FrankaConnection(HOST)
     with pytest.raises(MissingDependencyError, match="panda-python"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,11 +119,3 @@ def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
     from nodes.fault_bench import Bench
 
     return Bench(probe, nodes, panda)
-
-
-@pytest.fixture
-def said(bench: Bench, record_property: Callable[[str, object], None]) -> Iterator[None]:
-    """What the diagnostics said of the fault goes into the report."""
-    bench.said = ""
-    yield
-    record_property("diagnostics", bench.said)

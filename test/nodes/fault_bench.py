@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -22,8 +21,6 @@ ESTIMATE = "payload_estimator: estimate"
 FAULTY = 30  # samples of a fault: less than the nodes' queues hold
 GOOD = 300
 LEARNT = 3000
-# How many times longer faults last than in the suite: `python -m benchmarks.faults`.
-ROUNDS = int(os.environ.get("PANDA_FAULT_ROUNDS", "1"))
 
 Fault = Callable[[JointState], None]
 
@@ -38,7 +35,7 @@ class Bench:
     """Both nodes on one stream of a robot that carries a payload; the script goes on from fault to fault."""
 
     def __init__(self, probe: Probe, nodes: Nodes, robot: pdr.RobotModel) -> None:
-        self.script = Script(robot, 25.0 * ROUNDS, PAYLOAD)
+        self.script = Script(robot, 25.0, PAYLOAD)
         self.probe, self.nodes, self.next = probe, nodes, 0
         self.unseen = 0  # good samples since the diagnostics were looked at
         nodes.start("dynamics")
@@ -48,7 +45,6 @@ class Bench:
         self.gravity = probe.listen(JointState, f"{nodes.namespace}/panda_dynamics/gravity_torques")
         self.stream.others_answered = lambda sample: self.gravity[-1].header.stamp == sample.header.stamp
         self.known: dict[str, dict[str, str]] = {}
-        self.said = ""  # what diagnostics said of the last fault
         self.introduce(*INPUTS)  # the very first message that they see is a bad one
         greet(probe, self.stream.publisher, self.script.message(0), lambda: self.gravity and self.stream.payloads)
         self.advance(LEARNT)
@@ -100,7 +96,6 @@ class Bench:
         for part in INPUTS:
             assert words in self.known[part]["latest_problem"]
             assert "\n" not in self.known[part]["latest_problem"]
-        self.said = f"{more} {key}: {self.known[INPUTS[0]]['latest_problem']}"
 
     def assert_unharmed(self, before: pdr.InertialParameters) -> None:
         """Nodes alive, estimate as before within what a third of a second of good samples teaches (1/5 sigma)."""

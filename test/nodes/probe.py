@@ -11,8 +11,6 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rcl_interfaces.msg import ParameterDescriptor
-from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
@@ -21,8 +19,6 @@ from rclpy.signals import SignalHandlerOptions
 from waiting import FIRST_START
 
 DEEP = QoSProfile(depth=1000)  # reliable, volatile: what a subscriber gets who asks for nothing special
-# Parameters that every node has, or that rclpy describes in its own words.
-ROS_OWN = ("use_sim_time", "qos_overrides.", "start_type_description_service")
 HEARD = 0.2  # s, in which a service hears of a client that has heard of it
 
 Ready = Callable[[dict[str, str]], object]
@@ -100,14 +96,6 @@ class Probe:
             self.until(client.service_is_ready, f"the service {name}")
             self.spin(HEARD)
         return self._clients[name]
-
-    def described(self, node: str) -> dict[str, ParameterDescriptor]:
-        """How a node describes its parameters, but for those that every node has."""
-        names = self.call(ListParameters, f"{node}/list_parameters", again=5.0).result.names
-        own = [name for name in names if not name.startswith(ROS_OWN)]
-        request = DescribeParameters.Request(names=own)
-        answer = self.call(DescribeParameters, f"{node}/describe_parameters", request, again=5.0)
-        return {descriptor.name: descriptor for descriptor in answer.descriptors}
 
     def diagnostic(self, name: str, ready: Ready = bool) -> DiagnosticStatus:
         """A status of this name that is sent from now on and whose values are `ready`."""

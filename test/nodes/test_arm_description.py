@@ -20,7 +20,6 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script, greet
 from panda_dynamics_ros.nodes.interface import LATCHED
-from panda_dynamics_ros.nodes.runner import CANNOT_START
 
 # Both sides evaluate the same kernel on the same doubles.
 EXACT = 1e-12
@@ -40,22 +39,21 @@ def script(panda: pdr.RobotModel) -> Script:
     return Script(panda, 0.01)
 
 
-def torques_of(probe: Probe, nodes: Nodes, script: Script, node: str = "panda_dynamics") -> np.ndarray:
+def torques_of(probe: Probe, nodes: Nodes, script: Script) -> np.ndarray:
     """Gravity torques that the node publishes for the first sample of the script."""
-    heard = probe.listen(JointState, f"{nodes.namespace}/{node}/gravity_torques")
+    heard = probe.listen(JointState, f"{nodes.namespace}/panda_dynamics/gravity_torques")
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
     greet(probe, publisher, script.message(0), lambda: heard)
     return np.array(heard[-1].effort)
 
 
-@pytest.mark.parametrize("module", ["dynamics", "suite"])
-def test_a_node_waits_for_the_topic_and_takes_its_arm(
-    module: str, probe: Probe, fresh: Nodes, script: Script, arm: pdr.RobotModel
+def test_nodes_wait_for_the_topic_and_take_its_arm(
+    probe: Probe, fresh: Nodes, script: Script, arm: pdr.RobotModel
 ) -> None:
-    fresh.start(module, robot="robot_description", mounting=list(CEILING))
+    fresh.start("suite", robot="robot_description", mounting=list(CEILING))
     topic = f"{fresh.namespace}/robot_description"
     waiting = f"waiting for the URDF on {topic}: start robot_state_publisher"
-    probe.until(lambda: waiting in fresh.log(module), "the node to say what it waits for", patience=120.0)
+    probe.until(lambda: waiting in fresh.log("suite"), "the node to say what it waits for", patience=120.0)
     description = probe.publisher(String, topic, qos=LATCHED)
     description.publish(String(data=DESCRIPTION))
     found = torques_of(probe, fresh, script)
@@ -82,23 +80,6 @@ def test_the_parameter_goes_before_the_topic(
     payloads = probe.listen(InertiaStamped, f"{fresh.namespace}/payload_estimator/payload", LATCHED)
     probe.until(lambda: payloads, "a payload")
     assert payloads[-1].header.frame_id == arm.flange_link == "arm_link8"
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"effort": "torque"}, "effort: expected one of measured, without_gravity, actuator, current, got 'torque'"),
-        ({"effort": "current"}, "motor_constants: expected 7 numbers other than zero for effort current"),
-        ({"mounting": [0.0, 1.0]}, "mounting: expected shape (3,), got (2,)"),
-        ({"friction": "some"}, "friction: expected published or none, got 'some'"),
-        ({"base": "link1"}, "base: expected none, since only a .urdf or .xml file has a chain to choose"),
-        ({"robot": "arm.urdf.xacro"}, "expand it first: xacro arm.urdf.xacro > robot.urdf"),
-    ],
-)
-def test_what_does_not_fit_is_named_at_the_start(parameters: dict[str, object], words: str, fresh: Nodes) -> None:
-    fresh.start("dynamics", **parameters)
-    assert fresh.wait("dynamics") == CANNOT_START
-    assert words in fresh.log("dynamics").splitlines()[-1]
 
 
 def test_efforts_without_gravity_leave_nothing_external(probe: Probe, fresh: Nodes, panda: pdr.RobotModel) -> None:

@@ -15,7 +15,6 @@ from sensor_msgs.msg import JointState
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from panda_dynamics_ros import RobotModel
-from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import JointStateSample, JointStateStream, read_joint_states, write_joint_states
 
 START = 1.7e9
@@ -111,12 +110,3 @@ def test_a_recording_is_read_while_it_is_played(bag: Path, probe: Probe, monkeyp
         assert len(taken) == 1 + k * bag_player.BURST
         node._on_timer()
     node.destroy_node()
-
-
-def test_a_topic_that_was_not_recorded_is_named(bag: Path, fresh: Nodes) -> None:
-    fresh.start("bag_player", bag=bag, topic="/elsewhere")
-    assert fresh.wait("bag_player") == CANNOT_START
-    last = fresh.log("bag_player").splitlines()[-1]
-    assert last.startswith("error: ")
-    assert "/elsewhere" in last
-    assert "/arm/joint_states" in last

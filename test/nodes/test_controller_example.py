@@ -165,7 +165,7 @@ def test_torques_of_different_samples_are_not_mixed(controller: Any, panda: pdr.
 def test_an_arm_in_mujoco_stays_where_it_is(controller: Any, panda: pdr.RobotModel) -> None:
     """Gravity and payload at work, closed over MuJoCo's own dynamics for half a second; without them it falls."""
     mujoco = pytest.importorskip("mujoco", reason="the arm to be held is MuJoCo's")
-    from panda_dynamics_ros.simulation.mjcf import mujoco_model
+    from panda_dynamics_ros.simulation.plant import mujoco_model
 
     start = 0.5 * (panda.limits.lower + panda.limits.upper)
     controller.robot_adds_gravity = False

@@ -162,13 +162,12 @@ def two_armed(message: JointState) -> JointState:
     return message
 
 
-@pytest.mark.parametrize("reliability", [ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE])
 def test_any_publisher_is_heard_and_any_prefix_found(
-    reliability: ReliabilityPolicy, probe: Probe, fresh: Nodes, script: Script, panda: pdr.RobotModel
+    probe: Probe, fresh: Nodes, script: Script, panda: pdr.RobotModel
 ) -> None:
-    topic = f"{fresh.namespace}/{reliability.name.lower()}/states"
+    topic = f"{fresh.namespace}/best_effort/states"
     fresh.start("dynamics", "-r", f"joint_states:={topic}", arm_prefix="left")
-    publisher = probe.publisher(JointState, topic, qos=QoSProfile(depth=50, reliability=reliability))
+    publisher = probe.publisher(JointState, topic, qos=QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT))
     listener = Listener(probe, f"{fresh.namespace}/panda_dynamics")
     listener.begin(probe, publisher, two_armed(script.message(0)))
     feed(probe, publisher, [two_armed(script.message(k)) for k in range(100)], listener.answered)

@@ -82,7 +82,7 @@ def test_a_stream_is_decoded_as_rclpy_does_it(frame: str) -> None:
             names = tuple(f"j{'x' * k}{k}" for k in range(count))
             for each in (names, names[::-1]):
                 assert_decoded_as_by_rclpy(decoder, serialize_message(joint_state(seed, each, frame)))
-            assert len(decoder._names) <= MOST_NAMES  # names that never repeat fill no memory
+            assert len(decoder._layouts) <= MOST_NAMES  # names that never repeat fill no memory
 
 
 @pytest.mark.parametrize("length", [0, 6, 8])

@@ -125,16 +125,6 @@ def test_a_node_that_cannot_connect_says_why(probe: Probe, tmp_path: Path) -> No
     assert "the robot refuses connections" in alone.log("franka_state").splitlines()[-1]
 
 
-def test_it_ends_when_interrupted_while_states_come(probe: Probe, tmp_path: Path) -> None:
-    needs("panda_py")
-    alone = Nodes("franka_interrupted", tmp_path)
-    with panda(host(1), tmp_path):
-        alone.start("franka_state", robot_ip=host(1), binding="panda-python")
-        states = listen(probe, alone, JointState, "franka/joint_states")
-        probe.until(lambda: states, "states")
-        assert alone.stop() == {"franka_state": 0}
-
-
 def test_live_publishes_the_same(probe: Probe, tmp_path: Path) -> None:
     """`panda-dynamics live IP --ros --view`, from the command's own connection; Ctrl-C ends it."""
     needs("panda_py", "viser")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from motion import PAYLOAD
 from mutations import mutations, try_examples
 from rcl_interfaces.msg import Parameter, ParameterValue
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import ListParameters, SetParameters
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -55,7 +55,7 @@ def parameters(draw: st.DrawFn, names: list[str]) -> Parameter:
 def test_nodes_go_on_after_whatever_came(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:
     """And find the payload that is carried then."""
     stream = PayloadStream(probe, fresh)
-    pid = fresh.start("dynamics").pid
+    pid = fresh.start("dynamics").pid or 0
     script = Script(panda, 3.0, PAYLOAD)
     joint_states = probe.publisher(JointState, f"{fresh.namespace}/joint_states", subscribers=2)
     payloads = probe.publisher(InertiaStamped, f"{stream.node}/payload", qos=LATCHED)
@@ -99,7 +99,7 @@ def test_nodes_go_on_with_whatever_parameters(probe: Probe, fresh: Nodes) -> Non
         fresh.start(module)
     known = {f"{fresh.namespace}/{node}": [""] for node in ("panda_dynamics", "payload_estimator")}
     for node in known:
-        known[node] += probe.described(node)
+        known[node] += probe.call(ListParameters, f"{node}/list_parameters", again=5.0).result.names
     refused = 0
 
     def set_them(drawn: tuple[str, list[Parameter]]) -> None:

@@ -7,20 +7,23 @@ import re
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD, torques
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
+from wrong_inputs import REFUSED, WRONG, recording
 
 import panda_dynamics_ros as pdr
 from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
 from nodes.processes import Nodes
-from nodes.robot_stream import SHUFFLED, Script, nanoseconds_of
+from nodes.robot_stream import SHUFFLED, Script, joint_state, nanoseconds_of
 from panda_dynamics_ros.estimation import PayloadEstimator
-from panda_dynamics_ros.nodes.payload_estimator import _words
+from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode, _words
 
 SAMPLES, MORE = 4000, 200
 
@@ -142,3 +145,20 @@ def test_diagnostics_say_of_an_empty_arm_that_nothing_is_found(panda: pdr.RobotM
         for k in range(SAMPLES):
             estimator.update(0.001 * k, motion.q[k], motion.dq[k], tau[k])
         assert re.fullmatch(rf"estimating, \d\.\d{{3}} \+/- 0\.\d{{3}}{end}", _words(estimator.estimate))
+
+
+@pytest.mark.parametrize("name", ["", "sign", "degrees"])
+def test_wrong_input_is_a_warning_beside_the_mass(
+    name: str, estimator: PayloadEstimatorNode, panda: pdr.RobotModel
+) -> None:
+    """In the library's words; the first recording is sound."""
+    r, words = recording(panda, 4.0, 200.0), ""
+    if name:
+        change, words = (WRONG | REFUSED)[name][:2]
+        r = change(r)
+    for stamp, *row in zip(r.motion.stamp, r.motion.q, r.motion.dq, r.tau, strict=True):
+        estimator.samples._on_message(serialize_message(joint_state(round(1e9 * stamp), *row)))
+    status = estimator._diagnostic()
+    assert status.level == (DiagnosticStatus.WARN if name else DiagnosticStatus.OK)
+    assert words in status.message
+    assert (" kg; " in status.message) == bool(name)

@@ -65,7 +65,10 @@ def nanoseconds(state: JointState) -> int:
 
 
 def test_stamps_lie_on_an_exact_grid_of_one_millisecond(states: list[JointState]) -> None:
-    assert set(np.diff([nanoseconds(state) for state in states]).tolist()) == {1_000_000}
+    """Of those that have come: a machine that pauses loses some."""
+    steps = np.diff([nanoseconds(state) for state in states])
+    assert set(steps % 1_000_000) == {0}
+    assert np.median(steps) == 1_000_000
 
 
 def test_finger_joints_come_first_and_every_field_is_there(states: list[JointState]) -> None:

@@ -90,10 +90,6 @@ def test_losses_where_two_publish_are_put_down_to_them(probe: Probe, dynamics: D
     assert said_of(dynamics, STREAMS[6][0]()).endswith(": do 2 publishers send the same joints?")
 
 
-def test_every_quote_of_a_stream_is_made() -> None:
-    assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}
-
-
 def test_the_log_of_a_node_without_a_clock(probe: Probe, nodes: Nodes) -> None:
     nodes.start("dynamics", use_sim_time=True)
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
@@ -150,3 +146,4 @@ def test_a_load_that_is_not_taken_over(estimator: PayloadEstimatorNode) -> None:
 def test_there_are_twelve() -> None:
     assert list(quotes()) == list(range(1, 13))
     assert all(quotes().values())
+    assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}

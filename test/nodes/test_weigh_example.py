@@ -24,9 +24,8 @@ from nodes.processes import Nodes
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.simulation.joint_trajectory import write_trajectory
 from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest, write_trajectory
 
 trajectory_msgs = pytest.importorskip("trajectory_msgs.msg", reason="trajectory_msgs is not installed")
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that were cut off or damaged: what can be read is read, and it is said that there was more."""
+"""Recordings that were cut off or damaged: what can be read is read, and it is said that there was more; or refused."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from bag_files import (
     SUFFIX,
@@ -23,7 +25,7 @@ from bag_files import (
 )
 from rosbags.rosbag2 import CompressionMode
 
-from panda_dynamics_ros.errors import DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import RecordingWarning, read_joint_states, write_joint_states
 
 
@@ -60,21 +62,6 @@ def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path: Path) -> None:
 
 
 @both_storages
-@pytest.mark.parametrize("fraction", [0.6, 0.95])
-def test_a_truncated_recording_gives_what_is_before_the_end(tmp_path: Path, storage: str, fraction: float) -> None:
-    written = samples(400)
-    file = cut(write_joint_states(tmp_path / "bag", written, storage), fraction)
-    with pytest.warns(RecordingWarning, match="not whole"):
-        stream = read_joint_states(file)
-        read = list(stream)
-    assert_same(read, written[: len(read)])
-    # SQLite loses the page that is cut (10 messages), and at the end of the file come its index pages (20).
-    assert fraction * 400 - 30 < len(read) < 400
-    assert f"{len(read)} joint states" in stream.notes[-1]
-    assert "\n" not in stream.notes[0]
-
-
-@both_storages
 def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path: Path, storage: str) -> None:
     """SQLite would fill the rest of the last page with zeros, also in the middle of an effort."""
     written = samples(200)
@@ -84,36 +71,38 @@ def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path: Path, storage:
     for length in range(len(content) // 2, len(content) // 2 + 9000, 277):
         file.write_bytes(content[:length])
         with pytest.warns(RecordingWarning, match="not whole"):
-            read = list(read_joint_states(file))
+            stream = read_joint_states(file)
+            read = list(stream)
         assert_same(read, written[: len(read)])
+        # SQLite's page that is cut (10 messages), and pages without messages: the schema's first, the index last.
+        assert len(read) > length / len(content) * 200 - 50
+        assert f"{len(read)} joint states" in stream.notes[-1]
+        assert "\n" not in stream.notes[0]
         counts.add(len(read))
     assert len(counts) > 1
 
 
-@pytest.mark.parametrize("options", [{"compression": CompressionMode.STORAGE}, {"lz4_chunks": True}])
+@pytest.mark.parametrize(
+    ("storage", "options"),
+    [
+        ("mcap", {"compression": CompressionMode.STORAGE}),
+        ("mcap", {"lz4_chunks": True}),
+        ("mcap", {"compression": CompressionMode.FILE}),
+        ("sqlite3", {"compression": CompressionMode.FILE}),
+    ],
+)
 @pytest.mark.parametrize("fraction", [0.4, 0.8])
-def test_a_truncated_compressed_chunk_gives_what_is_before_the_end(
-    tmp_path: Path, fraction: float, options: dict[str, Any]
+def test_a_truncated_compressed_recording_gives_what_is_before_the_end(
+    tmp_path: Path, fraction: float, storage: str, options: dict[str, Any]
 ) -> None:
     written = samples(2500)
-    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, **options)
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, **options)
     cut(storage_file(folder), fraction)
     with pytest.warns(RecordingWarning, match="not whole"):
         read = list(read_joint_states(folder))
     assert_same(read, written[: len(read)])
     # Zstandard and LZ4 give whole blocks, of at most 128 KiB or some 400 messages.
     assert fraction * 2500 - 500 < len(read) < 2500
-
-
-@both_storages
-def test_a_truncated_compressed_file_gives_what_is_before_the_end(tmp_path: Path, storage: str) -> None:
-    written = samples(2000)
-    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, compression=CompressionMode.FILE)
-    cut(storage_file(folder), 0.8)
-    with pytest.warns(RecordingWarning, match="not whole"):
-        read = list(read_joint_states(folder))
-    assert_same(read, written[: len(read)])
-    assert len(read) > 0.8 * 2000 - 500  # as above
 
 
 def test_an_mcap_file_of_a_killed_recorder_loses_nothing(tmp_path: Path) -> None:
@@ -151,3 +140,81 @@ def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
         read = list(stream)
     assert stream.rejected == {"cannot be decoded": 2}
     assert_same(read, written[:2] + written[4:])
+
+
+# ---- what is no recording --------------------------------------------------------------------------------------------
+
+
+def not_a_bag(tmp_path: Path, name: str, content: bytes) -> Path:
+    (tmp_path / name).write_bytes(content)
+    return tmp_path / name
+
+
+def empty_folder(tmp_path: Path) -> Path:
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
+
+def two_recordings(tmp_path: Path) -> Path:
+    folder = empty_folder(tmp_path)
+    shutil.move(write_joint_states(tmp_path / "a", samples(2)), folder)
+    shutil.move(write_joint_states(tmp_path / "b", samples(2), "sqlite3"), folder)
+    return folder
+
+
+def plain_database(tmp_path: Path) -> Path:
+    with closing(sqlite3.connect(tmp_path / "plain.db3")) as connection:
+        connection.execute("CREATE TABLE recipes (id INTEGER)")
+    return tmp_path / "plain.db3"
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda p: p / "absent.mcap", DataFileNotFoundError, "no such file"),
+        (lambda p: not_a_bag(p, "x.mcap", b""), DataError, "an empty file"),
+        (lambda p: not_a_bag(p, "x.db3", b"t,q1\n0,1\n"), DataError, "begins with"),
+        (lambda p: not_a_bag(p, "x.bag", b"#ROSBAG V2.0\n"), DataError, "ROS 1"),
+        (lambda p: not_a_bag(p, "x.mcap", b"\x89MCAP0\r\n"), DataError, "no topics.*not whole"),
+        (lambda p: not_a_bag(p, "x.mcap", b"\x89MCAP0\r\n" + b"\xff" * 99), DataError, "no topics.*not whole"),
+        (lambda p: not_a_bag(p, "x.db3", b"SQLite format 3\0" + b"\xff" * 999), DataError, "not whole"),
+        (plain_database, DataError, "tables of rosbag2"),
+        (empty_folder, DataError, "without .db3 or .mcap"),
+        (two_recordings, DataError, "a.mcap, b.db3: name the one"),
+        (lambda p: write_bag(p / "bag", {"/chatter": ["a"]}), DataError, r"got /chatter \(std_msgs/msg/String\)"),
+        (lambda p: write_bag(p / "bag", {}), DataError, "no topics"),
+        (lambda p: write_bag(p / "bag", {}, "sqlite3"), DataError, "no topics"),
+        (lambda p: write_joint_states(p / "bag", []), DataError, r"/joint_states \(0 messages\)"),
+        (lambda p: write_joint_states(p / "bag", [], "sqlite3"), DataError, r"/joint_states \(0 messages\)"),
+        (lambda p: cut(write_joint_states(p / "bag", samples(99), "sqlite3"), 0.02), DataError, "not whole|tables of"),
+        (lambda p: cut(write_joint_states(p / "bag", samples(99)), 0.02), DataError, "not whole"),
+    ],
+)
+def test_what_gives_no_joint_states_says_so_in_one_line(tmp_path, make, error, message) -> None:
+    path = make(tmp_path)
+    with pytest.raises(error, match=message) as caught:
+        read_joint_states(path)
+    assert str(path) in str(caught.value)
+    assert "expected" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_writing_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="storage: expected one of mcap, sqlite3, got 'csv'"):
+        write_joint_states(tmp_path / "bag", [], "csv")
+    with pytest.raises(ArgumentError, match="does not exist yet"):
+        write_joint_states(tmp_path, [])
+    for stamp in (-1.0, np.nan, 2.0**31):
+        with pytest.raises(ArgumentError, match="stamp"):
+            write_joint_states(tmp_path / f"bag{stamp}", [replace(samples(1)[0], stamp=stamp)])
+
+
+def test_only_a_recording_is_overwritten(tmp_path: Path) -> None:
+    write_joint_states(tmp_path / "bag", samples(5), "sqlite3")
+    write_joint_states(tmp_path / "bag", samples(3), overwrite=True)
+    assert_same(read_whole(tmp_path / "bag"), samples(3))
+    (tmp_path / "bag" / "thesis.tex").touch()
+    for path in (tmp_path / "bag", tmp_path / "bag" / "thesis.tex"):
+        with pytest.raises(ArgumentError, match="holds something else"):
+            write_joint_states(path, samples(3), overwrite=True)
+    assert (tmp_path / "bag" / "thesis.tex").exists()

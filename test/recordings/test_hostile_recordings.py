@@ -23,7 +23,7 @@ from panda_dynamics_ros import load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2, write_joint_states
-from panda_dynamics_ros.recordings.mcap_file import CHANNEL, CHUNK, MAGIC, MESSAGE, SCHEMA
+from panda_dynamics_ros.recordings.rosbag2 import CHANNEL, CHUNK, MCAP_MAGIC, MESSAGE, SCHEMA
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +40,18 @@ def string(text: str) -> bytes:
     return struct.pack("<I", len(text)) + text.encode()
 
 
-def chunk(content: bytes, checksum: int = 0) -> bytes:
-    head = struct.pack("<QQQI", 0, 0, len(content), checksum) + string("")
-    return record(CHUNK, head + struct.pack("<Q", len(content)) + content)
+def chunk(records: bytes, checksum: int = 0, compression: str = "", size: int | None = None) -> bytes:
+    head = struct.pack("<QQQI", 0, 0, len(records) if size is None else size, checksum) + string(compression)
+    return record(CHUNK, head + struct.pack("<Q", len(records)) + records)
 
 
-def joint_state_channel() -> bytes:
-    schema = struct.pack("<H", 1) + string("sensor_msgs/msg/JointState") + string("ros2msg") + string("")
-    channel = struct.pack("<HH", 1, 1) + string("/joint_states") + string("cdr") + struct.pack("<I", 0)
-    return record(SCHEMA, schema) + record(CHANNEL, channel)
+def channel(number: int, topic: str) -> bytes:
+    return record(CHANNEL, struct.pack("<HH", number, 1) + string(topic) + string("cdr") + struct.pack("<I", 0))
+
+
+SCHEMA_OF_JOINT_STATE = struct.pack("<H", 1) + string("sensor_msgs/msg/JointState") + string("ros2msg") + string("")
+JOINT_STATES = record(SCHEMA, SCHEMA_OF_JOINT_STATE) + channel(1, "/joint_states")
+A_MESSAGE = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
 
 
 def zeros(size: int) -> bytes:
@@ -59,106 +62,68 @@ def zeros(size: int) -> bytes:
     return b"".join(packed) + bytes(compressor.flush())
 
 
-def mcap(tmp_path: Path, *records: bytes) -> Path:
-    path = tmp_path / "hostile.mcap"
-    path.write_bytes(MAGIC + b"".join(records))
-    return path
-
-
-def bomb_in_a_chunk(tmp_path: Path) -> Path:
-    packed = zeros(3 << 30)
-    head = struct.pack("<QQQI", 0, 0, 3 << 30, 0) + string("zstd") + struct.pack("<Q", len(packed))
-    return mcap(tmp_path, joint_state_channel(), record(CHUNK, head + packed))
-
-
-def bomb_in_a_chunk_that_states_little(tmp_path: Path) -> Path:
-    packed = zeros(1 << 30)
-    head = struct.pack("<QQQI", 0, 0, 1000, 0) + string("zstd") + struct.pack("<Q", len(packed))
-    return mcap(tmp_path, joint_state_channel(), record(CHUNK, head + packed))
-
-
-def bomb_in_a_message(tmp_path: Path) -> Path:
-    message = struct.pack("<HIQQ", 1, 0, 0, 0) + zeros(2 << 30)
-    return mcap(tmp_path, joint_state_channel(), record(MESSAGE, message))
-
-
-def bomb_as_a_file(tmp_path: Path) -> Path:
-    path = tmp_path / "hostile.mcap.zstd"
-    path.write_bytes(zeros(3 << 30))
-    return path
-
-
-def file_packed_twice(tmp_path: Path) -> Path:
-    path = tmp_path / "hostile.mcap.zstd"
-    path.write_bytes(rosbag2.zstd().compress(zeros(1 << 26)))
-    return path
-
-
-def gzip_bomb(tmp_path: Path) -> Path:
-    """One line of gigabytes."""
-    path, packer = tmp_path / "hostile.csv.gz", zlib.compressobj(9, wbits=31)
-    block = b"1" * (1 << 24)
-    path.write_bytes(b"".join([packer.compress(block) for _ in range(64)]) + packer.flush())
-    return path
-
-
-def nested_chunks(tmp_path: Path) -> Path:
-    content = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
+def nested_chunks() -> bytes:
+    content = A_MESSAGE
     for _ in range(1500):
         content = chunk(content)
-    return mcap(tmp_path, joint_state_channel(), content)
+    return content
 
 
-def wrong_checksum(tmp_path: Path) -> Path:
-    content = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
-    return mcap(tmp_path, joint_state_channel(), chunk(content, zlib.crc32(content) ^ 1))
+def gzip_bomb() -> bytes:
+    """One line of gigabytes."""
+    packer, block = zlib.compressobj(9, wbits=31), b"1" * (1 << 24)
+    return b"".join([packer.compress(block) for _ in range(64)]) + packer.flush()
 
 
-def endless_record(tmp_path: Path) -> Path:
-    return mcap(tmp_path, joint_state_channel(), record(MESSAGE, b"", length=1 << 62))
-
-
-def many_channels(tmp_path: Path) -> Path:
-    channels = (
-        record(CHANNEL, struct.pack("<HH", k % 65536, 1) + string(f"/t{k}") + string("cdr") + struct.pack("<I", 0))
-        for k in range(60_000)
-    )
-    return mcap(tmp_path, joint_state_channel(), *channels)
-
-
-def database(tmp_path: Path, *statements: str) -> Path:
-    path = tmp_path / "hostile.db3"
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
-    return path
-
-
+FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follows the channel of an MCAP, words
+    "a bomb in a chunk": (
+        ".mcap",
+        lambda: chunk(zeros(3 << 30), 0, "zstd", 3 << 30),
+        "a chunk that unpacks to 3221225472 bytes",
+    ),
+    "a bomb in a chunk that states little": (
+        ".mcap",
+        lambda: chunk(zeros(1 << 30), 0, "zstd", 1000),
+        "a chunk that unpacks to more than the 1000 bytes",
+    ),
+    "a bomb in a message": (
+        ".mcap",
+        lambda: record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0) + zeros(2 << 30)),
+        "cannot be decoded",
+    ),
+    "a bomb as a file": (".mcap.zstd", lambda: zeros(3 << 30), "bytes that unpack to more than"),
+    "a file packed twice": (".mcap.zstd", lambda: rosbag2.zstd().compress(zeros(1 << 26)), "compressed twice"),
+    "a line of gigabytes": (".csv.gz", gzip_bomb, "expected lines of at most 65536 characters"),
+    "nested chunks": (".mcap", nested_chunks, "a chunk within a chunk"),
+    "a wrong checksum": (
+        ".mcap",
+        lambda: chunk(A_MESSAGE, zlib.crc32(A_MESSAGE) ^ 1),
+        "does not match its checksum and is left out",
+    ),
+    "an endless record": (".mcap", lambda: record(MESSAGE, b"", 1 << 62), "a record of 4611686018427387904 bytes"),
+    "many channels": (
+        ".mcap",
+        lambda: b"".join(channel(k % 65536, f"/t{k}") for k in range(60_000)),
+        "more than 10000 channels",
+    ),
+}
 TOPICS = (
     "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT)",
     "INSERT INTO topics VALUES(1, '/joint_states', 'sensor_msgs/msg/JointState')",
 )
 MESSAGES = "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)"
-
-
-def data_of_other_types(tmp_path: Path) -> Path:
-    rows = "(1, 1, 0, NULL), (2, 1, 0, 17), (3, 1, 'now', x'00'), (4, NULL, NULL, 'text'), (5, 1, 1.5, x'')"
-    return database(tmp_path, *TOPICS, MESSAGES, f"INSERT INTO messages VALUES {rows}")
-
-
-def large_blob(tmp_path: Path) -> Path:
-    return database(tmp_path, *TOPICS, MESSAGES, "INSERT INTO messages VALUES(1, 1, 0, zeroblob(300000000))")
-
-
-def endless_view(tmp_path: Path) -> Path:
-    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, 1 AS topic_id, "
-    return database(tmp_path, *TOPICS, f"CREATE VIEW messages AS {endless} x AS timestamp, x'00' AS data FROM n")
-
-
-def computed_column(tmp_path: Path) -> Path:
-    columns = "id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB AS (zeroblob(900000000))"
-    return database(tmp_path, *TOPICS, f"CREATE TABLE messages({columns})", "INSERT INTO messages VALUES(1, 1, 0)")
+OTHER_TYPES = "(1, 1, 0, NULL), (2, 1, 0, 17), (3, 1, 'now', x'00'), (4, NULL, NULL, 'text'), (5, 1, 1.5, x'')"
+ENDLESS = (
+    "CREATE VIEW messages AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+    "SELECT x AS id, 1 AS topic_id, x AS timestamp, x'00' AS data FROM n"
+)
+COMPUTED = "CREATE TABLE messages(id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB AS (zeroblob(900000000)))"
+DATABASES: dict[str, tuple[tuple[str, ...], str]] = {
+    "data of other types": ((MESSAGES, f"INSERT INTO messages VALUES {OTHER_TYPES}"), "cannot be decoded"),
+    "a large blob": ((MESSAGES, "INSERT INTO messages VALUES(1, 1, 0, zeroblob(300000000))"), "cannot be decoded"),
+    "an endless view": ((ENDLESS,), "no such table: messages"),
+    "a computed column": ((COMPUTED, "INSERT INTO messages VALUES(1, 1, 0)"), "generated columns in table messages"),
+}
 
 
 def nanoseconds(tmp_path: Path) -> Path:
@@ -215,36 +180,45 @@ def escapes_in_a_name(tmp_path: Path) -> Path:
     return tmp_path / f"{ESCAPES}.csv"
 
 
+def assert_refused(path: Path, words: str, readers: LimitedReaders) -> None:
+    """In one line."""
+    text = readers.outcome("dataset", path)
+    assert text.startswith("refused: ")
+    assert words in text, text
+    assert len(text) < 1500
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_a_hostile_file_is_refused(what: str, readers: LimitedReaders, tmp_path: Path) -> None:
+    ending, content, words = FILES[what]
+    path = tmp_path / f"hostile{ending}"
+    path.write_bytes((MCAP_MAGIC + JOINT_STATES if ending == ".mcap" else b"") + content())
+    assert_refused(path, words, readers)
+
+
+@pytest.mark.parametrize("what", DATABASES)
+def test_a_hostile_database_is_refused(what: str, readers: LimitedReaders, tmp_path: Path) -> None:
+    statements, words = DATABASES[what]
+    with closing(sqlite3.connect(tmp_path / "hostile.db3")) as connection:
+        for statement in (*TOPICS, *statements):
+            connection.execute(statement)
+        connection.commit()
+    assert_refused(tmp_path / "hostile.db3", words, readers)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (bomb_in_a_chunk, "a chunk that unpacks to 3221225472 bytes"),
-        (bomb_in_a_chunk_that_states_little, "a chunk that unpacks to more than the 1000 bytes"),
-        (bomb_in_a_message, "cannot be decoded"),
-        (bomb_as_a_file, "bytes that unpack to more than"),
-        (file_packed_twice, "compressed twice"),
-        (gzip_bomb, "expected lines of at most 65536 characters"),
-        (nested_chunks, "a chunk within a chunk"),
-        (wrong_checksum, "does not match its checksum and is left out"),
-        (endless_record, "a record of 4611686018427387904 bytes"),
-        (many_channels, "more than 10000 channels"),
-        (data_of_other_types, "cannot be decoded"),
-        (large_blob, "cannot be decoded"),
-        (endless_view, "no such table: messages"),
-        (computed_column, "generated columns in table messages"),
         (nanoseconds, "expected s, below 2^31"),
         (alias_bomb, "without .db3 or .mcap files"),
         (deep_metadata, "without .db3 or .mcap files"),
         (name_of_no_file, "expected the files that metadata.yaml lists, got none of xxx"),
     ],
 )
-def test_a_hostile_file_is_refused_in_one_line(
+def test_odd_tables_and_metadata_are_refused(
     make: Callable[[Path], Path], words: str, readers: LimitedReaders, tmp_path: Path
 ) -> None:
-    text = readers.outcome("dataset", make(tmp_path))
-    assert text.startswith("refused: ")
-    assert words in text, text
-    assert len(text) < 1500
+    assert_refused(make(tmp_path), words, readers)
 
 
 def test_a_compressed_motion_is_read_to_a_limit(readers: LimitedReaders, tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ def test_the_bag_holds_what_was_computed(
     np.testing.assert_array_equal(
         [pose.from_column_major(message.data) for message in messages["/panda_dynamics/o_t_ee"]], result.pose
     )
+    layout = messages["/panda_dynamics/o_t_ee"][0].layout
+    assert [(dim.label, dim.size, dim.stride) for dim in layout.dim] == [("column", 4, 16), ("row", 4, 4)]
     current = messages["/panda_dynamics/current_pose"][-1]
     o, p = current.pose.orientation, current.pose.position
     np.testing.assert_allclose(pose.quaternion_to_matrix([o.x, o.y, o.z, o.w]), result.pose[-1, :3, :3], atol=1e-14)

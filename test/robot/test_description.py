@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import random_body, random_chain, transform
+from arms import random_chain, transform
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
@@ -83,15 +83,6 @@ def test_nothing_of_a_robot_can_be_changed(panda: pdr.RobotModel) -> None:
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0.0
-
-
-def test_a_payload_makes_another_robot(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
-    before = panda.inertial_vector.copy()
-    loaded = panda.with_payload(random_body(rng))
-    assert isinstance(loaded, pdr.RobotModel)
-    assert np.array_equal(panda.inertial_vector, before)
-    assert np.array_equal(loaded.inertial_vector[:60], before[:60])
-    assert (loaded.inertial_vector[60:] != before[60:]).any()
 
 
 def test_end_effector_moves_the_ee_frame_alone(panda: pdr.RobotModel, rng: np.random.Generator) -> None:

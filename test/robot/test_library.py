@@ -48,22 +48,6 @@ def test_poses_are_the_products_of_document_000(robot: pdr.RobotModel, rng: np.r
         np.testing.assert_allclose(robot.pose(q, "joint7"), product_of_000(q), rtol=0.0, atol=1e-14)
 
 
-def test_two_publications_agree_on_the_links() -> None:
-    """Gaz et al. 2019 and document 000, of the same arm: four decimals, and the 0.73 kg hand on the last link."""
-    gaz, ledezma = pdr.load_robot("panda"), pdr.load_robot("panda_ledezma")
-    assert gaz.links[0].mass == pytest.approx(ledezma.links[0].mass, abs=0.5e-4)  # its CoM no torque shows
-    for ours, theirs in zip(gaz.links[1:6], ledezma.links[1:6], strict=True):
-        # 000 rounds masses and first moments at half of 1e-4.
-        np.testing.assert_allclose(ours.vector[:4], theirs.vector[:4], rtol=0.0, atol=0.6e-4)
-    assert ledezma.links[6].mass - gaz.links[6].mass == pytest.approx(0.73, abs=1e-4)
-
-
-def test_first_moments_of_document_000_were_divided_by_the_mass() -> None:
-    """ERRATA 2: its columns are m c; link 3 weighs 3.2286 kg with m c = (0.0888, 0.1267, -0.2147)."""
-    com = pdr.load_robot("panda_ledezma").links[2].com
-    np.testing.assert_allclose(com, np.array([0.0888, 0.1267, -0.2147]) / 3.2286, rtol=1e-15)
-
-
 def test_a_real_arm_stays_within_the_limits(panda: pdr.RobotModel, panda_1khz_log: Path) -> None:
     data, limits = pdr.load_dataset(panda_1khz_log), panda.limits
     assert (data.q > limits.lower).all()

@@ -101,8 +101,6 @@ def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq
     ("package", "ending", "log"),
     [
         ("", "", RTDE),
-        ("", "", UR_DRIVER),
-        ("", "", KORTEX),
         ("example-robot-data", "ur_description/urdf/ur5_robot.urdf", RTDE),
         ("example-robot-data", "ur_description/urdf/ur10_robot.urdf", UR_DRIVER),
         ("pybullet", "kuka_iiwa/model.urdf", FRI),

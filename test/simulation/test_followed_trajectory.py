@@ -10,9 +10,8 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda
-from panda_dynamics_ros.simulation.fourier_motion import FourierMotion, at_rest
-from panda_dynamics_ros.simulation.joint_trajectory import JointTrajectory
 from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory, at_rest
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 

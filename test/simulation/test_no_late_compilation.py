@@ -38,8 +38,8 @@ for k in range(9000):
         arm.release()
     output = monitor.{update}(*arm.step())
     contacts.add(getattr(output, "contact", None) is not None)
-    if getattr(output, "estimate", None) is not None and output.estimate.event is not None:
-        events.add(output.estimate.event.kind)
+    if getattr(output, "event", None) is not None:
+        events.add(output.event.kind)
 print(compiled, sorted(events), any(contacts))
 """
 
@@ -48,7 +48,7 @@ print(compiled, sorted(events), any(contacts))
     ("node", "update", "happened"),
     [
         ("dynamics", "update_dynamics", "[] True"),
-        ("payload_estimator", "update_payload", "['contact', 'pick', 'release'] False"),
+        ("payload_estimator", "payload_estimator.update", "['contact', 'pick', 'release'] False"),
     ],
 )
 def test_no_sample_waits_for_the_compiler(node: str, update: str, happened: str) -> None:

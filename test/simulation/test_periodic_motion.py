@@ -10,7 +10,7 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.identification.identifiability import regressor_condition
+from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.simulation.motion_search import POSITION_MARGIN, Margins, Score, obstacle, periodic_motion
 

@@ -55,19 +55,6 @@ def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_rele
     assert np.abs(ddq).max() > 0.5  # the arm does move
 
 
-def test_sensor_side_torque_differs_from_the_motor_side_by_rotor_and_gear(panda: pdr.RobotModel) -> None:
-    plant = ideal(panda)
-    plant.record(4.0)
-    q, dq = plant._data.qpos.copy(), plant._data.qvel.copy()
-    tau = plant.step().tau
-    ddq = (plant._data.qvel - dq) / H
-    gear = plant._motor  # torque behind the gear less its friction, and rotor inertia and damping beside it
-    assert np.abs(gear - tau).max() > 0.3
-    passive = plant._model.dof_armature * ddq + plant._model.dof_damping * dq
-    np.testing.assert_allclose(gear - passive, tau, rtol=0.0, atol=1e-9)  # rounding, as above
-    np.testing.assert_allclose(tau, panda.inverse_dynamics(q, dq, ddq), rtol=0.0, atol=1e-9)
-
-
 def test_friction_and_disturbance_are_in_the_torque(panda: pdr.RobotModel) -> None:
     realism = replace(Realism(), sensors=SensorLevels.ideal())
     plant = SimulatedPanda(panda, seed=4, realism=realism)
@@ -108,7 +95,7 @@ def test_picking_and_releasing_do_not_jump(panda: pdr.RobotModel, mass: float) -
     assert np.abs(run.tau[5500] - run.tau[5499]).max() > 0.5 * mass  # the torque does
 
 
-@pytest.mark.parametrize("seed", [0, 5])
+@pytest.mark.parametrize("seed", [5])
 def test_limits_are_respected_under_load_and_the_path_is_kept(panda: pdr.RobotModel, seed: int) -> None:
     heavy = pdr.InertialParameters(3.0, np.array([0.03, 0.02, 0.08]), np.diag([0.01, 0.01, 0.008]))
     sensors = SensorLevels.ideal()

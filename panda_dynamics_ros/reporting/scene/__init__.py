@@ -45,13 +45,8 @@ class ArmScene:
     def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
         """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
 
-        Parameters
-        ----------
-        wrench: (6,), N and N m, force first, that acts on the flange at its origin, in base axes.
-
-        Raises
-        ------
-        ArgumentError: `q` is not a finite (n,) array, or `wrench` not a finite (6,) one.
+        `wrench` (6,), N and N m, force first, acts on the flange at its origin, in base axes. ArgumentError: `q` or
+        `wrench` is not finite or of another shape.
         """
         robot = self._robot
         frames = {frame: pose(robot, q, frame) for frame in robot.frames}

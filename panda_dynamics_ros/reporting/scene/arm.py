@@ -32,9 +32,20 @@ COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits 
 def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     """Links, joints, centres of mass and end effector, each in its own frame: the same at every joint position.
 
-    Layers: `arm`, `com` and `ee`. The ball at a link's centre of mass has the link's mass at `COM_DENSITY`.
+    Layers: `arm`, with a ring of the drive's width about each joint's axis; `com`, balls that have the links' masses at
+    `COM_DENSITY`; `ee`, its axes x, y, z in red, green and blue.
     """
-    return (*_links(robot), *_joints(robot), *_centres_of_mass(robot), *_end_effector(robot))
+    radii, primitives = link_radii(robot), _links(robot)
+    for i, (T, radius) in enumerate(zip(joint_housings(robot), radii.tolist(), strict=False), start=1):
+        primitives.append(Cylinder(f"arm/drive{i}", f"joint{i}", T, JOINT, 1.15 * radius, 0.9 * radius))
+    primitives.append(Cylinder("arm/plate", "flange", translation([0.0, 0.0, -0.006]), JOINT, FLANGE_RADIUS, 0.012))
+    for i, link in enumerate(robot.links, start=1):
+        if link.mass > 0.0:
+            size = np.full(3, 0.8 * (3.0 * link.mass / (4.0 * np.pi * COM_DENSITY)) ** (1.0 / 3.0))
+            primitives.append(Ellipsoid(f"com/link{i}", f"joint{i}", translation(link.com), COM, size))
+    for name, axis, colour in zip("xyz", np.eye(3), AXES, strict=True):
+        primitives.append(Arrow(f"ee/{name}", "ee", along(axis, np.zeros(3)), colour, 0.08, 0.004))
+    return tuple(primitives)
 
 
 def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:
@@ -71,31 +82,3 @@ def _links(robot: RobotDescription) -> list[Primitive]:
             T = along(end, 0.5 * (start + end))
             primitives.append(Cylinder(f"arm/{frame}", frame, T, LINK, float(radius), length))
     return primitives
-
-
-def _joints(robot: RobotDescription) -> list[Primitive]:
-    """A ring of the drive's width about each joint's axis, and the flange."""
-    primitives: list[Primitive] = []
-    for i, (T, radius) in enumerate(zip(joint_housings(robot), link_radii(robot), strict=False), start=1):
-        primitives.append(Cylinder(f"arm/drive{i}", f"joint{i}", T, JOINT, 1.15 * float(radius), 0.9 * float(radius)))
-    primitives.append(Cylinder("arm/plate", "flange", translation([0.0, 0.0, -0.006]), JOINT, FLANGE_RADIUS, 0.012))
-    return primitives
-
-
-def _centres_of_mass(robot: RobotDescription) -> list[Primitive]:
-    primitives: list[Primitive] = []
-    for i, link in enumerate(robot.links, start=1):
-        if link.mass > 0.0:
-            radius = (3.0 * link.mass / (4.0 * np.pi * COM_DENSITY)) ** (1.0 / 3.0)
-            place, size = translation(link.com), np.full(3, 0.8 * radius)
-            primitives.append(Ellipsoid(f"com/link{i}", f"joint{i}", place, COM, size))
-    return primitives
-
-
-def _end_effector(robot: RobotDescription) -> list[Primitive]:
-    """Axes x, y, z of `ee` in red, green and blue."""
-    origin = np.zeros(3)
-    return [
-        Arrow(f"ee/{name}", "ee", along(axis, origin), colour, 0.08, 0.004)
-        for name, axis, colour in zip("xyz", np.eye(3), AXES, strict=True)
-    ]

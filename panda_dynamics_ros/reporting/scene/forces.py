@@ -28,12 +28,8 @@ MOMENT: Colour = (0.45, 0.25, 0.75, 1.0)
 def torque_primitives(robot: RobotDescription, torques: ArrayLike, layer: str = "gravity") -> tuple[Primitive, ...]:
     """A bent arrow for each joint torque (n,), N m, which turns as the torque does: right-handed about z if positive.
 
-    An angle of `FULL_ANGLE` is the joint's torque limit, beyond which the arrow does not grow; torques below
-    `SMALLEST_SHARE` of it are left out. Forces of prismatic joints are not drawn.
-
-    Raises
-    ------
-    ArgumentError: `torques` is not a finite (n,) array.
+    It has `FULL_ANGLE` at the joint's torque limit and beyond; torques below `SMALLEST_SHARE` of it and forces of
+    prismatic joints are not drawn. ArgumentError: `torques` is not a finite (n,) array.
     """
     shares = checks.exactly(torques, (robot.n,), "torques") / robot.limits.effort
     primitives: list[Primitive] = []
@@ -61,15 +57,9 @@ def share_colour(share: float) -> Colour:
 def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, ...]:
     """The force as an arrow that ends before the point, the moment as one that begins there; layer `contact`, in base.
 
-    Parameters
-    ----------
-    wrench: (6,), N and N m, force first, in base axes: what the surroundings do to the arm. 15 mm stand for a
-        newton, 4 cm for a newton metre, up to 0.6 m; less than 3 N or 1 N m is not drawn.
-    point: (3,), m, in base, where it acts.
-
-    Raises
-    ------
-    ArgumentError: `wrench` is not a finite (6,) array.
+    `wrench` (6,), N and N m, force first, in base axes, is what the surroundings do to the arm at `point` (3,), m. 15
+    mm stand for a newton, 4 cm for a newton metre, up to 0.6 m; less than 3 N or 1 N m is not drawn. ArgumentError:
+    `wrench` is not a finite (6,) array.
     """
     force, moment = np.split(checks.exactly(wrench, (6,), "wrench"), 2)
     primitives: list[Primitive] = []

@@ -3,21 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.reporting.scene.primitives import (
-    Arc,
-    Arrow,
-    Box,
-    Colour,
-    Cylinder,
-    Ellipsoid,
-    Label,
-    Primitive,
-)
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Colour, Cylinder, Ellipsoid, Label, Primitive
 
 ARROW, CUBE, SPHERE, CYLINDER, SPHERE_LIST, TEXT_VIEW_FACING = 0, 1, 2, 3, 7, 9  # Marker's types
 ADD, DELETE = 0, 2  # Marker's actions
@@ -29,24 +20,18 @@ LABEL: Colour = (0.93, 0.33, 0.08, 1.0)
 """As far from white robots as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
 
 
-@dataclass(frozen=True, eq=False)
-class Drawing:
+class Drawing(NamedTuple):
     """The fields of a marker that depend on the primitive; `points` (k, 3), m, are in its own axes."""
 
     kind: int
     scale: tuple[float, float, float]
     colour: Colour
-    points: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    points: FloatArray = np.empty((0, 3))
     text: str = ""
 
 
 def draw(primitive: Primitive) -> Drawing:
-    """The drawing of one primitive; the marker's pose is that of the primitive's axes.
-
-    Raises
-    ------
-    TypeError: there is no marker for primitives of this class.
-    """
+    """The drawing of one primitive, in the primitive's axes. TypeError: there is no marker for its class."""
     colour = primitive.colour
     if isinstance(primitive, Ellipsoid):
         x, y, z = (2.0 * primitive.semi_axes).tolist()

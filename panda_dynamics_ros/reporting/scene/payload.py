@@ -16,6 +16,7 @@ from panda_dynamics_ros.reporting.scene.primitives import (
     Label,
     Primitive,
     along,
+    placed,
     translation,
 )
 
@@ -37,19 +38,19 @@ def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
     """
     if not estimate.is_carried:
         return ()
-    com, place = estimate.com, translation(estimate.com)
+    com = estimate.com
     variances, axes = _principal(com_covariance(estimate.mass, com, estimate.covariance))
     half_axes = np.clip(ELLIPSOID_95 * np.sqrt(np.maximum(variances, 0.0)), SMALLEST, LARGEST)
     length = float(np.linalg.norm(com))
     mass = f"{estimate.mass:.2f} ± {estimate.mass_margin:.2f} kg"
     primitives: list[Primitive] = [
-        Ellipsoid("payload/com", "flange", place, CENTRE, np.full(3, 0.011)),
-        Ellipsoid("payload/uncertainty", "flange", _turned(place, axes), UNCERTAINTY, half_axes),
+        Ellipsoid("payload/com", "flange", translation(com), CENTRE, np.full(3, 0.011)),
+        Ellipsoid("payload/uncertainty", "flange", placed(axes, com), UNCERTAINTY, half_axes),
         Label("payload/mass", "flange", translation(com + np.array([0.0, 0.0, 0.08])), TEXT, mass, LABEL_HEIGHT),
     ]
     if estimate.identifiable[MOMENTS].all():
         axes, edges = equivalent_box(estimate.inertia, estimate.mass)
-        primitives.append(Box("payload/box", "flange", _turned(place, axes), BODY, edges))
+        primitives.append(Box("payload/box", "flange", placed(axes, com), BODY, edges))
     if length > SMALLEST:
         primitives.append(Cylinder("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
     return tuple(primitives)
@@ -71,9 +72,3 @@ def _principal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
     return values, axes
-
-
-def _turned(T: FloatArray, R: FloatArray) -> FloatArray:
-    turned = T.copy()
-    turned[:3, :3] = R
-    return turned

@@ -142,11 +142,16 @@ class Label(Primitive):
     height: float
 
 
+def placed(R: ArrayLike, position: ArrayLike) -> FloatArray:
+    """The transform (4, 4) with the rotation R (3, 3) to `position` (3,)."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R, position
+    return T
+
+
 def translation(position: ArrayLike) -> FloatArray:
     """The transform (4, 4) that only moves, by `position` (3,)."""
-    T = np.eye(4)
-    T[:3, 3] = position
-    return T
+    return placed(np.eye(3), position)
 
 
 def along(direction: ArrayLike, position: ArrayLike) -> FloatArray:
@@ -154,9 +159,7 @@ def along(direction: ArrayLike, position: ArrayLike) -> FloatArray:
     z = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
-    T = translation(position)
-    T[:3, :3] = np.column_stack((x, np.cross(z, x), z))
-    return T
+    return placed(np.column_stack((x, np.cross(z, x), z)), position)
 
 
 def _revolve(

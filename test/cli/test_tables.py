@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`panda-dynamics inertia` as a person and as a program use it."""
+"""`panda-dynamics inertia` and `base-parameters` as a person and as a program use them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 
 
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma", "fr3"])
-def test_json_has_every_digit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inertia_as_json_has_every_digit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     robot = pdr.load_robot(name)
     found = run_json(capsys, name, "--q", *map(repr, READY))
     assert (found["robot"], found["q"]) == (name, READY)
@@ -74,19 +74,30 @@ def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in base {S} at q = 0 0 0 0 0 0 0" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--q", "1", "2"], "--q: expected shape (7,), got (2,)"),
-        (["--q", *["0"] * 6, "nan"], "--q: expected finite numbers, got nan at index (6,)"),
-        (["pandas"], "robot: expected one of fr3, panda, panda_ledezma or a path to"),
-        (["--end-effector", "foot"], "end_effector: expected one of none, hand or a path to"),
-        (["--frame", "tool"], "argument --frame: invalid choice: 'tool'"),
-    ],
-)
-def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inertia", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert message in printed.err
+def test_every_base_parameter_has_its_closed_form(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["base-parameters"]) == 0
+    printed = capsys.readouterr().out
+    assert "panda: 43 base parameters of 70 inertial parameters" in printed
+    base = panda.base_parameters()
+    rows = [re.split(r" *│ *", line)[1:-1] for line in printed.splitlines() if line.startswith("│")]
+    assert [row[0] for row in rows] == list(base.names)
+    for (name, value, unit, form), exact, expression in zip(rows, base.values, base.expressions, strict=True):
+        assert float(value) == pytest.approx(exact, rel=1e-5)  # six digits are printed
+        assert expression == f"{name} = {form or name}"
+        assert unit == ("kg m^2" if name[0] in "XYZ" else "kg m")
+    assert "without effect on the torques: m1 mX1 mY1 mZ1 XX1 XY1 XZ1 YY1 YZ1 m2 mZ2" in printed
+
+
+def test_base_parameters_as_json_are_complete(robot: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["base-parameters", robot.name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["robot"], found["count"], found["inertial_parameters"]) == (robot.name, 43, 70)
+    values = [entry["value"] for entry in found["parameters"]]
+    np.testing.assert_allclose(np.array(found["mapping"]) @ robot.inertial_vector, values, rtol=1e-12)
+    columns = [entry["column"] for entry in found["parameters"]]
+    state = np.linspace(-1.0, 1.0, 7)
+    Y = robot.regressor(state, state, state)
+    np.testing.assert_allclose(Y[:, columns] @ values, robot.inverse_dynamics(state, state, state), rtol=1e-11)
+    assert {"name": "XXR7", "unit": "kg m^2", "expression": "XXR7 = XX7 - YY7"}.items() <= next(
+        entry.items() for entry in found["parameters"] if entry["name"] == "XXR7"
+    )

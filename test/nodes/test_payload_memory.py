@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A payload estimator that is killed and started again knows what it knew, if it was told to."""
+"""What a payload estimator is told by its services, what it keeps in its file, and what it knows when started again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from motion import PAYLOAD
+from std_srvs.srv import SetBool, Trigger
 
 from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
@@ -17,19 +18,36 @@ from nodes.robot_stream import Script
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 
-LEARNT, MORE = 3000, 1000
+LEARNT, PIECE = 3000, 1000
 
 
 class Bench:
-    """A node that saves by itself five times a second and restores; it has learnt its payload."""
+    """A node that saves by itself five times a second and restores; it has learnt its payload. The script goes on."""
 
     def __init__(self, probe: Probe, nodes: Nodes, robot: RobotModel, path: Path) -> None:
-        self.nodes, self.probe, self.path = nodes, probe, path
-        self.script = Script(robot, 6.0, PAYLOAD)
+        self.nodes, self.probe, self.path, self._next = nodes, probe, path, 0
+        self.script = Script(robot, 12.0, PAYLOAD)
         self.parameters = {"save_path": path, "autosave_period_s": 0.2, "restore": True}
         self.stream = PayloadStream(probe, nodes, **self.parameters)
         self.stream.greet(self.script)
-        self.stream.feed(self.script, 0, LEARNT)
+        self.advance(LEARNT)
+
+    def advance(self, count: int) -> None:
+        self.stream.feed(self.script, self._next, self._next + count)
+        self._next += count
+
+    def skip(self, count: int) -> None:
+        """Samples that are sent and not taken in."""
+        for start in range(self._next, self._next + count, 40):
+            self.stream.send([self.script.message(k) for k in range(start, min(start + 40, self._next + count))])
+            self.probe.spin(0.1)
+        self._next += count
+
+    def trigger(self, name: str) -> Trigger.Response:
+        return self.probe.call(Trigger, f"{self.stream.node}/{name}")
+
+    def enable(self, wanted: bool) -> bool:
+        return bool(self.probe.call(SetBool, f"{self.stream.node}/set_enabled", SetBool.Request(data=wanted)).success)
 
     def saved(self) -> dict[str, Any]:
         """What is in the file."""
@@ -46,13 +64,23 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def bench(probe: Probe, nodes: Nodes, panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(probe, nodes, panda, tmp_path_factory.mktemp("saved") / "payload.yaml")
+    return Bench(probe, nodes, panda, tmp_path_factory.mktemp("saved") / "new" / "payload.yaml")
 
 
 def test_a_first_start_has_nothing_to_restore(bench: Bench) -> None:
     assert "nothing is restored" in bench.nodes.log("payload_estimator")
     assert "got no such file" in bench.nodes.log("payload_estimator")
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
+
+
+def test_save_writes_what_set_load_takes(bench: Bench) -> None:
+    answer = bench.trigger("save")
+    assert answer.success
+    assert str(bench.path) in answer.message
+    load = bench.saved()["franka_set_load"]
+    assert load["mass"] == pytest.approx(PAYLOAD.mass, abs=0.03)
+    assert load["center_of_mass"] == pytest.approx(PAYLOAD.com.tolist(), abs=0.005)
+    assert len(load["load_inertia"]) == 9
 
 
 def test_what_was_known_survives_kill_9(bench: Bench) -> None:
@@ -70,9 +98,35 @@ def test_what_was_known_survives_kill_9(bench: Bench) -> None:
     again = bench.stream.values("estimate")
     assert again["identifiable"] == values["identifiable"]
     assert float(again["mass_std_kg"]) == pytest.approx(sigma, rel=0.01)
-    assert f"restored a payload of {bench.saved()['franka_set_load']['mass']:.3f} kg" in bench.nodes.log(
-        "payload_estimator"
-    )
+    restored = f"restored a payload of {bench.saved()['franka_set_load']['mass']:.3f} kg"
+    assert restored in bench.nodes.log("payload_estimator")
+
+
+def test_disabled_means_that_nothing_is_taken_in(bench: Bench) -> None:
+    used = bench.stream.values("estimate")["used"]
+    assert bench.enable(False)
+    count = len(bench.stream.payloads)
+    bench.skip(200)
+    assert bench.stream.values("estimate")["used"] == used
+    assert len(bench.stream.payloads) == count
+    assert bench.enable(True)
+    bench.advance(PIECE)
+    assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
+
+
+def test_tare_takes_what_is_carried_for_nothing(bench: Bench) -> None:
+    answer = bench.trigger("tare")
+    assert answer.success
+    assert float(answer.message.split(" kg ")[0]) == pytest.approx(PAYLOAD.mass, abs=0.03)
+    bench.advance(PIECE)
+    assert abs(bench.stream.body.mass) < 0.03
+
+
+def test_reset_forgets_the_tare_and_the_payload(bench: Bench) -> None:
+    assert bench.trigger("reset").success
+    assert float(bench.stream.values("estimate")["mass_std_kg"]) == pytest.approx(1.5)  # the prior's
+    bench.advance(LEARNT)
+    assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
 def test_it_saves_at_the_end(bench: Bench) -> None:
@@ -81,13 +135,20 @@ def test_it_saves_at_the_end(bench: Bench) -> None:
     assert bench.saved()["franka_set_load"]["mass"] == pytest.approx(bench.stream.body.mass, abs=0.005)
 
 
-def test_without_being_asked_it_starts_anew(bench: Bench) -> None:
+def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench: Bench) -> None:
     content = bench.path.read_bytes()
     bench.nodes.start("payload_estimator", save_path=bench.path)
-    values = bench.stream.values("estimate", used=0)
-    assert float(values["mass_std_kg"]) == pytest.approx(1.5)  # the prior's
+    assert float(bench.stream.values("estimate", used=0)["mass_std_kg"]) == pytest.approx(1.5)
     assert bench.nodes.stop() == {"payload_estimator": 0}
     assert bench.path.read_bytes() == content
+
+
+def test_save_says_why_not(bench: Bench) -> None:
+    bench.nodes.start("payload_estimator", save_path=bench.path / "below a file")
+    answer = bench.probe.call(Trigger, f"{bench.stream.node}/save", again=1.0)  # of a node that is just starting
+    assert not answer.success
+    assert answer.message.startswith("not saved to ")
+    bench.nodes.stop()
 
 
 def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""External joint torques by the momentum observer, the wrench at the flange and the link that explain them.
+
+De Luca and Mattone, ICRA 2005 (document 003, the collision application): with dp/dt = tau + tau_ext - friction
+- bias, the residual r = F(tau_ext), F a first-order low-pass filter with pole w, follows from
+
+    r = w p - F(w p - bias + tau - friction),
+
+which needs no acceleration and no inverse of the mass matrix. A known payload theta is accounted for by its own
+filtered regressor (`regression`), r + Y theta. Y does not depend on theta: after a change of theta the torques are
+at once those of an arm that has always carried the new payload, and the filter need not start again.
+
+With tau_ext = J^T F + e, e of the residual's covariance R and a wide prior covariance P of F, the most probable
+wrench and its covariance are (Haddadin, De Luca, Albu-Schaeffer, T-RO 2017, identification phase; the
+pseudo-inverse of J^T weighted by R^-1 is its limit for an infinite prior)
+
+    C = (P^-1 + J R^-1 J^T)^-1,    F = C J R^-1 tau_ext.
+
+Near a singularity the pseudo-inverse turns noise into forces of thousands of newtons. Here the part of the wrench that
+does not load the joints stays at zero, with the prior's uncertainty, and `observable` says so.
+
+A contact on link i loads no joint beyond i (the same, isolation), so the last significantly loaded joint indicates the
+link where forces are strong and load every joint up to it. Weak forces need the evidence of all joints. Let a force of
+size f in any direction act at a distance of about l from the link's centre of mass. The joint torques that it causes
+have the covariance
+
+    P_i = f^2 (Jv_i' Jv_i + l^2 Jw_i' Jw_i),
+
+with the linear and angular Jacobian of the centre of mass. The torque steps e, with their own covariance
+R = diag(std^2), have the evidence N(e; 0, R + P_i), summed over several f, whose size is unknown. What is mounted on
+the last link may be touched, too: a second place on it is the frame `ee`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward, invert
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kinematics import jacobian_sample
+from panda_dynamics_ros.dynamics.residual_torques import residual_torques
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, Rows, first_order_hold
+from panda_dynamics_ros.estimation.validation import SampleValidator
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.residual_map import DRIFT
+
+FORCE_STD, MOMENT_STD = 100.0, 20.0
+"""N and N m, at one sigma: wide for forces of people and tools. With a residual of .3 N m and a lever of .3 m the prior
+reduces a force by 1 / 10^4."""
+FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
+LEVER = 0.06  # m: a link's radius
+
+
+@compiled
+def observer_rows(momentum, bias, weights, w, steps, state, previous, residuals):
+    """N samples, in place, through filters (n, 11); `weights` (11,) are theta and -1, for y of `regression` is -r.
+
+    A step <= 0 starts the filters as if the arm had always been in this state.
+    """
+    n, terms = state.shape
+    for s in range(steps.shape[0]):
+        starts = steps[s] <= 0.0
+        a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, steps[s])
+        for i in range(n):
+            residuals[s, i] = 0.0
+            for k in range(terms):
+                derivative = w * momentum[s, i, k]
+                direct = derivative - bias[s, i, k]
+                old = 0.0 if starts else state[i, k]
+                state[i, k] = a * old + b0 * direct + b1 * previous[i, k]
+                previous[i, k] = direct
+                residuals[s, i] += weights[k] * (derivative - state[i, k])
+
+
+class MomentumObserver:
+    """External torques of one arm.
+
+    Parameters
+    ----------
+    robot: the arm with all that it always carries, and its friction.
+    bandwidth: Hz, of the low-pass filter on the external torque.
+    max_gap: s; a longer silence, or a longer step back, restarts the filter (see `SampleValidator`).
+
+    Raises
+    ------
+    ArgumentError: `bandwidth` or `max_gap` is not a positive number.
+    """
+
+    def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
+        self._robot, self._terms = robot, ArmTerms(robot)
+        self.pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
+        self._validator = SampleValidator(robot, checks.number(max_gap, "max_gap", minimum=1e-6))
+        self._state, self._previous = np.zeros((2, robot.n, PARAMETERS + 1))
+        self._weights = np.append(np.zeros(PARAMETERS), -1.0)
+        self.torques = np.zeros(robot.n)
+        """(n,), N m, after the last sample."""
+
+    def carry(self, payload: InertialParameters) -> None:
+        """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none."""
+        self.carry_vector(payload.vector)
+
+    def carry_vector(self, vector: FloatArray) -> None:
+        """`carry` with an inertial vector (10,)."""
+        self._weights[:PARAMETERS] = vector
+
+    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
+        """Go on as if the arm's terms had always been larger by these (n,)."""
+        direct = self.pole * momentum - bias
+        self._state[:, ARM] += direct
+        self._previous[:, ARM] += direct
+
+    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
+        """External joint torques (n,), N m, after one sample; positive along the joint's axis.
+
+        Parameters
+        ----------
+        stamp: s. A stamp that repeats, or steps back a little, is ignored: the torques stay what they were.
+        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
+
+        Raises
+        ------
+        ArgumentError: an argument is not finite, or not of shape (n,). The filter is as it was before.
+        """
+        q, dq, tau = link_side_sample(self._robot, q, dq, tau)
+        block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
+        kept, steps = self._validator.select(*block)
+        if kept.size:
+            self.follow(self._terms.rows(*block), steps)
+        return self.torques
+
+    def follow(self, rows: Rows, steps: FloatArray) -> FloatArray:
+        """External torques (N, n) after each of N samples, `steps` (N,) s apart (0: restart)."""
+        external = np.empty(rows.q.shape)
+        observer_rows(rows.momentum, rows.bias, self._weights, self.pole, steps, self._state, self._previous, external)
+        self.torques = external[-1].copy()
+        return external
+
+
+@dataclass(frozen=True, eq=False)
+class ContactWrench:
+    """What the environment exerts on the flange: force and moment in base axes, at the flange's origin.
+
+    Attributes
+    ----------
+    wrench: (6,), N and N m, force first.
+    covariance: (6, 6).
+    """
+
+    wrench: FloatArray
+    covariance: FloatArray
+
+    @property
+    def std(self) -> FloatArray:
+        """(6,), N and N m."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def observable(self) -> np.ndarray:
+        """(6,) booleans: the torques have reduced the prior variance of this component to a ninth or less."""
+        return self.std < np.repeat((FORCE_STD, MOMENT_STD), 3) / 3.0
+
+
+@compiled
+def contact_wrenches(table, flange, variance, q, external, wrenches, covariance):
+    """F (N, 6) of N states, of residuals of `variance` (N, n), in place, and C (6, 6) of the last one."""
+    n, origin = q.shape[1], zeros(3)
+    J, information = scratch((6, n)), scratch((6, 6))
+    for k in range(q.shape[0]):
+        jacobian_sample(table, flange, origin, q[k], J)
+        for r in range(6):
+            prior = FORCE_STD if r < 3 else MOMENT_STD
+            for c in range(r + 1):
+                total = 1.0 / (prior * prior) if r == c else 0.0
+                for i in range(n):
+                    total += J[r, i] * J[c, i] / variance[k, i]
+                information[r, c] = information[c, r] = total
+        invert(information, covariance)
+        wrenches[k] = 0.0
+        for i in range(n):
+            weighted = external[k, i] / variance[k, i]
+            for r in range(6):
+                for c in range(6):
+                    wrenches[k, r] += covariance[r, c] * J[c, i] * weighted
+
+
+class WrenchEstimator:
+    """The wrench at one arm's flange, sample by sample, without checks.
+
+    Parameters
+    ----------
+    robot: the arm; its residual model weighs the joints.
+    """
+
+    def __init__(self, robot: RobotDescription) -> None:
+        self._robot, self._table, self._flange = robot, robot.table, robot.frame_index("flange")
+        self._variance = robot.residual.std[None] ** 2
+
+    def estimate(self, q: FloatArray, external: FloatArray, unexplained: FloatArray | None = None) -> ContactWrench:
+        """See `contact_wrench`; q and external: finite (n,) arrays.
+
+        unexplained: (n,), share of the residual's variance that a residual map leaves open, where there is one.
+        """
+        wrenches, covariance = np.empty((1, 6)), np.empty((6, 6))
+        self._compute(unexplained, q[None], external[None], wrenches, covariance)
+        return ContactWrench(wrenches[0], covariance)
+
+    def wrenches(self, q: FloatArray, dq: FloatArray, external: FloatArray) -> FloatArray:
+        """`ContactWrench.wrench` (N, 6) of N states, with the robot's residual map; q, dq, external: finite (N, n)."""
+        wrenches, unexplained = np.empty((len(q), 6)), np.ones_like(q)
+        if self._robot.residual_map is not None:
+            unexplained = (residual_torques(self._robot, q, dq)[1] / self._robot.residual_map.sigma) ** 2
+        self._compute(unexplained, q, external, wrenches, np.empty((6, 6)))
+        return wrenches
+
+    def _compute(self, unexplained: FloatArray | None, *states: FloatArray) -> None:
+        variance = self._variance
+        if unexplained is not None:
+            variance = variance * (unexplained + (1.0 - unexplained) * DRIFT**2)
+        contact_wrenches(self._table, self._flange, variance, *states)
+
+
+def contact_wrench(robot: RobotDescription, q: ArrayLike, external: ArrayLike) -> ContactWrench:
+    """The wrench at the flange that explains `external` best.
+
+    It is the contact's only where the arm is touched beyond its last joint, at one place.
+
+    Parameters
+    ----------
+    q: (n,), rad.
+    external: (n,), N m, external joint torques, as `MomentumObserver` has them.
+
+    Raises
+    ------
+    ArgumentError: an argument is not finite, or not of shape (n,).
+    """
+    arrays = [checks.exactly(value, (robot.n,), name).copy() for name, value in (("q", q), ("external", external))]
+    return WrenchEstimator(robot).estimate(*arrays)
+
+
+@compiled
+def link_evidence_step(table, frames, points, q, e, std, forces, evidence):
+    """log sum_f N(e; 0, R + P) up to a constant, in place, for a force near each place: `points` (k, 3) of `frames`."""
+    n = q.shape[0]
+    J, C, z, terms = scratch((6, n)), scratch((n, n)), scratch(n), scratch(forces.shape[0])
+    for k in range(len(frames)):
+        jacobian_sample(table, frames[k], points[k], q, J)
+        for m in range(forces.shape[0]):
+            for i in range(n):
+                for j in range(i + 1):
+                    linear = J[0, i] * J[0, j] + J[1, i] * J[1, j] + J[2, i] * J[2, j]
+                    angular = J[3, i] * J[3, j] + J[4, i] * J[4, j] + J[5, i] * J[5, j]
+                    C[i, j] = forces[m] ** 2 * (linear + LEVER * LEVER * angular)
+                C[i, i] += std[i] ** 2
+                z[i] = e[i]
+            factorise(C)
+            forward(C, z)
+            terms[m] = 0.0
+            for i in range(n):
+                terms[m] -= 0.5 * z[i] * z[i] + math.log(C[i, i])
+        largest = terms.max()
+        total = 0.0
+        for term in terms:
+            total += math.exp(term - largest)
+        evidence[k] = largest + math.log(total)
+
+
+class LinkEvidence:
+    """Finds the link of one arm that is touched.
+
+    Parameters
+    ----------
+    robot: the arm; each link's centre of mass stands for its place.
+    """
+
+    def __init__(self, robot: RobotDescription) -> None:
+        self._table, self._n = robot.table, robot.n
+        self._frames = np.array([*range(robot.n), robot.frame_index("ee")])
+        self._points = np.array([*(link.com for link in robot.links), np.zeros(3)])
+        self._evidence = np.zeros(robot.n + 1)
+
+    def link(self, q: FloatArray, torques: FloatArray, std: FloatArray) -> int:
+        """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad."""
+        link_evidence_step(
+            self._table, self._frames, self._points, q, torques, std, FORCES, self._evidence
+        )  # fmt: skip
+        return min(int(np.argmax(self._evidence)) + 1, self._n)
