@@ -189,7 +189,7 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return time, errors
 
 
-PICK, OFFSETS = 14.0, {2: 1.0, 4: -0.6}
+PICK, OFFSETS = 14.0, {2: 0.5, 4: -0.4}
 """s, of the pick at rest in the pictures of the estimator; N m, added to the torques of these joints."""
 
 
