@@ -89,7 +89,7 @@ class ContactOptions(PositiveOptions):
     ArgumentError: a value is not a positive number.
     """
 
-    threshold: float = 5.25
+    threshold: float = 6.25
     end_threshold: float = 2.5
     quiet_s: float = 0.1
     longest_s: float = 5.0

@@ -40,6 +40,7 @@ from panda_dynamics_ros.estimation.estimate import (
 )
 from panda_dynamics_ros.estimation.hypotheses import (
     CONTACT,
+    LIFETIME,
     LIGHTEST,
     LOAD,
     MOMENTS,
@@ -495,7 +496,8 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        change = self._detector.detect(self._state, self._clock.still > 0.0, -float(self._tare[0]), departure)
+        rests = self._clock.still > LIFETIME  # what is compared began at rest
+        change = self._detector.detect(self._state, rests, -float(self._tare[0]), departure)
         event = None
         if change is not None:
             onset = self._stamp - change.age

@@ -113,21 +113,29 @@ def linearise(phi, information, U, theta, pull, gradient, curvature):
 
 
 @compiled
+def copy_rows(source, target):
+    """target <- source, (n, m)."""
+    for i in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[i, k] = source[i, k]
+
+
+@compiled
 def nearest_body(phi, target, covariance, iterations, theta):
     """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
     size = (PARAMETERS, PARAMETERS)
     information, curvature, damped, U = scratch(size), scratch(size), scratch(size), scratch((4, 4))
     gradient, step, trial, pull = scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS)
-    damped[:] = covariance
+    copy_rows(covariance, damped)
     invert(damped, information)
     damping, cost = 1e-3, cost_of(phi, target, information, U, theta, pull)
     for _ in range(iterations):
         linearise(phi, information, U, theta, pull, gradient, curvature)
         gain = 0.0
         for _ in range(TRIES):
-            damped[:] = curvature
-            step[:] = gradient
+            copy_rows(curvature, damped)
             for i in range(PARAMETERS):
+                step[i] = gradient[i]
                 damped[i, i] += damping * curvature[i, i] + 1e-9
             factorise(damped)
             solve(damped, step)
@@ -137,7 +145,8 @@ def nearest_body(phi, target, covariance, iterations, theta):
                 trial[i] = phi[i] - step[i] / longest
             gain = cost - cost_of(trial, target, information, U, theta, pull)
             if gain >= 0.0:
-                phi[:] = trial
+                for i in range(PARAMETERS):
+                    phi[i] = trial[i]
                 cost -= gain
                 damping = max(1e-9, damping * 0.2)
                 break

@@ -98,7 +98,7 @@ def test_names_mark_what_is_regrouped() -> None:
 ANGLES = st.sampled_from([0.0, np.pi / 2, -np.pi / 2, np.pi, 0.7, -2.1])
 LENGTHS = st.sampled_from([0.0, 0.0, 0.3, -0.2])
 MODIFIED_DH = st.builds(modified_dh, LENGTHS, LENGTHS, ANGLES, ANGLES)
-UNITS = st.floats(-1.0, 1.0, width=16)
+UNITS = st.integers(-8, 8).map(lambda k: k / 8.0)  # what is nearly special has no rank in floating point
 VECTORS = st.tuples(UNITS, UNITS, UNITS)
 ANYWHERE = st.builds(transform, VECTORS, VECTORS)
 JOINTS = st.tuples(st.one_of(MODIFIED_DH, MODIFIED_DH, ANYWHERE), st.booleans())
