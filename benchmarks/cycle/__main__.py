@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m benchmarks.cycle`: the estimator on recordings of pick-and-place cycles, a table each arm."""
+"""`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm."""
 
 from __future__ import annotations
 
@@ -10,25 +10,35 @@ import numpy as np
 
 from benchmarks.common import Z95, console, parser, print_json, run_jobs, table
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
-from benchmarks.cycle.trial import TIMES, Job, Watched, Weighed, run
+from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run
 
 QUICK, FULL, FIRST = 2, 8, 100  # arms; the first one's seed
 QUICK_EMPTY, EMPTY = 100.0, 300.0  # s
 
 
+def median(weighed: Sequence[Weighed], method: str, after: float) -> float:
+    """Of the mass error's size, kg."""
+    return float(np.median([abs(w.errors[method]) for w in weighed if w.after == after]))
+
+
 def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
-    """The table of one kind of arm."""
-    out = console()
+    """Two tables of one kind of arm."""
+    out, picks = console(), [w for w in weighed if w.kind in ("pick", "handed over")]
+    one = [w for w in picks if w.mass == 1.0]
 
-    def errors(part: Sequence[Weighed]) -> str:
-        return " / ".join(f"{1e3 * np.median([abs(w.error) for w in part if w.after == t]):.0f}" for t in TIMES)
+    def errors(part: Sequence[Weighed], method: str) -> str:
+        return " / ".join(f"{1e3 * median(part, method, t):.0f}" for t in TIMES)
 
-    groups = {kind: [w for w in weighed if w.kind == kind] for kind in dict.fromkeys(w.kind for w in weighed)}
-    picks = [w for w in weighed if w.kind in ("pick", "handed over")]
-    groups |= {"picks": picks, "picks of 1 kg": [w for w in picks if w.mass == 1.0], "all": list(weighed)}
-    rows = [[kind, str(len(part)), errors(part), *_held(part)] for kind, part in groups.items()]
-    columns = ("happening", "moments", "mass error g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
-    out.print(table(f"{robot}: the estimator 1 and 2 s after each happening", columns, rows))
+    title = f"{robot}: mass error after 1 and 2 s, median, g ({len(one) // 2} of 1 kg, {len(picks) // 2} in all)"
+    rows = [[method, errors(one, method), errors(picks, method)] for method in picks[0].errors]
+    out.print(table(title, ("method", "1 kg", "0.1 to 3 kg"), rows))
+    rows = [
+        [kind, errors(part, ESTIMATOR), *_held(part)]
+        for kind in dict.fromkeys(w.kind for w in weighed)
+        for part in [[w for w in weighed if w.kind == kind]]
+    ]
+    columns = ("happening", "mass error g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
+    out.print(table(f"{robot}: the estimator after each happening", columns, [*rows, ["all", "", *_held(weighed)]]))
     minutes = sum(w.duration for w in watched) / 60.0
     wrong = [event for w in watched for event in w.false_events]
     kinds = ", ".join(f"{sum(k == kind for _, k in wrong)} {kind}" for kind in sorted({kind for _, kind in wrong}))
@@ -56,10 +66,11 @@ def main() -> None:
     options.add_argument(
         "--at-rest", type=float, default=AT_REST, help="share of the residual that time changes, 0 to 1"
     )
+    options.add_argument("--no-simple", action="store_true", help="the estimator only")
     args = options.parse_args()
     arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY
     jobs = [
-        Job(robot, seed, seconds, args.at_rest)
+        Job(robot, seed, seconds, args.at_rest, not args.no_simple)
         for robot in args.robots
         for seed in range(args.first, args.first + arms)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recordings of one arm, and what the estimator, which is told nothing, said of each load."""
+"""The recordings of one arm, and what the estimator and the simple methods said of each load."""
 
 from __future__ import annotations
 
@@ -8,49 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import panda_dynamics_ros as pdr
+from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
 from benchmarks.cycle.recordings import PATIENCE, Recording, cycles, empty
-from panda_dynamics_ros.checks import FloatArray
 
 TIMES = (1.0, 2.0)  # s after a load is complete
-
-
-@dataclass(frozen=True, eq=False)
-class Track:
-    """What the estimator said at each sample: mass (N,), kg; com (N, 3), m; std of both; flags; events: stamp, kind."""
-
-    mass: FloatArray
-    mass_std: FloatArray
-    com: FloatArray
-    com_std: FloatArray
-    com_known: FloatArray
-    events: list[tuple[float, str]]
-
-
-def estimated(recording: Recording) -> Track:
-    """The estimator; a load that turns out to be a weight is one event."""
-    r, N = recording, len(recording.stamp)
-    monitor = pdr.ArmMonitor(r.robot)
-    said = [(0, monitor.payload_estimator.estimate)]
-    for first in range(0, N, 5000):
-        part = slice(first, first + 5000)
-        found = monitor.update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part])
-        said += [(first + k, estimate) for k, estimate, _ in found.estimates]
-    held = np.searchsorted([k for k, _ in said], np.arange(N), side="right") - 1
-    columns = (
-        [e.mass for _, e in said], [e.std[0] for _, e in said], [e.com for _, e in said], [e.com_std for _, e in said],
-        [e.identifiable[1:4] for _, e in said],
-    )  # fmt: skip
-    mass, mass_std, com, com_std, known = (np.array(column, dtype=np.float64)[held] for column in columns)
-    events: list[tuple[float, str]] = []
-    undecided = -np.inf
-    for event in (estimate.event for _, estimate in said if estimate.event is not None):
-        if not (event.kind in ("pick", "contact") and event.onset <= undecided):
-            events.append((event.stamp, event.kind))
-        elif event.kind == "contact":
-            events[-1] = (event.stamp, event.kind)
-        undecided = event.stamp if event.kind == "load" else undecided
-    return Track(mass, mass_std, com, com_std, known, events)
+ESTIMATOR = "estimator"
 
 
 @dataclass(frozen=True)
@@ -61,7 +23,7 @@ class Weighed:
     kind: str
     mass: float
     after: float
-    error: float
+    errors: dict[str, float]
     mass_sigmas: float
     com_sigmas: tuple[float, ...]
 
@@ -78,23 +40,27 @@ class Watched:
     worst: float
 
 
-def judge(recording: Recording) -> tuple[list[Weighed], Watched]:
-    """What became of each load."""
-    r, found, track = recording, [], estimated(recording)
+def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[Weighed], Watched]:
+    """What became of each load; `rows` for the simple methods."""
+    r, found = recording, []
+    loads = [h for h in r.happenings if h.kind not in ("pulled", "lifted")]
     ends = [*(h.begin for h in r.happenings[1:]), float(r.stamp[-1])][: len(r.happenings)]
     sigmas = [0.0]
     for h, until in zip(r.happenings, ends, strict=True):
+        since = max(each.end for each in loads if each.end <= h.end + 1e-9)
         for after in np.arange(1.0, until - h.end, 1.0):
             k = int(np.searchsorted(r.stamp, h.end + after))
             truth = r.truth[k]
-            error = float(track.mass[k] - truth[0])
-            sigma = abs(error) / track.mass_std[k]
+            sigma = abs(track.mass[k] - truth[0]) / track.mass_std[k]
             sigmas.append(float(sigma))
             if after not in TIMES or h.kind == "release":
                 continue
+            errors = {ESTIMATOR: float(track.mass[k] - truth[0])}
+            if rows is not None and h.kind in ("pick", "handed over"):
+                errors |= {name: way(rows, since, h.end + after) - float(truth[0]) for name, way in SIMPLE.items()}
             com = np.abs(track.com[k] - truth[1:4] / truth[0]) / track.com_std[k]
             flagged = tuple(com[track.com_known[k] > 0.0].tolist())
-            found.append(Weighed(r.robot.name, h.kind, float(truth[0]), float(after), error, float(sigma), flagged))
+            found.append(Weighed(r.robot.name, h.kind, float(truth[0]), float(after), errors, float(sigma), flagged))
     if not r.happenings:
         each_second = slice(1000, None, 1000)
         sigmas += (np.abs(track.mass[each_second]) / track.mass_std[each_second]).tolist()
@@ -126,9 +92,12 @@ class Job:
     seed: int
     empty_for: float
     at_rest: float
+    simple: bool
 
 
 def run(job: Job) -> list[Weighed | Watched]:
     """Both recordings, judged, in a worker process."""
-    weighed, watched = judge(cycles(job.robot, job.seed, at_rest=job.at_rest))
-    return [*weighed, watched, judge(empty(job.robot, job.seed, job.empty_for, at_rest=job.at_rest))[1]]
+    worked = cycles(job.robot, job.seed, at_rest=job.at_rest)
+    weighed, watched = judge(worked, estimated(worked), Rows(worked) if job.simple else None)
+    idle = empty(job.robot, job.seed, job.empty_for, at_rest=job.at_rest)
+    return [*weighed, watched, judge(idle, estimated(idle), None)[1]]

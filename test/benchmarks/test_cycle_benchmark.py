@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from benchmarks.cycle.methods import Rows
 from benchmarks.cycle.recordings import PULL, Arm, Recording, cycles, drawn_arm, object_of
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
@@ -32,7 +33,7 @@ def recording(request: pytest.FixtureRequest) -> Recording:
     return cycles(robot, 1, 5, arm=arm)
 
 
-def test_a_recording_is_one_state_within_the_limits(recording: Recording) -> None:
+def test_a_recording_is_one_motion_within_the_limits(recording: Recording) -> None:
     r, limits = recording, recording.robot.limits
     assert ((r.q > limits.lower) & (r.q < limits.upper)).all()
     # Positions are rounded to 10 urad and noisy with 20, so a step of 1 ms is known to .1 rad/s at five sigmas.
@@ -83,3 +84,10 @@ def test_an_arm_has_the_torques_of_the_simulated_panda(panda: pdr.RobotModel) ->
     assert moved[5000:].all()
     # Rounding of ddq is 1e-16 / 1e-3, times some kg m^2.
     np.testing.assert_allclose(arm.torques(q, dq, ddq, load)[moved], run.tau[:-1][moved], rtol=0.0, atol=1e-9)
+
+
+def test_simple_methods_weigh_an_arm_that_is_its_model(recording: Recording) -> None:
+    """Without model error only what friction holds is left, which the difference of two rests takes out."""
+    pick = next(h for h in recording.happenings if h.kind == "pick")
+    rows = Rows(recording)
+    assert rows.two_rests(pick.end, pick.end + 1.0) == pytest.approx(pick.payload.mass, abs=0.1)
