@@ -331,8 +331,8 @@ class ChangeDetector:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
         rests: whether the arm stands.
-        Once there is one it is `pending`, and its onset and kind follow the evidence; where no jump explains what was
-        seen since, the `departure` decides about the kind (`lead_of_payload`).
+        Once there is one it is `pending`, and its onset follows the evidence. Its kind is decided by the torques of now,
+        whatever their course: the `departure` (`lead_of_payload`). How they rose tells no payload from a push.
         """
         alive = self._alive
         log_bayes_factors(
@@ -347,7 +347,7 @@ class ChangeDetector:
             tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
         )
         if self.pending is not None:
-            if departure is not None and not self.pending.fits:
+            if departure is not None:
                 lead = lead_of_payload(*departure, self._sigma)
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
             if not is_touch:

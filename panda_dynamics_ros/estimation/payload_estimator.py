@@ -72,7 +72,9 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
-LOADING = 1.0  # s, within which what is carried may become anything else where it does not come at once
+LOADING, MORE = 1.0, 0.1
+"""s, within which what is carried may become anything else where it does not come at once; share of that, in standard
+deviations, of what may follow a jump at rest."""
 ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED = 0.3  # s of motion that tell a weight from a push
@@ -432,7 +434,10 @@ class PayloadEstimator:
         state = predict(self._state, decay, std)
         if going is not None and going.untouched is None:
             P, place = state.covariance.diagonal()[THETA], np.arange(PARAMETERS)
-            state.covariance[place, place] += min(dt / LOADING, 1.0) * np.maximum(self.options.prior_std**2 - P, 0.0)
+            rate = MORE**2 if going.until_motion else 1.0
+            state.covariance[place, place] += (
+                rate * min(dt / LOADING, 1.0) * np.maximum(self.options.prior_std**2 - P, 0.0)
+            )
         if not self.regression.settled:
             self._state, self._estimate = state, self._published(SETTLING)
             return
@@ -451,8 +456,9 @@ class PayloadEstimator:
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
         pending, departure = self._detector.pending, None
-        if pending is not None and not pending.fits:
-            departure = (*row.departure(self._before(self._stamp - pending.age), noise.std), Y)
+        if pending is not None:
+            left = SETTLED * self.robot.residual.std if self._clock.still > 0.0 else noise.std
+            departure = (*row.departure(self._before(self._stamp - pending.age), left), Y)
         event = self._changes(motion, departure)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
