@@ -189,8 +189,8 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return time, errors
 
 
-PICK, OFFSETS = 14.0, {2: 0.5, 4: -0.4}
-"""s, of the pick at rest in the pictures of the estimator; N m, added to the torques of these joints."""
+PICK = 14.0
+"""s, of the pick at rest in the pictures of the estimator."""
 
 
 @styled
@@ -203,12 +203,12 @@ def estimator_pictures() -> None:
     motion = exciting_motion(robot, 3, pauses=((PICK - 1.0, 2.5),))
     plant, estimator = SimulatedPanda(robot, seed=3, excitation=motion), PayloadEstimator(robot)
     body = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
-    offsets, rows = np.array([OFFSETS.get(joint, 0.0) for joint in range(1, 8)]), []
+    rows = []
     for k in range(24_000):
         if k == round(1e3 * PICK):
             plant.attach(body)
         stamp, q, dq, tau = plant.step()
-        estimate = estimator.update(stamp, q, dq, tau + offsets)
+        estimate = estimator.update(stamp, q, dq, tau)
         if k % 20 == 0:
             errors = estimator.arm_errors
             mass = estimate.mass, estimate.mass_margin
@@ -226,17 +226,15 @@ def estimator_pictures() -> None:
     time, mass, margin, *joints = np.array(rows).T
     learnt = np.array(joints).reshape(5, 7, -1)
     figure = Figure(figsize=(9.0, 3.4), layout="constrained")
-    for axes, (row, title, joint_numbers) in zip(
+    for axes, (row, title) in zip(
         figure.subplots(1, 2),
-        ((0, "torque offset (N m)", (2, 4)), (2, "dry friction beyond the published (share)", (2, 4))),
+        ((0, "torque offset (N m)"), (2, "dry friction beyond the published (share)")),
         strict=True,
     ):
-        for joint, colour in zip(joint_numbers, (BLUE, ORANGE), strict=True):
+        for joint, colour in ((2, BLUE), (4, ORANGE)):
             mean, std = learnt[row, joint - 1], learnt[row + 1, joint - 1]
             axes.plot(time, mean, color=colour, label=f"joint {joint}")
             axes.fill_between(time, mean - 2.0 * std, mean + 2.0 * std, color=colour, alpha=0.15, linewidth=0.0)
-            if row == 0:
-                axes.axhline(OFFSETS[joint], color=colour, linestyle="--", linewidth=1.0)
         axes.set(xlabel="time (s)", title=title)
         axes.grid(alpha=0.25)
         axes.legend(fontsize=9)

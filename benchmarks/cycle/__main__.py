@@ -80,7 +80,7 @@ def main() -> None:
     if args.json:
         print_json({"weighed": [asdict(w) for w in weighed], "watched": [asdict(w) for w in watched]})
         return
-    for robot in args.robots:
+    for robot in dict.fromkeys(w.robot for w in weighed):
         show(robot, [w for w in weighed if w.robot == robot], [w for w in watched if w.robot == robot])
 
 

@@ -23,6 +23,7 @@ from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.realism import (
     PRESLIDING_SPREAD,
     OrnsteinUhlenbeck,
@@ -50,6 +51,12 @@ SHARE = 0.5  # of the limits of velocity and acceleration
 LINE, LINE_SPEED, PULL, LIFT = 0.15, 0.25, 13.0, 20.0  # m, m/s, N, N
 MASSES = (1.0, 0.3, 1.0, 2.0, 1.0, 0.1, 1.0, 3.0, 1.0, 0.5)  # kg
 HAPPENINGS = ("none", "reoriented", "poured", "pulled", "lifted")
+BRISK_TIME = 64.0  # s
+BRISK_RESTS = ((10.0, 2.0), (20.0, 2.0), (31.0, 1.0), (40.0, 0.8), (50.0, 3.0))  # s: begin and length
+BRISK_LOADS = (
+    *((11.0, 1.0), (21.0, 0.0), (25.0, 0.5), (31.5, 0.0), (35.0, 2.0)),
+    *((38.0, 0.0), (40.3, 0.7), (45.0, 0.0), (51.0, 0.3), (58.0, 0.0)),
+)  # s, kg: what is carried from then on
 PATIENCE = 1.0  # s after which a pick or release counts as not noticed
 
 
@@ -146,6 +153,25 @@ def empty(
         work.cycle(0.0, ("none", "reoriented")[k % 2], (1.0, 0.3)[k % 2])
         k += 1
     return work.recorded(f"{model.name}, arm {seed}, empty", arm, at_rest)
+
+
+def brisk(seed: int) -> Recording:
+    """Objects that come and go on MuJoCo's Panda, at rest and in the middle of a brisk motion."""
+    robot, rng = pdr.load_robot("panda"), np.random.default_rng([seed, 25])
+    plant = SimulatedPanda(robot, seed=seed, excitation=exciting_motion(robot, seed, pauses=BRISK_RESTS))
+    happenings = [
+        Happening("pick" if mass else "release", at, at, object_of(mass, rng) if mass else InertialParameters.zero())
+        for at, mass in BRISK_LOADS
+    ]
+    rows, truth = [], []
+    for k in range(round(BRISK_TIME / STEP)):
+        for happening in happenings:
+            if k == round(happening.begin / STEP):
+                plant.attach(happening.payload) if happening.payload.mass else plant.release()
+        rows.append(plant.step())
+        truth.append(plant.truth.vector)
+    stamp, q, dq, tau = (np.array(column) for column in zip(*rows, strict=True))
+    return Recording(f"panda, arm {seed}, brisk", robot, stamp, q, dq, tau, np.array(truth), tuple(happenings))
 
 
 def object_of(mass: float, rng: np.random.Generator) -> InertialParameters:

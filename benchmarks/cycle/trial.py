@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
-from benchmarks.cycle.recordings import PATIENCE, Recording, cycles, empty
+from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty
 
 TIMES = (1.0, 2.0)  # s after a load is complete
-ESTIMATOR = "estimator"
+ESTIMATOR, BRISK = "estimator", "panda, brisk motion"
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,13 @@ class Job:
 
 
 def run(job: Job) -> list[Weighed | Watched]:
-    """Both recordings, judged, in a worker process."""
+    """All recordings, judged, in a worker process."""
     worked = cycles(job.robot, job.seed, at_rest=job.at_rest)
     weighed, watched = judge(worked, estimated(worked), Rows(worked) if job.simple else None)
     idle = empty(job.robot, job.seed, job.empty_for, at_rest=job.at_rest)
-    return [*weighed, watched, judge(idle, estimated(idle), None)[1]]
+    found: list[Weighed | Watched] = [*weighed, watched, judge(idle, estimated(idle), None)[1]]
+    if job.robot == "panda":
+        moving = brisk(job.seed)
+        weighed, watched = judge(moving, estimated(moving), None)
+        found += [*(replace(each, robot=BRISK) for each in weighed), replace(watched, robot=BRISK)]
+    return found
