@@ -331,8 +331,8 @@ class ChangeDetector:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
         rests: whether the arm stands.
-        Once there is one it is `pending`, and its onset follows the evidence. Its kind is decided by the torques of
-        now, whatever their course: the `departure` (`lead_of_payload`). How they rose tells no payload from a push.
+        Once there is one it is `pending`, and its onset follows the evidence. The present
+        torques decide its kind, not the way in which they rose: the `departure` (`lead_of_payload`).
         """
         alive = self._alive
         log_bayes_factors(
