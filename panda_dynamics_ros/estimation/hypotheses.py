@@ -224,7 +224,7 @@ class Change:
     before_covariance: FloatArray
     before_cross: FloatArray
 
-    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False) -> GaussianState:
+    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False, flows: bool = False) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
         Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
@@ -243,7 +243,7 @@ class Change:
         log_ratio = 0.5 * (math.log((payload_std[0] ** 2 + least[0] ** 2) / variance) - mass**2 / variance)
         log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
         empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
-        if not (carried and self.kind == PICK):
+        if not (carried if self.kind == PICK else flows):
             state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
