@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape of the house, held by a machine: who may import whom."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

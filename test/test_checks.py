@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate at the public boundary: what passes comes out as clean float64, what does not is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package as users build it: by colcon in a workspace, installed, and run from there."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

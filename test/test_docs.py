@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation builds without a warning, and its API reference has every public name."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

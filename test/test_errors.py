@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions: one root, and each also the built-in that a caller would catch."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch file of several arms, and the file that lists them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the launch files say about the arm: `robot_description`, base and tip, mounting, end effector."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch files: read everywhere, executed with real nodes where ROS 2's launch system is installed."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

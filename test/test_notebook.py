@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The notebook of examples/ runs from its first cell to its last, and its results show themselves."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

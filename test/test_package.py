@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the package says of itself agrees: package.xml, setup.py, the changelog, what is imported and installed."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

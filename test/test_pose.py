@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pose formats of document 001 against SciPy's Rotation, at random and at the edges."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

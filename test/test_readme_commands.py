@@ -4,8 +4,6 @@
 A command is an indented line, or code that begins with a program's name. Python blocks run as they stand, in order.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import importlib.util

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders and archives of strangers: programs beside the recordings, FIFOs, short descriptions of enormous arms."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One recording as rows: the same that a replay finds, in memory that does not grow."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections import Counter
 from pathlib import Path

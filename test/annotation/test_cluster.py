@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of docs/datasets.md, and a real Dask scheduler and workers, each a process, that are killed at work."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

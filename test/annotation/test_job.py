@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real worker processes over recordings that are whole, broken, too large, or kill and stop their worker."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which files are recordings, and which of them belong together."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of pick-and-place cycles: what they say happened is in their torques."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The 1 kHz benchmark measures what it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

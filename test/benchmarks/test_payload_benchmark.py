@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accuracy benchmark's own helpers: exact cases, where every figure is known."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the arm's description, which all commands about an arm have."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `panda-dynamics` command itself: help, errors, interruptions, and what it does not load."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Odd names, full disks and missing users: a result, or one line and an exit code."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics live`: a Panda's payload by its IP address, recording, Ctrl-C, errors."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

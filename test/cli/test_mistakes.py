@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user may mistake in a command is told in one line, before anything is read or written."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

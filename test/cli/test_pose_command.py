@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics pose` as a person and as a program use it."""
 
-from __future__ import annotations
-
 import io
 import json
 from array import array

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics simulate`, from the file of a motion to a recording."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

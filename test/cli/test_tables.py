@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics inertia` and `base-parameters` as a person and as a program use them."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

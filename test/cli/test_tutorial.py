@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of docs/identify.md, in the order of the page, as a newcomer would type them."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

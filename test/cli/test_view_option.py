@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics replay --view`, as a user starts it, opens the page and ends it."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics weigh`: on the simulated arm, on recordings, and what it says of runs that cannot be compared."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

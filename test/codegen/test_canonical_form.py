@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm that code is generated for: frames of modified DH form and fewer inertial parameters, the same torques."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated C and Python against the package, which is checked against other engines elsewhere."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from dataclasses import replace

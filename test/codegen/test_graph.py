@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The expression graph: values are right whatever is folded or shared, and what is equal is one node."""
 
-from __future__ import annotations
-
 import operator
 
 import numpy as np

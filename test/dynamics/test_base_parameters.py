@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base parameters against the regressor, whose numerical rank knows nothing of the direct method of document 004."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

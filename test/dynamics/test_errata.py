@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the source documents are wrong about the dynamics, and what they mean: one test for each finding."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction torques against formulas written out here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

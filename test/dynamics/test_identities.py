@@ -5,8 +5,6 @@ Tolerance 1e-12 of a sample's largest entry: both sides are exact, and rounding 
 Where a finite difference enters, its own error is stated beside it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import random_chain, random_states

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the functions take: leading dimensions, number types, memory layouts. And what they refuse, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

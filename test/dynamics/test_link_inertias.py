@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mapping of document 000 to {S}: against Pinocchio, by hand at q = 0, and with both of its errata."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import random_chain, random_states

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The momentum form: p = M dq, bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import random_body, random_chain, random_states, transform

@@ -6,8 +6,6 @@ writes the result into the compiled model, so nothing is lost but rounding. Tole
 largest entry, a thousand times the 1e-15 .. 1e-12 that rounding leaves.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,8 +6,6 @@ behind the Panda's right angles. Tolerance: the issue asks for 1e-9 of a sample'
 exact up to rounding, seen up to 6e-12, and forward dynamics may lose the condition number of M (4e4) of that.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ Link i has length l_i, mass m_i, its centre of mass at distance d_i from joint i
 angles count from the horizontal: x0 is horizontal, y0 points up, so gravity is along -y0 in base.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import States, chain, random_states, transform

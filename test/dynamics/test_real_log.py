@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Gaz model against the real Panda that it was identified on: signs, order of joints and units at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

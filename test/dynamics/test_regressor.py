@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The regressors: linear in the parameters, triangular, of the ranks that the theory gives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import random_body, random_chain, random_states, transform

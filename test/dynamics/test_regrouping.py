@@ -4,8 +4,6 @@
 Both sides are products of a few rounded numbers of size one: 1e-12 is a thousand times their rounding.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One compiled call of the inner loop against the functions that it stands for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ The paper shows the arm only as a drawing. Its geometry follows from the relatio
 some alpha, d and r, and those of link 6 to 2 leave no choice but the sign of alpha_2, which no relation shows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import chain, random_body, random_states

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The load in Franka's own model: of a model that is known, and of a real FR3's recordings."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What drivers call effort: without gravity, of the actuators, motor currents; and what does not fit is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams of other rates, with jitter, delays, coarse steps and lost samples: 1 kg stays 1 kg, and nothing happens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of one motion on an arm whose error repeats: 5 % heavier links, other friction, offsets, coloured noise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an estimate says of itself: deviations, margins, and whether something is carried."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

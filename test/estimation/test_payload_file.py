@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A saved estimate comes back to the bit; what is no saved estimate is said to be so."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An estimator goes on where another one stopped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The payload estimator on arms, signals and payloads that are not what its model takes them for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -5,8 +5,6 @@
 once went wrong belongs into test/fuzz/corpus, into the folder of its kind, and stays there.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What no arm can be identified from is refused, or named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification of arms whose truth is known, and of a real one."""
 
-from __future__ import annotations
-
 import sys
 import weakref
 from collections.abc import Iterator

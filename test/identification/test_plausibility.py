@@ -4,8 +4,6 @@
 Thresholds were chosen on simulated arms of seeds 0 to 5 and on hand-guided recordings 1 and 2; those below are others.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Velocities without their lag, and without those that the positions contradict."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@
 Real processes with a cache folder of their own, and a kernel of the package that compiles in a second.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several processes that start at once: one compiles what all nodes need, the others wait and load."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

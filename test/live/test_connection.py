@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which binding connects, what each failure says, and connections that are lost."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """franka.launch.py: the whole suite on a Panda of the loopback, and on one that is not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """States as each binding gives them, of a Panda over protocol 5 and of an FR3 over protocol 10."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

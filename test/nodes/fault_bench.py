@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both nodes on a stream that faults are put into: what they count and say, whether the estimate is unharmed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

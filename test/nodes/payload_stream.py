@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A payload estimator node on a robot's joint states, and what it answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

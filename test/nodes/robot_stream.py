@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot's joint states with a known answer, published as fast as the nodes take them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ with the generators that PyPI has. Without them, service and state are real ones
 gives to their fields.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm of `robot_description`, its mounting, and gravity that comes by a topic, in real nodes."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

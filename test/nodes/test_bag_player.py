@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `bag_player`: a recording comes over the topic as it was recorded, to its end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: the wrench on the flange, contacts in words and for programs, and a payload that is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

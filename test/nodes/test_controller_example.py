@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example of a controller: what it sends, how fast, what it does when the torques stop, and an arm held by it."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import subprocess

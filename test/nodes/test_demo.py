@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics demo`: the whole chain, as a user starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

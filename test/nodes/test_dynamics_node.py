@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: what it publishes is what the library says about the same sample."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

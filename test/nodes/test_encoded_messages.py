@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages written and read in their encoded form are those that rclpy encodes and decodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever comes over the topic, the nodes stay alive, the estimate stays what it was, and diagnostics say why."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `franka_state` on a Panda over loopback: topics, stamps, a robot that goes away, errors."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -4,8 +4,6 @@
 `make test` tries the same few of each, `make fuzz` others for minutes (FUZZ_SECONDS, FUZZ_SEED).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

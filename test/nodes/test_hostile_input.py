@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages, parameters and files that are made to harm, or just absurd: a node stays alive and names them."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters describe themselves, as docs/parameters.md shows, and take effect."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

@@ -5,8 +5,6 @@ The suite, which gives each payload to the dynamics node directly, agrees in eve
 node gets no payload here (over a topic it would come some samples later), so its external torques differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

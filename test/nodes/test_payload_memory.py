@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a payload estimator is told by its services, what it keeps in its file, and what it knows when started again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

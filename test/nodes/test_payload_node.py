@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: a payload that is known is found, and published as others rely on it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

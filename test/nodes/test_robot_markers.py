@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm in RViz: markers of the dynamics node are where the model says, in the base frame, with no TF."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

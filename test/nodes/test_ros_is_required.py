@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without ROS 2 its tests are skipped and say so; where ROS 2 is required, that fails the session."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

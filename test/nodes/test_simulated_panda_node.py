@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: what it publishes looks like the real robot's joint states."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

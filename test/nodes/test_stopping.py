@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes end when asked, however often and whenever, and say in one line why they cannot start."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

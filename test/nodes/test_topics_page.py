@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/topics.md names every topic and service of the nodes, with its type, and no other."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from pathlib import Path

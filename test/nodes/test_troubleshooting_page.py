@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/troubleshooting.md: the words that it quotes are those that a user sees. Each mistake is made here."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Callable, Sequence

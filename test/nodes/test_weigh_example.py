@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example that weighs on a robot, beside the simulated arm: what it sends, refuses, records and finds."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings that were cut off or damaged: what can be read is read, and it is said that there was more; or refused."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing

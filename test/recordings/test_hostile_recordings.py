@@ -4,8 +4,6 @@
 Each is read with a gigabyte of memory and ten seconds of processor time.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import struct

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of other programs, in their own columns and units: each gives the same samples."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable

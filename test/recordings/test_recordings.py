@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """rosbag2 recordings of every kind, written by rosbags and read back."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from dataclasses import replace

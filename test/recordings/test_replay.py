@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The offline replay: the estimator's options reach all of it."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An estimate in words: what is known with 95 % intervals, what is not known without numbers that look like it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

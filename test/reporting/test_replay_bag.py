@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A replay's results as a rosbag2: read back by `rosbags`, they are the arrays they were made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

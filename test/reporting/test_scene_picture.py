@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of scenes: all that stands there is in the picture."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's server answers its own page and programs of this machine, and no web site that a browser visits."""
 
-from __future__ import annotations
-
 import http.client
 import importlib
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live page: what its server holds, and what a person sees of it in a browser."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """RobotModel as data: what a description must hold, its frames, its payload and end effector, being a value."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """End effectors that belong to the arm: the Franka hand, and a user's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """InertialParameters: the vector, changes of frame, sums, physical consistency, and being a value."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint values by name: any order, other joints beside, several naming schemes, and every way to be unusable."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

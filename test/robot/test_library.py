@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arms that come with the package: their data against the numbers that were published."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arms from MJCF files against MuJoCo's own dynamics of the same file."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 import xml.etree.ElementTree as ET

@@ -5,8 +5,6 @@ The torques are Pinocchio's, of the same URDF with a payload. The files of Unive
 from example-robot-data and pybullet (PyPI), where these are installed; an arm of the tests' own always runs.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from dataclasses import dataclass

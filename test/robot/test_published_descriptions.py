@@ -7,8 +7,6 @@ frankaemika/franka_description at $FRANKA_DESCRIPTION, expanded by xacro (PyPI).
 the defects of these files are repeated in test_urdf_errors.py, which always runs.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sparse Gaussian process against the dense formulas, and its file against whatever else a file may hold."""
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import replace
 from pathlib import Path

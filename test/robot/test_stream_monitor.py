@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a stream of stamps delivered: losses, disorder, and single stamps that are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

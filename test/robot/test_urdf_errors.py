@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF files that cannot be used: each answer names the file, and the link or joint at fault."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

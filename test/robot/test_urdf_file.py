@@ -4,8 +4,6 @@
 Tolerance 1e-9 of a sample's largest entry, as the issue asks; both sides are exact up to rounding.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torque that a model leaves unexplained in a recording: its level and its colour."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

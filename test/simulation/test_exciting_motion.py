@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exciting motions: consistent derivatives, smooth start and pauses, limits and clearance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trajectory of points: the curve through them, and the simulated arm on it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

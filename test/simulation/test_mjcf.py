@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MuJoCo model of a robot: what is set on purpose, and what is refused. Its dynamics: test_mujoco_oracle.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """After the warm-up no sample waits for the compiler, whatever happens to the arm."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

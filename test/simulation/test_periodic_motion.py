@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions for an identification: better conditioned than a recorded one, and within the limits between samples too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The imperfections of the simulated arm: coloured noise, sensors, perturbed bodies and friction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

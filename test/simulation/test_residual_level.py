@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded scenarios, and the level and colour of the torque that the model leaves unexplained in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated arm: its torque's identity, payloads, pushes, limits, determinism, bad input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

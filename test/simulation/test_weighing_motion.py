@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The motion for weighing keeps its bounds, and shows a payload."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

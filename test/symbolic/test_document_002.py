@@ -5,8 +5,6 @@ A difference counts as zero when its normal form is 0, exactly. Velocities and J
 computed here from derivatives with time, as the document does; the functions under test never differentiate.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy

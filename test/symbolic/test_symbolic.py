@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symbolic kinematics against the package's other kinematics, Pinocchio, and SciPy's matrix exponential."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any
