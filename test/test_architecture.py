@@ -122,9 +122,6 @@ def wrong_arrows(file: Path, source: str) -> list[str]:
     return found
 
 
-# ---- the house as it is ----------------------------------------------------------------------------------------
-
-
 def test_every_room_has_its_place_in_the_table() -> None:
     assert {room_of(file) for file in FILES} <= set(ARROWS), "say in ARROWS what the new room may import"
 
@@ -174,9 +171,6 @@ def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
     run_without({"rclpy"}, "\n".join(f"import {name}" for name in names))
 
 
-# ---- the checks themselves bite --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("file", "source"),
     [
@@ -196,19 +190,6 @@ def test_all_but_the_nodes_load_where_ros_is_not_installed() -> None:
 )
 def test_a_wrong_arrow_is_found(file: str, source: str) -> None:
     assert len(wrong_arrows(PACKAGE / file, source)) == 1
-
-
-@pytest.mark.parametrize(
-    ("file", "source"),
-    [
-        ("dynamics/x.py", f"from {NAME}.robot import Friction\nfrom .batch import joint_rows\nimport numpy.linalg"),
-        ("dynamics/x.py", f"from {NAME} import checks"),
-        ("nodes/x.py", f"from {NAME} import load_robot\nfrom {NAME}.estimation import PayloadEstimator"),
-        ("cli/x.py", f"def f():\n    from {NAME}.nodes import runner"),
-    ],
-)
-def test_a_right_arrow_passes(file: str, source: str) -> None:
-    assert wrong_arrows(PACKAGE / file, source) == []
 
 
 def test_a_missing_library_would_be_noticed() -> None:

@@ -30,9 +30,6 @@ def refused(check: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-# ---- arrays ----------------------------------------------------------------------------------------------------
-
-
 @given(real_arrays)
 def test_real_array_keeps_shape_and_values(given_array: np.ndarray) -> None:
     result = checks.real_array(given_array, "x")
@@ -104,9 +101,6 @@ def test_a_covariance_is_symmetric_and_positive_definite(value: Any, message: st
     assert np.array_equal(checks.covariance(np.diag([1e-12, 1.0, 1e6]), 3, "P"), np.diag([1e-12, 1.0, 1e6]))
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), np.array(2.0)])
 def test_number_gives_a_float(value: Any) -> None:
     result = checks.number(value, "x", minimum=2.0, maximum=2.0)
@@ -126,9 +120,6 @@ def test_number_gives_a_float(value: Any) -> None:
 )
 def test_number_refuses(value: Any, message: str) -> None:
     assert refused(lambda: checks.number(value, "x", minimum=0.0, maximum=10.0)) == message
-
-
-# ---- rotations and transforms ----------------------------------------------------------------------------------
 
 
 def test_rigid_transforms_of_any_leading_shape() -> None:
@@ -158,9 +149,6 @@ def test_a_row_major_matrix_read_as_column_major_is_refused() -> None:
 )
 def test_rotation_matrix_refuses(R: np.ndarray, message: str) -> None:
     assert refused(lambda: checks.rotation_matrix(R, "R")) == message
-
-
-# ---- frozen arrays ---------------------------------------------------------------------------------------------
 
 
 def test_read_only_is_a_copy_that_cannot_be_written() -> None:

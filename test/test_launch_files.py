@@ -43,9 +43,6 @@ def constant(node: ast.expr) -> str:
     return str(node.value)
 
 
-# ---- without ROS 2 ---------------------------------------------------------------------------------------------
-
-
 def test_there_are_these_launch_files_and_they_compile() -> None:
     assert [file.name.removesuffix(".launch.py") for file in FILES] == sorted(ARGUMENTS)
     for file in FILES:
@@ -83,9 +80,6 @@ def test_parameter_files_reach_nodes_in_every_namespace() -> None:
         source += "".join((nodes / f"{file}.py").read_text() for file in shared)
         for parameter in value["ros__parameters"]:
             assert f'"{parameter}"' in source, f"{name} has no parameter {parameter}"
-
-
-# ---- with ROS 2's launch system ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

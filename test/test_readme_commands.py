@@ -237,11 +237,6 @@ def test_no_rule_is_left_over() -> None:
         assert any(re.fullmatch(pattern, command) for command in found), pattern
 
 
-def test_a_command_without_a_rule_is_found() -> None:
-    assert rule_of("rm -rf /") is None
-    assert rule_of("panda-dynamics replay x") is check_command
-
-
 @pytest.mark.parametrize("name", [*NAMES, "docs/frames.md", "docs/view.md"])
 def test_the_python_blocks_run(name: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a comment says of the last line is compared by test_docs.py."""

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation import annotate
 from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset, open_dataset
 from panda_dynamics_ros.recordings.replay import replay
@@ -122,9 +121,3 @@ def test_memory_does_not_grow_with_the_length(storage: str, tmp_path: Path) -> N
     peak(10)  # imports and caches
     # Both have whole chunks of MCAP, of 1 MB. A sample has 22 numbers: 6,000 more of them are 1 MB.
     assert peak(12_000) < peak(6_000) + 5e5
-
-
-def test_nothing_usable_is_an_error(panda: pdr.RobotModel, tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("t,q1\n")
-    with pytest.raises(DataError):
-        annotate(tmp_path / "log.csv", panda)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of docs/datasets.md, and a real Dask scheduler and workers, each a process, that are killed at work."""
 
-import json
 import os
 import re
 import shlex
@@ -106,24 +105,6 @@ def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
 def test_the_table_of_the_page_is_that_of_the_code() -> None:
     lines = [f"| `{name}` | {column.type} | {column.kinds} | {column.meaning} |" for name, column in COLUMNS.items()]
     assert "\n".join(lines) in PAGE
-
-
-def test_a_summary_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["batch", "recordings", "--output", "table.parquet", "--resume", "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
-    assert (summary["recordings"], summary["skipped"], summary["failed"]) == (COUNT, COUNT - 1, 1)
-
-
-def test_wrong_options_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, named in (
-        (["--output", "table.xlsx"], ".parquet or .csv"),
-        (["--output", "table.csv"], "--overwrite"),
-        (["--jobs", "0", "--output", "new.csv"], "--jobs"),
-    ):
-        assert main(["batch", "recordings", *words]) == 2
-        error = capsys.readouterr().err
-        assert named in error
-        assert error.count("\n") == 1
 
 
 def children(process: int) -> list[int]:

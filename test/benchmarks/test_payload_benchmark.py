@@ -2,19 +2,16 @@
 """The accuracy benchmark's own helpers: exact cases, where every figure is known."""
 
 import math
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
-from benchmarks.payload import recordings
 from benchmarks.payload.incidents import noticed
 from benchmarks.payload.methods import Answer, batch_least_squares, forgetting_least_squares, gravity_only
 from benchmarks.payload.samples import Samples, body
-from benchmarks.payload.scores import detection, score
+from benchmarks.payload.scores import detection
 from benchmarks.payload.trial import Outcome, judged
 
 
@@ -33,24 +30,6 @@ OURS = "estimator"
 
 def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
     return Outcome("s", "a", "cold", 1.0, 2.0, OURS, mass_error, com_error, 0.0, held, (held, True, True))
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        "dynamics/kernels/vectors.py",
-        "robot/arms/fr3.yaml",
-    ],
-)
-def test_recordings_are_made_again_when_what_makes_them_has_changed(changed: str, tmp_path: Path) -> None:
-    package = Path(pdr.__file__).parent
-    for room in (*recordings.SOURCES, "model.py"):
-        (shutil.copytree if (package / room).is_dir() else shutil.copy)(package / room, tmp_path / room)
-    before = recordings.fingerprint.__wrapped__(tmp_path)
-    assert before == recordings.fingerprint.__wrapped__(package)
-    with (tmp_path / changed).open("a") as file:
-        file.write("# changed\n")
-    assert recordings.fingerprint.__wrapped__(tmp_path) != before
 
 
 def test_least_squares_finds_an_exact_payload(panda: pdr.RobotModel) -> None:
@@ -94,23 +73,6 @@ def test_an_answer_is_judged_by_its_own_intervals() -> None:
         assert result.mass_error == pytest.approx(0.03)
         assert result.com_error == pytest.approx(0.0, abs=1e-12)
         assert result.mass_held is held
-
-
-def test_com_intervals_are_those_of_the_estimate(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
-    """To first order, as a cloud of nearby vectors shows: 20 000 of them fix a standard deviation to 1 %."""
-    # The mass is uncertain enough, and tied to m c, for its part in the CoM to show.
-    vector, root = body(1.0).vector, 1e-3 * np.tril(rng.standard_normal((10, 10)))
-    root[0, 0], root[1:4, 0] = 0.03, (0.001, 0.001, 0.002)
-    cloud = vector + rng.standard_normal((20000, 10)) @ root.T
-    spread = np.std(cloud[:, 1:4] / cloud[:, :1], axis=0)
-    np.testing.assert_allclose(Answer(vector, root @ root.T).com_std, spread, rtol=0.03)
-
-
-def test_scores_pool_trials() -> None:
-    s = score([outcome(0.03, True, 0.01), outcome(-0.04, False, 0.03), outcome(0.0, True, 0.02)])
-    assert s.mass_rmse == pytest.approx(0.05 / math.sqrt(3.0))
-    assert s.com_median == 0.02
-    assert (s.mass_held, s.com_held, s.trials) == (pytest.approx(2 / 3), pytest.approx(8 / 9), 3)
 
 
 def test_delays_count_from_the_change_and_misses_count() -> None:

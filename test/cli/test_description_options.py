@@ -20,11 +20,6 @@ def arm(*words: str) -> pdr.RobotModel:
     return load_arm(parser.parse_args(words))
 
 
-def test_without_options_the_arm_is_that_of_the_library(panda: pdr.RobotModel) -> None:
-    assert np.array_equal(arm().table, panda.table)
-    assert np.array_equal(arm().friction.table, panda.friction.table)
-
-
 def test_each_option_is_that_of_load_robot(tmp_path: Path) -> None:
     file = tmp_path / "arm.urdf"
     file.write_text(urdf_texts.with_slide_and_fixed_joints())

@@ -51,23 +51,16 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"panda-dynamics {__version__}\n"
 
 
-def test_errors_of_the_package_are_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_instead(monkeypatch, DataError("bag.mcap: expected joint states,\n  got none"))
-    assert main(IDENTITY) == 2
-    assert capsys.readouterr().err == "panda-dynamics: error: bag.mcap: expected joint states, got none\n"
-
-
 @pytest.mark.parametrize(
     ("error", "words"),
     [
         (PermissionError(13, "Permission denied", "/output"), "/output: Permission denied"),
         (OSError(28, "No space left on device"), "No space left on device"),
+        (DataError("bag.mcap: expected joint states,\n  got none"), "bag.mcap: expected joint states, got none"),
     ],
 )
-def test_what_the_system_refuses_is_one_line(
-    error: OSError, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_the_package_or_the_system_refuses_is_one_line(
+    error: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_instead(monkeypatch, error)
     assert main(IDENTITY) == 2

@@ -39,13 +39,6 @@ def test_inertia_as_json_has_every_digit(name: str, capsys: pytest.CaptureFixtur
         assert base["inertia_about_com"] == inertia[i][UPPER].tolist()
 
 
-@pytest.mark.parametrize(("frame", "other"), [("joint", "base"), ("base", "joint")])
-def test_one_frame_only(frame: str, other: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "--frame", frame)
-    assert frame in found
-    assert other not in found
-
-
 def test_with_the_hand(capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "--end-effector", "hand")
     assert found["robot"] == "panda+hand"

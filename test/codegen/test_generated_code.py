@@ -171,20 +171,6 @@ def test_all_global_names_carry_the_robot_s(panda: pdr.RobotModel, tmp_path: Pat
     exec(generate(named, "python").source, {})
 
 
-def test_functions_are_chosen(panda: pdr.RobotModel) -> None:
-    code = generate(panda, "c", ["pose", "gravity_torques"])
-    assert list(code.counts) == ["pose", "gravity_torques"]
-    assert "inverse_dynamics" not in code.source
-    assert generate(panda, functions="pose").source == generate(panda, functions=["pose", "pose"]).source
-
-
-def test_generation_is_reproducible(panda: pdr.RobotModel) -> None:
-    """The same file twice, with lines that fit a screen."""
-    source = generate(panda).source
-    assert source == generate(panda).source
-    assert max(map(len, source.splitlines())) <= 120
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -193,6 +179,8 @@ def test_generation_is_reproducible(panda: pdr.RobotModel) -> None:
         ({"functions": []}, "functions: expected some of .*, got none"),
         ({"name": "my arm"}, "name: expected an identifier, got 'my arm'"),
         ({"name": "größe"}, "name: expected an identifier"),
+        ({"language": "python", "math": "os; x"}, "math: expected the name of a module"),
+        ({"math": "numpy"}, "math: expected the name of a module"),
     ],
 )
 def test_mistakes_are_told(panda: pdr.RobotModel, arguments: dict[str, str], message: str) -> None:
@@ -213,9 +201,3 @@ def test_python_over_arrays_agrees_with_the_package() -> None:
     rows = names["panda_mass_matrix"](first[0])
     M = np.array([[np.broadcast_to(entry, (4, 5)) for entry in row] for row in rows]).transpose(2, 3, 0, 1)
     assert_agrees(M, robot.mass_matrix(q), TOLERANCE, axes=2)
-
-
-@pytest.mark.parametrize(("language", "math"), [("python", "os; x"), ("python", ""), ("c", "numpy")])
-def test_a_module_that_is_none_is_refused(language: str, math: str) -> None:
-    with pytest.raises(ArgumentError, match="math: expected the name of a module"):
-        generate(pdr.load_robot("panda"), language, math=math)

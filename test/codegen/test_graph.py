@@ -62,24 +62,3 @@ def test_what_is_known_is_folded() -> None:
     assert x * y == y * x == -x * -y
     assert graph.sine(-x) == -graph.sine(x)
     assert graph.cosine(-x) == graph.cosine(x)
-
-
-def test_what_nobody_needs_is_left_out() -> None:
-    graph = Graph()
-    x, y = graph.symbol("x"), graph.symbol("y")
-    unused = x * y * y
-    program = program_of(graph, [x + y])
-    assert unused.node not in (x.node, y.node)
-    assert program.count.multiplications == 0
-    assert program.count.additions == 1
-    assert (program.statements, program.results) == ((), ("x + y",))
-
-
-def test_brackets_keep_the_order_of_operations() -> None:
-    graph = Graph()
-    a, b, c = (graph.symbol(name) for name in "abc")
-    assert program_of(graph, [(a + b) * c]).results == ("c*(a + b)",)
-    assert program_of(graph, [c - (a - b)]).results == ("c - (a - b)",)
-    assert program_of(graph, [-(a - b)]).results == ("b - a",)
-    assert program_of(graph, [-(a + b)]).results == ("-(a + b)",)
-    assert program_of(graph, [-(a * b)]).count.additions == 1  # a change of sign

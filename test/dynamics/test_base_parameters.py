@@ -190,10 +190,3 @@ def test_tolerance_overlooks_a_calibration(panda: pdr.RobotModel) -> None:
 def test_tolerance_is_checked(panda: pdr.RobotModel, tolerance: object) -> None:
     with pytest.raises(ArgumentError, match=r"^tolerance: expected"):
         panda.base_parameters(tolerance=tolerance)  # type: ignore[arg-type]
-
-
-def test_results_are_frozen(panda: pdr.RobotModel) -> None:
-    base = panda.base_parameters()
-    for array in (base.values, base.mapping):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1.0

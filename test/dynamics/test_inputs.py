@@ -45,9 +45,6 @@ def states_for(function: str, robot: pdr.RobotModel, rng: np.random.Generator, s
     return list(random_states(robot, rng, samples))[: len(FUNCTIONS[function][1])]
 
 
-# ---- leading dimensions ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_leading_dimensions_are_those_of_the_states(function: str, panda: pdr.RobotModel, rng: Any) -> None:
     shape = FUNCTIONS[function][2]
@@ -79,9 +76,6 @@ def test_leading_dimensions_broadcast(
     arrays = [rng.normal(size=shape) for shape in shapes]
     full = [np.array(x) for x in np.broadcast_arrays(*arrays)]
     assert np.array_equal(call(function, panda, *arrays), call(function, panda, *full))
-
-
-# ---- number types and memory layouts ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -138,32 +132,20 @@ def test_arguments_stay_as_they_are(function: str, panda: pdr.RobotModel, rng: A
     assert not any(np.shares_memory(result, x) for x in given)
 
 
-# ---- edges of the state space ----------------------------------------------------------------------------------
-
-
 def test_zero_velocity_gives_no_coriolis_torque(robot: pdr.RobotModel, rng: Any) -> None:
     q = random_states(robot, rng).q
     assert not robot.coriolis_torques(q, np.zeros(7)).any()
     assert not robot.coriolis_matrix(q, np.zeros(7)).any()
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------
-
 NOT_ARRAYS: dict[str, tuple[Any, str]] = {
     "too short": (np.zeros(6), "expected shape (..., 7), got (6,)"),
-    "too long": (np.zeros((4, 8)), "expected shape (..., 7), got (4, 8)"),
     "transposed": (np.zeros((7, 4)), "expected shape (..., 7), got (7, 4)"),
-    "scalar": (0.5, "expected shape (..., 7), got ()"),
-    "nothing in it": ([], "expected shape (..., 7), got (0,)"),
     "NaN": ([0, 0, np.nan, 0, 0, 0, 0], "expected finite numbers, got nan at index (2,)"),
     "infinity": ([[0.0] * 7, [0, 0, 0, 0, 0, -np.inf, 0]], "expected finite numbers, got -inf at index (1, 5)"),
     "string": ("zero", "expected an array of real numbers, got 'zero'"),
-    "strings": (["0"] * 7, "expected an array of real numbers, got ['0', "),
-    "None": (None, "expected an array of real numbers, got None"),
     "complex": (np.zeros(7) + 1j, "expected an array of real numbers, got array([0.+1.j, "),
-    "booleans": ([True] * 7, "expected an array of real numbers, got [True, "),
     "ragged": ([[0.0] * 7, [0.0] * 6], "expected an array of real numbers, got [[0.0, "),
-    "mapping": ({"joint1": 0.0}, "expected an array of real numbers, got {'joint1': 0.0}"),
 }
 
 
@@ -218,11 +200,6 @@ def test_links_count_from_1_to_n(link: Any, panda: pdr.RobotModel) -> None:
     with pytest.raises(ArgumentError) as caught:
         panda.com_jacobian(np.zeros(7), link)
     assert str(caught.value) == f"link: expected an integer from 1 to 7, got {link!r}"
-
-
-def test_numpy_integers_are_link_numbers(panda: pdr.RobotModel) -> None:
-    q = np.full(7, 0.3)
-    assert np.array_equal(panda.com_jacobian(q, np.int32(5)), panda.com_jacobian(q, 5))
 
 
 @pytest.mark.parametrize("payload", [1.5, None, np.zeros(10)])

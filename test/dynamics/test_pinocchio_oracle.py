@@ -36,12 +36,6 @@ def case(request: pytest.FixtureRequest) -> Case:
     return Case(robot, Pinocchio(robot), random_states(robot, rng))
 
 
-def test_random_chains_have_both_kinds_of_joints() -> None:
-    kinds = [random_chain(n, seed=2).prismatic for n in ARMS if isinstance(n, int)]
-    assert {sliding for chain in kinds for sliding in chain} == {True, False}
-    assert any(len(set(chain)) == 2 for chain in kinds), "no chain mixes them"
-
-
 def test_frames_and_their_jacobians(case: Case) -> None:
     robot, oracle, (q, _, _) = case
     for frame in robot.frames:

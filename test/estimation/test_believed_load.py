@@ -65,11 +65,3 @@ def test_a_forgotten_set_load_is_named(panda: pdr.RobotModel) -> None:
     for nothing in (None, np.zeros_like(tau)):  # zeros come from simulators
         without = replace(data, tau_ext=nothing)
         assert franka_loads(without, panda, pdr.replay(without, panda)) == ()
-
-
-def test_external_torques_have_the_shape_of_torques(panda: pdr.RobotModel) -> None:
-    motion = sinusoids(0.1)
-    with pytest.raises(pdr.PandaDynamicsError, match=r"tau_ext: expected shape \(100, 7\)"):
-        pdr.JointDataset(
-            motion.stamp, motion.q, motion.dq, motion.q, panda.joint_names, "here", tau_ext=np.zeros((100, 6))
-        )

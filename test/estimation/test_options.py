@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from panda_dynamics_ros import PandaDynamicsError
-from panda_dynamics_ros.estimation import ContactDetector, ContactOptions, EstimatorOptions, PayloadEstimator
+from panda_dynamics_ros.estimation import ContactDetector, EstimatorOptions, PayloadEstimator
 
 
 @pytest.mark.parametrize("make", [PayloadEstimator, ContactDetector])
@@ -27,10 +27,6 @@ def test_a_known_mass_of_zero_says_that_it_is_unknown():
     assert EstimatorOptions.of({"known_mass": 0.0}).known_mass == 0.0
     with pytest.raises(PandaDynamicsError, match=r"^known_mass: expected a positive number, got -0\.1$"):
         EstimatorOptions(known_mass=-0.1)
-
-
-def test_options_are_taken_over():
-    assert ContactOptions.of({"threshold": 7.0}) == ContactOptions(threshold=7.0) != ContactOptions()
 
 
 def test_the_spread_of_the_prior_is_that_of_mass_moment_and_inertia():

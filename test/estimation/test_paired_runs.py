@@ -137,9 +137,6 @@ def _with_pauses() -> Motion:
     return slowed(stamp, np.cumsum(rate) / 200.0, rate, np.gradient(rate, 1.0 / 200.0))
 
 
-# ---- runs that cannot be compared ------------------------------------------------------------------------------
-
-
 def test_runs_of_different_motions_are_named_with_the_worst_joint() -> None:
     other = replace_joint(4, 0.4)
     with pytest.raises(DataError, match=r"B and A: expected runs of one motion.*joint 5 from .* s, up to 0\.\d+ rad"):
@@ -188,9 +185,6 @@ def test_a_run_must_be_long_enough() -> None:
         pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=short)], [run("A")])
 
 
-# ---- alignment and noise by themselves ------------------------------------------------------------------------
-
-
 def cost_of_cheapest_path(first: np.ndarray, second: np.ndarray) -> float:
     """Dynamic time warping with free ends in `second`, by its recursion."""
     cost = ((first[:, None] - second[None]) ** 2).sum(axis=2)
@@ -228,9 +222,6 @@ def test_whitened_noise_is_white(rng: np.random.Generator) -> None:
     white = whitened(series[:, None, None], 0.1 * np.arange(4000.0), np.zeros(4000))[:, 0, 0]
     assert white.std() == pytest.approx(1.0, abs=0.05)  # 4.5 standard deviations of 1 / sqrt(2 N)
     assert abs(np.mean(white[1:] * white[:-1])) < 0.07
-
-
-# ---- a real arm --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))

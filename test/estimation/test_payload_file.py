@@ -36,16 +36,11 @@ def saved(estimator: PayloadEstimator, tmp_path: Path) -> Path:
 def test_what_was_saved_is_loaded(estimator: PayloadEstimator, saved: Path) -> None:
     memory, loaded = estimator.memory, load_estimate(saved)
     assert memory.tare.any()
+    assert memory.arm is not None
     for name in ("vector", "covariance", "tare"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(memory, name))
-
-
-def test_what_was_learnt_about_the_arm_is_saved(estimator: PayloadEstimator, saved: Path) -> None:
-    arm, loaded = estimator.memory.arm, load_estimate(saved).arm
-    assert arm is not None
-    assert loaded is not None
     for name in ("mean", "covariance", "noise_ratio"):
-        np.testing.assert_array_equal(getattr(loaded, name), getattr(arm, name))
+        np.testing.assert_array_equal(getattr(loaded.arm, name), getattr(memory.arm, name))
 
 
 def test_a_file_of_before_the_arm_was_saved_will_do(saved: Path) -> None:
@@ -114,10 +109,14 @@ def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
         (lambda content: with_memory(content, vector=[1.0] * 9), r"memory.vector: expected shape \(10,\), got \(9,\)"),
         (lambda content: with_memory(content, tare=["a"] * 10), "memory.tare: expected an array of real numbers"),
         (lambda content: with_memory(content, vector=[float("nan")] * 10), "memory.vector: expected finite numbers"),
+        (lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()), "positive eigenvalues, got -1"),
+        (lambda content: with_memory(content, vector=[1e308] * 10), "memory.vector: expected"),
+        (lambda content: with_memory(content, tare=[-1e308] * 10), "memory.tare: expected"),
         (
-            lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()),
-            "memory.covariance: expected positive eigenvalues, got -1",
+            lambda content: with_memory(content, covariance=(1e-300 * np.eye(10)).tolist()),
+            "memory.covariance: expected",
         ),
+        (lambda content: with_memory(content, covariance=(1e300 * np.eye(10)).tolist()), "memory.covariance: expected"),
         (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
         (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
         (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
@@ -133,48 +132,16 @@ def test_what_is_no_saved_payload_is_refused(change: Any, words: str, saved: Pat
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"a: [1\nb"])
-def test_what_is_no_yaml_is_refused(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_bytes(content)
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe\x00", b"a: [1\nb", b"[" * 20_000, b"a: 2024-13-45", b"x" * 2_000_000]
+)
+def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_bytes(content)
     with pytest.raises(PandaDynamicsError, match=r"bad\.yaml: expected a saved payload") as caught:
-        load_estimate(path)
+        load_estimate(tmp_path / "bad.yaml")
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="got no such file"):
         load_estimate(tmp_path / "nowhere.yaml")
-
-
-def tampered(content: dict[str, Any], name: str, value: float) -> None:
-    if name == "covariance":
-        content["memory"][name] = (value * np.eye(10)).tolist()
-    else:
-        content["memory"][name][0] = value
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("vector", 1e308), ("tare", -1e308), ("covariance", 1e-300), ("covariance", 1e300)]
-)
-def test_numbers_that_no_estimator_has_are_refused(
-    name: str, value: float, estimator: PayloadEstimator, tmp_path: Path
-) -> None:
-    path = save_estimate(estimator.estimate, estimator.memory, tmp_path / "payload.yaml")
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    tampered(content, name, value)
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    with pytest.raises(PandaDynamicsError, match=f"memory.{name}: expected"):
-        load_estimate(path)
-
-
-@pytest.mark.parametrize(
-    "text", ["[" * 20_000, "a: 2024-13-45", "x" * 2_000_000, "\xff"], ids=["nested", "date", "long", "no text"]
-)
-def test_yaml_that_is_made_to_harm_is_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / "payload.yaml").write_bytes(text.encode("latin-1"))
-    with pytest.raises(PandaDynamicsError, match="expected a saved payload"):
-        load_estimate(tmp_path / "payload.yaml")
 
 
 @pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])

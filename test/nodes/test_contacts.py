@@ -114,13 +114,6 @@ def test_each_contact_has_a_stamp_and_a_wrench_with_the_same(stream: Stream) -> 
     assert 0.3 < np.linalg.norm(found) / np.linalg.norm(WRENCH[:3]) < 1.2
 
 
-def test_diagnostics_say_it_in_words(stream: Stream) -> None:
-    status = stream.diagnostic(lambda values: values["contacts"] == "1")
-    assert status.level == DiagnosticStatus.OK
-    assert "on link 7" in status.message
-    assert any(each.message.startswith("contact on link") for each in stream.contacts)
-
-
 def inertia(payload: InertialParameters, frame: str) -> InertiaStamped:
     message = InertiaStamped()
     message.header.frame_id = frame

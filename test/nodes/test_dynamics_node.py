@@ -131,12 +131,6 @@ def test_poses_are_the_librarys_with_the_end_effector_asked_for(
     np.testing.assert_allclose(pdr.pose.quaternion_to_matrix(quaternions), T_base_ee[:, :3, :3], rtol=0.0, atol=EXACT)
 
 
-def test_layouts_and_frames(got: dict[str, list[Any]]) -> None:
-    dims = [(dim.label, dim.size, dim.stride) for dim in got["o_t_ee"][0].layout.dim]
-    assert dims == [("column", 4, 16), ("row", 4, 4)]
-    assert got["current_pose"][0].header.frame_id == "panda_link0"
-
-
 def test_the_stream_is_accounted_for(
     got: dict[str, list[Any]], probe: Probe, nodes: Nodes, publisher: Publisher, listener: Listener, script: Script
 ) -> None:

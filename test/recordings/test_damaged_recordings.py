@@ -140,9 +140,6 @@ def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
     assert_same(read, written[:2] + written[4:])
 
 
-# ---- what is no recording --------------------------------------------------------------------------------------------
-
-
 def not_a_bag(tmp_path: Path, name: str, content: bytes) -> Path:
     (tmp_path / name).write_bytes(content)
     return tmp_path / name

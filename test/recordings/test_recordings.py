@@ -181,9 +181,6 @@ def test_the_real_recording_without_metadata(panda_30hz_bag: Path) -> None:
     assert read[0].effort[1] == pytest.approx(2.9, abs=0.05)  # the corrupt first sample, unfiltered
 
 
-# ---- messages of several topics, written at once ---------------------------------------------------------------------
-
-
 START = 1_700_000_000_123_456_789
 COUNT = 50
 INERTIA = "geometry_msgs/msg/InertiaStamped"

@@ -2,7 +2,6 @@
 """Scenes: where primitives are, how large, when they are there; their meshes and RViz markers."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +14,9 @@ from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
 from panda_dynamics_ros.reporting.scene.arm import joint_housings
 from panda_dynamics_ros.reporting.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
-from panda_dynamics_ros.reporting.scene.markers import LABEL, MarkerIds, draw
+from panda_dynamics_ros.reporting.scene.markers import MarkerIds, draw
 from panda_dynamics_ros.reporting.scene.payload import ELLIPSOID_95, payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Cylinder, Ellipsoid, Label, Primitive
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Cylinder, Ellipsoid, Primitive
 
 Q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
 COM, EDGES = np.array([0.02, -0.015, 0.06]), np.array([0.08, 0.12, 0.2])
@@ -126,18 +125,6 @@ def test_a_force_ends_before_the_flange_and_is_as_long_as_it_is_large(panda: pdr
     np.testing.assert_allclose(scene.place(moment)[:3, 2], [0.0, 0.0, 1.0], atol=1e-12)
 
 
-def test_labels_stand_out_from_white_meshes_and_from_the_layouts_ground() -> None:
-    """3 is what WCAG 2 asks for large text."""
-
-    def luminance(colour: Iterable[float]) -> float:
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
-        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-    label, ground = luminance(LABEL[:3]), luminance([48 / 255] * 3)
-    assert 1.05 / (label + 0.05) > 3.0
-    assert (label + 0.05) / (ground + 0.05) > 3.0
-
-
 def test_small_wrenches_are_not_drawn_and_large_ones_end_in_view() -> None:
     assert wrench_primitives([1.0, 1.0, 1.0, 0.5, 0.5, 0.5], np.zeros(3)) == ()
     arrows = [
@@ -168,8 +155,6 @@ def test_bad_input(panda: pdr.RobotModel) -> None:
     with pytest.raises(ArgumentError, match=r"torques: expected shape \(7,\), got \(2,\)"):
         torque_primitives(panda, [1.0, 2.0])
 
-
-# ---- meshes ------------------------------------------------------------------------------------------------------
 
 PLACE = ("layer/name", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0))
 SOLIDS: list[tuple[Primitive, float]] = [
@@ -203,13 +188,6 @@ def test_a_mesh_encloses_the_solid(primitive: Primitive, volume: float) -> None:
         if len({p, q, r}) == 3:
             edges.update([(p, q), (q, r), (r, p)])
     assert all(edges[b, a] == count == 1 for (a, b), count in edges.items())
-
-
-def test_a_label_has_no_mesh() -> None:
-    assert len(Label(*PLACE, "text", 0.1).mesh().faces) == 0
-
-
-# ---- markers -----------------------------------------------------------------------------------------------------
 
 
 def test_what_is_not_shown_any_more_is_told_once() -> None:

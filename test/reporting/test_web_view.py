@@ -107,9 +107,6 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         page.wait_for_text("centre of mass: not known")
 
 
-# ---- the charts ------------------------------------------------------------
-
-
 def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:
     history = History()
     for k in range(18_000):
@@ -132,12 +129,6 @@ def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart() -> None
     assert -1.0 < lower[1] < 0.0 < 1.1 < upper[1] < 2.0
     # The second centre of mass is not known, and not drawn.
     np.testing.assert_allclose(np.transpose(history.com_columns()), [[0.0, 20.0, -15.0, 60.0]])
-
-
-# ---- a replay --------------------------------------------------------------------------------------------------------
-
-
-viser = pytest.importorskip("viser", reason="the live view needs viser")
 
 
 def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> None:

@@ -89,8 +89,3 @@ def test_end_effector_moves_the_ee_frame_alone(panda: pdr.RobotModel, rng: np.ra
     np.testing.assert_allclose(robot.pose(q, "ee"), panda.pose(q, "flange") @ T_FLANGE_EE, rtol=0.0, atol=1e-15)
     assert np.array_equal(robot.pose(q, "flange"), panda.pose(q, "flange"))
     assert np.array_equal(robot.inertial_vector, panda.inertial_vector)
-
-
-def test_a_robot_in_a_notebook_is_one_line(panda: pdr.RobotModel) -> None:
-    assert repr(panda) == "RobotModel('panda': 7 joints, 16.1 kg, effort measured)"
-    assert "4 joints, " in repr(random_chain(4, seed=1))

@@ -25,9 +25,6 @@ masses = arrays(np.float64, 8, elements=st.floats(0.01, 5.0))
 bodies = st.builds(body_of_points, masses, points)
 
 
-# ---- the vector ------------------------------------------------------------------------------------------------
-
-
 @given(masses, points)
 def test_vector_holds_the_moments_of_the_mass_about_the_origin(masses: np.ndarray, points: np.ndarray) -> None:
     """Zeroth, first and second moments, summed point by point (document 003, slide 4)."""
@@ -50,9 +47,6 @@ def test_a_first_moment_needs_a_mass() -> None:
         InertialParameters.from_vector([0.0, 0.0, 0.1, 0.0, 0, 0, 0, 0, 0, 0])
 
 
-# ---- changes of frame ------------------------------------------------------------------------------------------
-
-
 @given(masses, points, transforms)
 def test_transformed_is_the_body_of_the_moved_points(masses: np.ndarray, points: np.ndarray, T_a_b: np.ndarray) -> None:
     moved = points @ T_a_b[:3, :3].T + T_a_b[:3, 3]
@@ -72,9 +66,6 @@ def test_transformed_is_the_body_of_the_moved_points(masses: np.ndarray, points:
 def test_only_rigid_transforms(T: np.ndarray, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         InertialParameters.zero().transformed(T)
-
-
-# ---- physical consistency --------------------------------------------------------------------------------------
 
 
 @given(masses, points)
@@ -112,9 +103,6 @@ def test_triangle_inequality_is_the_boundary(ixx: float, physical: bool) -> None
 )
 def test_what_is_physical(mass: float, inertia: np.ndarray, physical: bool) -> None:
     assert InertialParameters(mass, np.zeros(3), inertia).is_physical() is physical
-
-
-# ---- being a value ---------------------------------------------------------------------------------------------
 
 
 def test_fields_cannot_be_changed(rng: np.random.Generator) -> None:

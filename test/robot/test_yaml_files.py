@@ -31,9 +31,6 @@ def panda_content() -> Content:
     return dict(yaml.safe_load((LIBRARY / "panda.yaml").read_text(encoding="utf-8")))
 
 
-# ---- what is read ----------------------------------------------------------------------------------------------
-
-
 def test_links_may_be_given_about_their_origin(panda: pdr.RobotModel, panda_content: Content, tmp_path: Path) -> None:
     panda_content["inertia_about"] = "origin"
     panda_content["links"] = [
@@ -54,8 +51,6 @@ def test_what_may_be_left_out(panda: pdr.RobotModel, panda_content: Content, tmp
     assert not robot.friction_torques(np.ones(7)).any()
     assert robot.prismatic == (False,) * 7
 
-
-# ---- what is refused -------------------------------------------------------------------------------------------
 
 Spoil = Callable[[Content], Any]
 MALFORMED: dict[str, tuple[Spoil, str]] = {

@@ -115,12 +115,6 @@ def test_the_table_may_be_higher() -> None:
     assert obstacle(robot, READY[None], table_height=0.36) == "table"
 
 
-def test_seeds(robot: pdr.RobotModel, motion: FourierMotion) -> None:
-    again, other = exciting_motion(robot, seed=2), exciting_motion(robot, seed=3)
-    np.testing.assert_array_equal(motion(12.3)[0], again(12.3)[0])
-    assert np.abs(motion(12.3)[0] - other(12.3)[0]).max() > 0.01
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -47,18 +47,6 @@ def test_pauses_are_approached_from_both_sides(motion) -> None:
     assert len(PAUSES) == len(motion.pauses)
 
 
-def test_the_same_seed_gives_the_same_motion(motion) -> None:
-    again = weighing_motion(ROBOT, READY, trials=150).motion
-    other = weighing_motion(ROBOT, READY, trials=150, seed=1).motion
-    np.testing.assert_array_equal(again.sine, motion.sine)
-    assert not np.array_equal(other.sine, motion.sine)
-
-
-def test_more_trials_show_the_payload_better() -> None:
-    few, many = (weighing_motion(ROBOT, READY, trials=trials).score for trials in (20, 300))
-    assert many < few
-
-
 @pytest.mark.parametrize(
     ("start", "options", "words"),
     [

@@ -65,10 +65,6 @@ def test_expressions_have_the_values_of_the_numbers(name: str | int, rng: np.ran
         assert np.abs(substituted(expressions, values) - wanted).max() < EXACT
 
 
-def test_chain_mixes_joints() -> None:
-    assert set(random_chain(3, seed=40).prismatic) == {True, False}
-
-
 def test_exact_chain_has_no_rounding() -> None:
     """sin(90 degrees) of the modified DH table is 1, cos is 0, and 0.333 is a fraction."""
     chain = symbolic.exact_chain(pdr.load_robot("panda"))
