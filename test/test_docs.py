@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation builds without a warning, and its API reference has every public name."""
+"""The documentation builds without a warning, its API reference has every public name, its notebook runs."""
 
+import ast
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -92,3 +95,29 @@ def test_the_citation_is_of_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == pdr.__version__
     assert citation["license"] == "Apache-2.0"
+
+
+NOTEBOOK = Path(__file__).resolve().parents[1] / "examples" / "recording.ipynb"
+
+
+def test_the_cells_run_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    """As Jupyter does: statements are executed, and the value of a last expression is shown."""
+    names: dict[str, Any] = {}
+    shown = []
+    for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == []  # what is stored would be of another day
+        tree = ast.parse("".join(cell["source"]))
+        *statements, last = tree.body
+        exec(compile(ast.Module(statements, []), "cell", "exec"), names)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), "cell", "eval"), names))
+        else:
+            exec(compile(ast.Module([last], []), "cell", "exec"), names)
+    data, result = shown[:2]
+    assert len(repr(data)) < 500  # not its arrays
+    assert len(repr(result)) < 500
+    assert "data:image/png;base64," in result._repr_html_()
+    mass = float(capsys.readouterr().out.split()[0])
+    assert mass == pytest.approx(1.0, abs=0.15)  # what the simulated arm carries, within three sigma

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The momentum form: p = M dq, bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each."""
+"""The momentum form: p = M dq, bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each; and one compiled
+call of the inner loop against the functions that it stands for."""
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from arms import random_body, random_chain, random_states, transform
 from oracles import assert_agrees, rate
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics import payload_momentum_regressors
+from panda_dynamics_ros.dynamics import payload_momentum_regressors, robot_state
 
 EXACT = 1e-12  # of a sample's largest entry; rounding has been seen up to 1e-14
 
@@ -70,3 +71,23 @@ def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(
     Y_bias = payload_momentum_regressors(arm, q, dq)[1]
     # Truncation as in `test_momentum_changes_by_torque_minus_bias`.
     assert_agrees(Y_dot + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
+
+
+def test_robot_state_is_pose_gravity_coriolis_and_payload_regressor(
+    robot: pdr.RobotModel, rng: np.random.Generator
+) -> None:
+    robot = robot.with_end_effector(transform((0.3, -0.5, 0.8), (0.02, -0.05, 0.1)))
+    for q, dq, ddq in zip(*random_states(robot, rng, samples=20), strict=True):
+        state = robot_state(robot, q, dq, ddq)
+        # The same product of nine placements in another order: each adds a rounding of 1e-16.
+        np.testing.assert_allclose(state.T_base_ee, robot.pose(q, "ee"), rtol=0.0, atol=2e-15)
+        # The same kernels on the same numbers: equal to the last bit.
+        assert np.array_equal(state.gravity_torques, robot.gravity_torques(q))
+        assert np.array_equal(state.coriolis_torques, robot.coriolis_torques(q, dq))
+        assert np.array_equal(state.payload_regressor, robot.payload_regressor(q, dq, ddq))
+
+
+def test_without_an_acceleration_it_is_zero(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+    q, dq = rng.normal(size=(2, 7))
+    regressor = robot_state(panda, q.tolist(), dq.tolist()).payload_regressor
+    assert np.array_equal(regressor, panda.payload_regressor(q, dq, np.zeros(7)))

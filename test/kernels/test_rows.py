@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of states against one: the same bits, for every number of rows; and cosines and sines against libm."""
+"""Blocks of states against one: the same bits, for every number of rows; cosines and sines against libm; small matrices
+against LAPACK, to rounding: entries of order one, condition numbers below 1e3."""
 
 import math
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 from arms import random_states
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics.kernels import small_matrices
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
 
@@ -73,3 +75,50 @@ def test_sliding_joints_as_well(function: str, panda: pdr.RobotModel, rng: Any) 
     together = call(robot, *states)
     for k in range(19):
         assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
+
+
+def kernel(part):
+    """A function of Python that calls a part of kernels."""
+
+    @compiled
+    def call(A, b):
+        part(A, b)
+
+    return call
+
+
+forward, solve, invert = (
+    kernel(part) for part in (small_matrices.forward, small_matrices.solve, small_matrices.invert)
+)
+
+
+@compiled
+def factorise(A):
+    small_matrices.factorise(A)
+
+
+@pytest.fixture(params=[1, 4, 10])
+def matrix(request, rng):
+    square = rng.normal(size=(request.param, request.param))
+    return square @ square.T + np.eye(request.param)
+
+
+def test_factor(matrix):
+    L = matrix.copy()
+    factorise(L)
+    np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(matrix), atol=1e-12)
+
+
+def test_solutions(matrix, rng):
+    b, L = rng.normal(size=len(matrix)), np.linalg.cholesky(matrix)
+    half, whole = b.copy(), b.copy()
+    forward(L, half)
+    solve(L, whole)
+    np.testing.assert_allclose(half, np.linalg.solve(L, b), atol=1e-12)
+    np.testing.assert_allclose(whole, np.linalg.solve(matrix, b), atol=1e-12)
+
+
+def test_inverse(matrix):
+    inverse = np.empty_like(matrix)
+    invert(matrix.copy(), inverse)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), atol=1e-12)

@@ -2,12 +2,16 @@
 """Recorded scenarios, and the level and colour of the torque that the model leaves unexplained in them."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from residual_level import measure_residual, residual_torques
+from scipy import signal
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics
+from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.simulation import (
     SimulatedPanda,
     SimulatedRun,
@@ -73,3 +77,42 @@ def test_a_scenario_is_recorded(panda: pdr.RobotModel) -> None:
     np.testing.assert_array_equal(run.truth_mass, np.repeat([0.0, 1.0, 0.0], 100))
     np.testing.assert_array_equal(run.truth[150], PAYLOAD.vector)
     assert plant.truth.mass == 0.0
+
+
+CUTOFF = 10.0  # Hz: the band in which the real arm's level was measured
+EDGE = 0.3  # s at both ends, where the filter has not settled
+
+
+class Residual(NamedTuple):
+    """Torque that a model leaves unexplained: RMS (n,), N m; correlation_time (n,), s, until it has fallen to 1/e."""
+
+    rms: FloatArray
+    correlation_time: FloatArray
+
+
+def measure_residual(robot: RobotDescription, recording: SimulatedRun) -> Residual:
+    """Measured minus modelled torque of `robot`, below 10 Hz, accelerations from differentiated velocities.
+
+    q, dq and tau go through the same zero-phase Butterworth filter, as the real log's did.
+    """
+    residual, timestep = residual_torques(robot, recording)
+    times = np.array([correlation_time(column, timestep) for column in residual.T])
+    return Residual(np.sqrt(np.mean(residual**2, axis=0)), times)
+
+
+def residual_torques(robot: RobotDescription, recording: SimulatedRun) -> tuple[FloatArray, float]:
+    """Residual (k, n) in N m, without the edges, and the time step of its samples in s."""
+    timestep = float(np.median(np.diff(recording.stamp)))
+    sections = signal.butter(4, CUTOFF, fs=1.0 / timestep, output="sos")
+    q, dq, tau = (signal.sosfiltfilt(sections, x, axis=0) for x in (recording.q, recording.dq, recording.tau))
+    ddq = np.gradient(dq, timestep, axis=0)
+    edge = round(EDGE / timestep)
+    return (tau - inverse_dynamics(robot, q, dq, ddq) - friction_torques(robot, dq))[edge:-edge], timestep
+
+
+def correlation_time(series: FloatArray, timestep: float) -> float:
+    """Lag in s at which the autocorrelation of a series (k,) about its mean has fallen to 1/e."""
+    centred = series - series.mean()
+    autocorrelation = signal.correlate(centred, centred, mode="full", method="fft")[len(centred) - 1 :]
+    below = np.flatnonzero(autocorrelation < autocorrelation[0] / np.e)
+    return float(below[0] if below.size else len(series)) * timestep
