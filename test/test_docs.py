@@ -27,7 +27,7 @@ _spec.loader.exec_module(figures)
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> str:
+def reference(tmp_path_factory):
     """All pages as one text."""
     for library in ("sphinx", "myst_parser", "furo", "sympy"):
         pytest.importorskip(library, reason="the documentation is built with sphinx, myst-parser, furo and sympy")
@@ -41,7 +41,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "api.txt").read_text(encoding="utf-8")
 
 
-def test_every_public_name_is_in_the_reference(reference: str) -> None:
+def test_every_public_name_is_in_the_reference(reference):
     words = set(reference.replace("(", " ").replace(".", " ").split())
     names = {*pdr.__all__, *estimation.__all__, *identification.__all__} - {"pose"}
     assert names <= words
@@ -50,20 +50,20 @@ def test_every_public_name_is_in_the_reference(reference: str) -> None:
     assert [name for name in pdr.__all__ if f'"{name}"' not in head] == []
 
 
-def test_parameters_are_named_beside_what_they_are(reference: str) -> None:
+def test_parameters_are_named_beside_what_they_are(reference):
     """That the sections of docstrings are understood, not printed as they stand."""
     assert "* **frame** -- base, joint1 .. jointn, flange or ee." in reference
     assert not re.search(r"(Parameters|Raises|Returns)\n *---", reference)
 
 
-def test_every_page_is_reached_from_the_index() -> None:
+def test_every_page_is_reached_from_the_index():
     index = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "docs" / "api.rst"]:
         assert f"   {page.stem}\n" in index
 
 
 @pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.name)
-def test_pages_show_what_the_code_prints(page: Path) -> None:
+def test_pages_show_what_the_code_prints(page):
     """Outputs of commands that take seconds; `make figures` makes all anew."""
     text = page.read_text(encoding="utf-8")
     with figures.workshop():
@@ -71,13 +71,13 @@ def test_pages_show_what_the_code_prints(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
-def test_links_outside_the_documentation_lead_somewhere(page: str) -> None:
+def test_links_outside_the_documentation_lead_somewhere(page):
     """Those within docs/ are checked by Sphinx."""
     links = re.findall(r"\]\(([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
     assert [link for link in links if ":" not in link and not (ROOT / link).exists()] == []
 
 
-def test_the_map_shows_the_house_as_it_is() -> None:
+def test_the_map_shows_the_house_as_it_is():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (drawn,) = re.findall(r"## Map\n((?:    .+\n)+)", text)
     shown = {name for line in drawn.splitlines() for name in re.findall(r"[\w.]+(?:/|\.py)", line[:22])}
@@ -91,7 +91,7 @@ def test_the_map_shows_the_house_as_it_is() -> None:
         assert (package / file).is_file(), file
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == pdr.__version__
     assert citation["license"] == "Apache-2.0"
@@ -100,7 +100,7 @@ def test_the_citation_is_of_this_version() -> None:
 NOTEBOOK = Path(__file__).resolve().parents[1] / "examples" / "recording.ipynb"
 
 
-def test_the_cells_run_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cells_run_in_order(capsys):
     """As Jupyter does: statements are executed, and the value of a last expression is shown."""
     names: dict[str, Any] = {}
     shown = []

@@ -10,7 +10,7 @@ from launched import installed, installed_package, launched
 
 
 @pytest.mark.ros
-def test_a_fleet_has_a_process_for_each_arm(tmp_path: Path) -> None:
+def test_a_fleet_has_a_process_for_each_arm(tmp_path):
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     prefix = installed_package(tmp_path / "install")
     fleet = tmp_path / "fleet.yaml"
@@ -23,7 +23,7 @@ def test_a_fleet_has_a_process_for_each_arm(tmp_path: Path) -> None:
     assert len(re.findall("process has finished cleanly", arms.text)) == 2, arms.text
 
 
-def test_rviz_has_a_display_for_each_arm_of_a_fleet() -> None:
+def test_rviz_has_a_display_for_each_arm_of_a_fleet():
     """On the topics that the nodes publish in their namespaces; everything else is as for one arm."""
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     from panda_dynamics_ros.nodes.launching import fleet_layout
@@ -50,7 +50,7 @@ def test_rviz_has_a_display_for_each_arm_of_a_fleet() -> None:
         ("arms: [a]", "no attribute"),
     ],
 )
-def test_a_wrong_fleet_is_refused(text: str, named: str, tmp_path: Path) -> None:
+def test_a_wrong_fleet_is_refused(text, named, tmp_path):
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     from panda_dynamics_ros.nodes.launching import fleet_arms
 

@@ -2,7 +2,6 @@
 """What the launch files say about the arm: `robot_description`, base and tip, mounting, end effector."""
 
 import re
-from pathlib import Path
 
 import pytest
 import urdf_texts
@@ -41,13 +40,13 @@ def generate_launch_description():
 
 
 @pytest.fixture
-def prefix(tmp_path: Path) -> Path:
+def prefix(tmp_path):
     """The package as colcon installs it."""
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     return installed_package(tmp_path / "install")
 
 
-def test_a_description_that_is_published_is_that_of_all_nodes(prefix: Path, tmp_path: Path) -> None:
+def test_a_description_that_is_published_is_that_of_all_nodes(prefix, tmp_path):
     """As beside a robot_state_publisher; the simulated arm hangs from the ceiling, too, or a contact would be found."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     (tmp_path / "arm.urdf").write_text(DESCRIPTION)
@@ -77,9 +76,7 @@ def test_a_description_that_is_published_is_that_of_all_nodes(prefix: Path, tmp_
         ),
     ],
 )
-def test_an_argument_reaches_every_node(
-    arguments: dict[str, str], nodes: int, words: str, prefix: Path, tmp_path: Path
-) -> None:
+def test_an_argument_reaches_every_node(arguments, nodes, words, prefix, tmp_path):
     """Each refuses it."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     (tmp_path / "arm.urdf").write_text(DESCRIPTION)
@@ -98,9 +95,7 @@ def test_an_argument_reaches_every_node(
         ({"rviz": "true", "log_level": "warn"}, "expected base_frame, its fixed frame"),
     ],
 )
-def test_what_does_not_fit_is_noticed_before_a_process_runs(
-    arguments: dict[str, str], words: str, prefix: Path
-) -> None:
+def test_what_does_not_fit_is_noticed_before_a_process_runs(arguments, words, prefix):
     program = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
     program.touch()
     with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:

@@ -43,7 +43,7 @@ def constant(node: ast.expr) -> str:
     return str(node.value)
 
 
-def test_there_are_these_launch_files_and_they_compile() -> None:
+def test_there_are_these_launch_files_and_they_compile():
     assert [file.name.removesuffix(".launch.py") for file in FILES] == sorted(ARGUMENTS)
     for file in FILES:
         code = compile(file.read_text(encoding="utf-8"), file, "exec")
@@ -51,7 +51,7 @@ def test_there_are_these_launch_files_and_they_compile() -> None:
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_arguments_are_those_that_users_know_and_are_described(name: str) -> None:
+def test_arguments_are_those_that_users_know_and_are_described(name):
     declared = list(calls(tree_of(name), "argument"))
     assert [constant(call.args[0]) for call in declared] == ARGUMENTS[name]
     for call in declared:
@@ -59,7 +59,7 @@ def test_arguments_are_those_that_users_know_and_are_described(name: str) -> Non
     assert "*SHARED" in (ROOT / "launch" / f"{name}.launch.py").read_text(encoding="utf-8")
 
 
-def test_no_argument_has_a_name_that_launch_files_of_others_use() -> None:
+def test_no_argument_has_a_name_that_launch_files_of_others_use():
     """An argument of a launch file that includes one of these reaches it, too."""
     assert not {"prefix", "name", "executable", "package", "output"} & {
         *SHARED,
@@ -67,7 +67,7 @@ def test_no_argument_has_a_name_that_launch_files_of_others_use() -> None:
     }
 
 
-def test_parameter_files_reach_nodes_in_every_namespace() -> None:
+def test_parameter_files_reach_nodes_in_every_namespace():
     """And name only parameters that the nodes have."""
     content = yaml.safe_load((ROOT / "config" / "parameters.yaml").read_text(encoding="utf-8"))
     modules = {"panda_dynamics": "dynamics"}
@@ -83,14 +83,14 @@ def test_parameter_files_reach_nodes_in_every_namespace() -> None:
 
 
 @pytest.fixture
-def prefix(tmp_path: Path) -> Path:
+def prefix(tmp_path):
     """The package as colcon installs it."""
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     return installed_package(tmp_path / "install")
 
 
 @pytest.mark.ros
-def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
+def test_the_demo_runs_and_ends_when_interrupted(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     arguments = {"namespace": "left", "payload_mass": "0.8"}
     with launched(prefix, installed(prefix, "demo"), **arguments) as demo:
@@ -107,7 +107,7 @@ def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
 
 
 @pytest.mark.ros
-def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> None:
+def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
     """All nodes end with the recording; the left arm's joints are those found."""
     names = [f"left_fr3_joint{i + 1}" for i in range(7)]
     write_joint_states(tmp_path / "recording", samples(3000, names=names))
@@ -121,7 +121,7 @@ def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.ros
-def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Path, tmp_path: Path) -> None:
+def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp_path):
     parameters = tmp_path / "wrong.yaml"
     parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
     given = {"namespace": "right", "params_file": parameters, "launch_prefix": "nice -n 1"}
@@ -145,7 +145,7 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Pat
         ({"rviz": "true"}, "rviz2 is not installed"),
     ],
 )
-def test_what_is_missing_is_noticed_before_a_process_runs(arguments: dict[str, str], words: str, prefix: Path) -> None:
+def test_what_is_missing_is_noticed_before_a_process_runs(arguments, words, prefix):
     """A process that ran already would be left behind."""
     with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:
         live.ended()
@@ -165,7 +165,7 @@ ARM = """
 
 
 @pytest.mark.ros
-def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix: Path, tmp_path: Path) -> None:
+def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix, tmp_path):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
     with launched(prefix, installed(prefix, "demo"), params_file=tmp_path / "arm.yaml") as demo:
@@ -175,7 +175,7 @@ def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix: P
 
 
 @pytest.mark.ros
-def test_a_node_that_was_killed_goes_on_with_its_payload(prefix: Path) -> None:
+def test_a_node_that_was_killed_goes_on_with_its_payload(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     with launched(prefix, installed(prefix, "demo"), namespace="killed") as demo:
         demo.until(r"killed\.payload_estimator\]: detected a pick")
@@ -188,7 +188,7 @@ def test_a_node_that_was_killed_goes_on_with_its_payload(prefix: Path) -> None:
 
 
 @pytest.mark.ros
-def test_both_nodes_run_in_one_process(prefix: Path) -> None:
+def test_both_nodes_run_in_one_process(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     given = {"one_process": "true", "namespace": "one", "end_effector": "hand", "arm_prefix": "left"}
     with launched(prefix, installed(prefix, "demo"), **given) as demo:
@@ -201,7 +201,7 @@ def test_both_nodes_run_in_one_process(prefix: Path) -> None:
 
 
 @pytest.fixture
-def rviz(prefix: Path) -> Path:
+def rviz(prefix):
     """A program in the place of RViz, which the wheels do not have: what it was started with goes to this file."""
     program = prefix / "lib" / "rviz2" / "rviz2"
     program.parent.mkdir(parents=True)
@@ -221,9 +221,7 @@ def rviz(prefix: Path) -> Path:
         ("fer_", {"base_frame": "table"}, "table"),
     ],
 )
-def test_rviz_opens_in_the_frame_that_the_nodes_use(
-    stem: str, arguments: dict[str, str], frame: str, prefix: Path, rviz: Path, tmp_path: Path
-) -> None:
+def test_rviz_opens_in_the_frame_that_the_nodes_use(stem, arguments, frame, prefix, rviz, tmp_path):
     write_joint_states(tmp_path / "bag", samples(100, names=[f"{stem}joint{i + 1}" for i in range(7)]))
     with launched(
         prefix, installed(prefix, "replay"), bag=tmp_path / "bag", loop="true", rviz="true", **arguments
@@ -236,7 +234,7 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(
 
 
 @pytest.mark.ros
-def test_a_recording_that_cannot_be_played_is_an_error(prefix: Path) -> None:
+def test_a_recording_that_cannot_be_played_is_an_error(prefix):
     with launched(prefix, installed(prefix, "replay"), bag="/nowhere/bag.mcap") as replay:
         replay.ended()
     assert replay.process.returncode == 1, replay.text
@@ -247,9 +245,7 @@ def test_a_recording_that_cannot_be_played_is_an_error(prefix: Path) -> None:
 
 @pytest.mark.ros
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_launch_shows_the_same_arguments_for_all_files(
-    name: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launch_shows_the_same_arguments_for_all_files(name, prefix, monkeypatch):
     """As `ros2 launch --show-args` does; the inclusion is found in the installed package."""
     from launch.launch_description_sources import get_launch_description_from_any_launch_file
 
@@ -280,7 +276,7 @@ def generate_launch_description():
 
 
 @pytest.mark.ros
-def test_two_arms_in_two_namespaces_of_another_launch_file(prefix: Path, tmp_path: Path) -> None:
+def test_two_arms_in_two_namespaces_of_another_launch_file(prefix, tmp_path):
     """Each with its own arguments: what the first was given does not reach the second."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     file = tmp_path / "two_arms.launch.py"

@@ -32,7 +32,7 @@ def outcome(mass_error: float, held: bool, com_error: float = 0.01) -> Outcome:
     return Outcome("s", "a", "cold", 1.0, 2.0, OURS, mass_error, com_error, 0.0, held, (held, True, True))
 
 
-def test_least_squares_finds_an_exact_payload(panda: pdr.RobotModel) -> None:
+def test_least_squares_finds_an_exact_payload(panda):
     """Without noise only the filters' edges and delays are left: grams and a millimetre in 4 s of motion."""
     payload = body(1.0)
     data = samples(panda, 4.2, payload)
@@ -43,7 +43,7 @@ def test_least_squares_finds_an_exact_payload(panda: pdr.RobotModel) -> None:
         np.testing.assert_allclose(answer.body.inertia, payload.inertia, atol=1e-3)
 
 
-def test_least_squares_uses_only_what_came_before(panda: pdr.RobotModel) -> None:
+def test_least_squares_uses_only_what_came_before(panda):
     data = samples(panda, 3.0, body(1.0))
     for method in (batch_least_squares, forgetting_least_squares, gravity_only):
         early = method(panda, data.between(0.0, 2.001), 0.0, [2.0]).answers[0]
@@ -51,7 +51,7 @@ def test_least_squares_uses_only_what_came_before(panda: pdr.RobotModel) -> None
         np.testing.assert_allclose(late.vector, early.vector, atol=1e-9)
 
 
-def test_gravity_only_is_right_for_an_arm_at_rest_in_several_poses(panda: pdr.RobotModel) -> None:
+def test_gravity_only_is_right_for_an_arm_at_rest_in_several_poses(panda):
     payload = body(2.0)
     q = np.repeat(sinusoids(4.0, rate=2.0).q, 10, axis=0)
     still = np.zeros_like(q)
@@ -62,7 +62,7 @@ def test_gravity_only_is_right_for_an_arm_at_rest_in_several_poses(panda: pdr.Ro
     np.testing.assert_allclose(answer.vector[:4], payload.vector[:4], atol=1e-3)
 
 
-def test_an_answer_is_judged_by_its_own_intervals() -> None:
+def test_an_answer_is_judged_by_its_own_intervals():
     payload = body(1.0)
     vector = payload.vector.copy()
     vector[0] += 0.03
@@ -75,7 +75,7 @@ def test_an_answer_is_judged_by_its_own_intervals() -> None:
         assert result.mass_held is held
 
 
-def test_delays_count_from_the_change_and_misses_count() -> None:
+def test_delays_count_from_the_change_and_misses_count():
     picked = noticed("s", "a", "pick", 1.0, 10.0, [(9.99, "pick"), (10.07, "contact"), (10.1, "pick")], 1.0)
     missed = noticed("s", "a", "drop", 1.0, 14.0, [(14.1, "contact"), (15.2, "release")], 1.0)
     assert picked.delay == pytest.approx(0.1)

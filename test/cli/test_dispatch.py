@@ -36,7 +36,7 @@ def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 
 
-def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_offers_the_commands_that_are_there(capsys):
     assert main(["--help"]) == 0
     printed = capsys.readouterr().out
     for name, summary in cli.COMMANDS.items():
@@ -44,14 +44,14 @@ def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_with_an_example(name, capsys):
     assert main([name, "--help"]) == 0
     printed = capsys.readouterr().out
     assert f"usage: panda-dynamics {name}" in printed
     assert f"examples:\n  panda-dynamics {name} " in printed
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"panda-dynamics {__version__}\n"
 
@@ -64,28 +64,26 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (DataError("bag.mcap: expected joint states,\n  got none"), "bag.mcap: expected joint states, got none"),
     ],
 )
-def test_what_the_package_or_the_system_refuses_is_one_line(
-    error: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_package_or_the_system_refuses_is_one_line(error, words, monkeypatch, capsys):
     run_instead(monkeypatch, error)
     assert main(IDENTITY) == 2
     assert capsys.readouterr().err == f"panda-dynamics: error: {words}\n"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("bug"), ValueError("bug"), OSError("bug")])
-def test_an_unknown_error_surfaces(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_an_unknown_error_surfaces(monkeypatch, error):
     run_instead(monkeypatch, error)
     with pytest.raises(type(error), match="bug"):
         main(IDENTITY)
 
 
-def test_an_interruption_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interruption_ends_quietly(monkeypatch, capsys):
     run_instead(monkeypatch, KeyboardInterrupt())
     assert main(IDENTITY) == 130
     assert capsys.readouterr().err == "panda-dynamics: interrupted\n"
 
 
-def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_one_line(monkeypatch, capsys):
     def warn(_: argparse.Namespace) -> int:
         warnings.warn("bag.mcap: not\nwhole", stacklevel=1)
         return 0
@@ -95,7 +93,7 @@ def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert capsys.readouterr().err == "panda-dynamics: warning: bag.mcap: not whole\n"
 
 
-def test_a_reader_that_went_away_leaves_no_traceback() -> None:
+def test_a_reader_that_went_away_leaves_no_traceback():
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "panda_dynamics_ros.cli", *IDENTITY]
@@ -104,7 +102,7 @@ def test_a_reader_that_went_away_leaves_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_command_loads_no_other() -> None:
+def test_a_command_loads_no_other():
     code = "from panda_dynamics_ros.cli import main; main({!r}); import sys; print(*sys.modules)"
     for arguments in (["--help"], ["pose", "--help"], IDENTITY):
         done = in_a_process(code.format(arguments))
@@ -120,7 +118,7 @@ def arm(*words: str) -> pdr.RobotModel:
     return load_arm(parser.parse_args(words))
 
 
-def test_each_option_is_that_of_load_robot(tmp_path: Path) -> None:
+def test_each_option_is_that_of_load_robot(tmp_path):
     file = tmp_path / "arm.urdf"
     file.write_text(urdf_texts.with_slide_and_fixed_joints())
     turned = ("--mounting", "0.1", "-0.2", "0.3", "--gravity", "0", "-0.5", "-9.7")
@@ -135,14 +133,14 @@ def test_each_option_is_that_of_load_robot(tmp_path: Path) -> None:
     "command",
     ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"],
 )
-def test_every_command_about_an_arm_has_them(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_about_an_arm_has_them(command, capsys):
     assert main([command, "--help"]) == 0
     words = capsys.readouterr().out
     for option in ("--end-effector", "--base", "--tip", "--friction", "--mounting", "--gravity", "--effort"):
         assert f"  {option} " in words
 
 
-def test_a_command_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_takes_them(tmp_path, capsys):
     file = tmp_path / "arm.urdf"
     file.write_text(urdf_texts.with_slide_and_fixed_joints())
     assert main(["inertia", str(file), "--base", "carriage", "--tip", "wrist", "--json"]) == 0

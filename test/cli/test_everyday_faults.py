@@ -26,9 +26,7 @@ def write_log(path: Path, robot: pdr.RobotModel) -> Path:
     return write_csv(path, motion.stamp, motion.q, motion.dq, torques(robot, motion))
 
 
-def test_a_recording_of_any_name_is_replayed(
-    drawn: None, panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recording_of_any_name_is_replayed(drawn, panda, tmp_path, capsys):
     """Which would be a formula, a style, a home folder or other lines; and fonts have no sign for it."""
     folder = tmp_path / "~" / os.fsdecode("cost $x$ $ [/b] [red] line\nbreak 测试 not ".encode() + b"\xff text")
     folder.mkdir(parents=True)
@@ -41,7 +39,7 @@ def test_a_recording_of_any_name_is_replayed(
     assert len(pdr.load_dataset(folder / "out" / "results").stamp) == 200
 
 
-def test_a_name_that_is_no_text_is_printed(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_is_printed(panda, tmp_path):
     """By a process of its own: pytest's own streams take any bytes."""
     log = write_log(tmp_path / os.fsdecode(b"\xff.csv"), panda)
     command = [sys.executable, "-c", COMMAND, "replay", str(log), "--output", str(tmp_path / "out")]
@@ -49,7 +47,7 @@ def test_a_name_that_is_no_text_is_printed(panda: pdr.RobotModel, tmp_path: Path
     assert done.returncode == 0, done.stderr
 
 
-def test_a_full_disk_is_one_line(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line(panda, tmp_path):
     """No file may grow beyond 30 kB: as a disk that fills while results are written."""
     log = write_log(tmp_path / "log.csv", panda)
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, {resource.RLIM_INFINITY})); "
@@ -61,7 +59,7 @@ def test_a_full_disk_is_one_line(panda: pdr.RobotModel, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_one_of_two_arms_is_chosen(panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_of_two_arms_is_chosen(panda, tmp_path, capsys):
     """Two topics are told apart by --topic, two arms on one topic by --arm-prefix; the errors ask for them."""
     bag_files = pytest.importorskip("bag_files", reason="bags of several topics are written with rosbags")
     data = pdr.load_dataset(write_log(tmp_path / "log.csv", panda))
@@ -85,9 +83,7 @@ def test_one_of_two_arms_is_chosen(panda: pdr.RobotModel, tmp_path: Path, capsys
         np.testing.assert_array_equal(pdr.load_dataset(tmp_path / "out" / "results").q, data.q)
 
 
-def test_a_recording_is_not_replaced_by_what_is_made_of_it(
-    panda: pdr.RobotModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recording_is_not_replaced_by_what_is_made_of_it(panda, tmp_path, capsys):
     log, bag = write_log(tmp_path / "log.csv", panda), tmp_path / "session" / "results"
     assert main(["convert", str(log), str(bag)]) == 0
     (storage,) = bag.glob("*.mcap")

@@ -61,9 +61,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("command", "message"), MISTAKES, ids=[command for command, _ in MISTAKES])
-def test_mistakes_are_told_in_one_line(
-    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_told_in_one_line(command, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("summary.json").write_text("[]")
     Path("empty.db3").touch()

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 
 
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma", "fr3"])
-def test_inertia_as_json_has_every_digit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inertia_as_json_has_every_digit(name, capsys):
     robot = pdr.load_robot(name)
     found = run_json(capsys, name, "--q", *map(repr, READY))
     assert (found["robot"], found["q"]) == (name, READY)
@@ -45,7 +44,7 @@ def test_inertia_as_json_has_every_digit(name: str, capsys: pytest.CaptureFixtur
         assert base["inertia_about_com"] == inertia[i][UPPER].tolist()
 
 
-def test_with_the_hand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_the_hand(capsys):
     found = run_json(capsys, "--end-effector", "hand")
     assert found["robot"] == "panda+hand"
     assert found["joint"][6]["mass"] == pytest.approx(0.735522 + 0.76, abs=1e-12)
@@ -55,7 +54,7 @@ def numbers(line: str) -> list[float]:
     return [float(word) for word in re.findall(r"-?\d+\.\d+", line)]
 
 
-def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_for_a_person(capsys):
     """The table of document 000 as printed there, then about the CoM, then in base, six decimals each."""
     assert main(["inertia", "panda_ledezma"]) == 0
     text = capsys.readouterr().out
@@ -71,7 +70,7 @@ def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in base {S} at q = 0 0 0 0 0 0 0" in text
 
 
-def test_every_base_parameter_has_its_closed_form(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_base_parameter_has_its_closed_form(panda, capsys):
     assert main(["base-parameters"]) == 0
     printed = capsys.readouterr().out
     assert "panda: 43 base parameters of 70 inertial parameters" in printed
@@ -85,7 +84,7 @@ def test_every_base_parameter_has_its_closed_form(panda: pdr.RobotModel, capsys:
     assert "without effect on the torques: m1 mX1 mY1 mZ1 XX1 XY1 XZ1 YY1 YZ1 m2 mZ2" in printed
 
 
-def test_base_parameters_as_json_are_complete(robot: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_base_parameters_as_json_are_complete(robot, capsys):
     assert main(["base-parameters", robot.name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["robot"], found["count"], found["inertial_parameters"]) == (robot.name, 43, 70)
@@ -103,7 +102,7 @@ def test_base_parameters_as_json_are_complete(robot: pdr.RobotModel, capsys: pyt
 FR3 = load_robot("fr3")
 
 
-def test_source_goes_to_standard_output_and_counts_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_goes_to_standard_output_and_counts_beside_it(capsys):
     assert main(["export", "fr3"]) == 0
     printed = capsys.readouterr()
     code = generate(FR3)
@@ -117,7 +116,7 @@ def test_source_goes_to_standard_output_and_counts_beside_it(capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("language", ["c", "python"])
-def test_source_goes_to_a_file(language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_goes_to_a_file(language, tmp_path, capsys):
     file = tmp_path / "new" / "arm.txt"
     arguments = ["--language", language, "--output", str(file), "--name", "my_arm", "--functions", "pose"]
     assert main(["export", "fr3", *arguments]) == 0
@@ -127,7 +126,7 @@ def test_source_goes_to_a_file(language: str, tmp_path: Path, capsys: pytest.Cap
     assert printed.err.startswith(f"written: {file}\n")
 
 
-def test_a_header_comes_with_a_c_file(tmp_path: Path) -> None:
+def test_a_header_comes_with_a_c_file(tmp_path):
     """A program that includes only the header links with the source, in C and in C++."""
     assert main(["export", "fr3", "--functions", "gravity_torques", "pose", "--output", str(tmp_path / "arm.c")]) == 0
     (tmp_path / "main.c").write_text('#include "arm.h"\nint main(void) { double q[7] = {0}, tau[7]; '
@@ -140,7 +139,7 @@ def test_a_header_comes_with_a_c_file(tmp_path: Path) -> None:
         assert subprocess.run([str(tmp_path / "program")], check=False).returncode == 0
 
 
-def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
     code = generate(FR3)
     counts = {key: asdict(count) for key, count in code.counts.items()}
     common = {"robot": "fr3", "language": "c", "name": "fr3", "functions": counts}

@@ -40,7 +40,7 @@ def recorded(path: Path, payload: InertialParameters | None, begin: float, seed:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     return {
         "A1": recorded(folder / "A1", None, 0.0, 1),
@@ -67,7 +67,7 @@ class Words(HTMLParser):
         ]
 
 
-def test_the_simulated_arm_weighs_with_one_command(tmp_path, capsys) -> None:
+def test_the_simulated_arm_weighs_with_one_command(tmp_path, capsys):
     options = ("--order", "AB", "--trials", "60", "--payload-mass", "0.8", "--seed", "3")
     summary = succeeded(capsys, "weigh", "--simulate", *options, "--output", str(tmp_path), "--json")
     assert summary["runs"] == ["run 1 (unloaded)", "run 2 (loaded)"]
@@ -80,7 +80,7 @@ def test_the_simulated_arm_weighs_with_one_command(tmp_path, capsys) -> None:
     assert json.loads((tmp_path / "summary.json").read_text())["mass"] == summary["mass"]
 
 
-def test_the_page_has_figures_intervals_and_calls_and_needs_no_network(runs, tmp_path, capsys) -> None:
+def test_the_page_has_figures_intervals_and_calls_and_needs_no_network(runs, tmp_path, capsys):
     loaded = ("--loaded", runs["B1"], runs["B2"])
     summary = succeeded(capsys, "weigh", "--unloaded", runs["A1"], *loaded, "--output", str(tmp_path), "--json")
     page = Words()
@@ -96,7 +96,7 @@ def test_the_page_has_figures_intervals_and_calls_and_needs_no_network(runs, tmp
     assert [name for name in ("A1", "B1", "B2") if name not in page.text] == []
 
 
-def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys) -> None:
+def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys):
     """0.4 N m in each joint look like 80 g to an estimator that knows only the model."""
     summary = succeeded(
         capsys, "weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], "--check", runs["B2"], "--json",
@@ -107,7 +107,7 @@ def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys) -> 
     assert summary["rest"] == {**summary["rest"], "pauses": 0, "within_noise": None}  # this motion has no pause
 
 
-def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, capsys) -> None:
+def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, capsys):
     assert main(["weigh", "--unloaded", runs["A1"], "--loaded", runs["A2"], "--output", str(tmp_path)]) == 0
     assert "setLoad" not in capsys.readouterr().out
     page = (tmp_path / "weigh.html").read_text()
@@ -115,7 +115,7 @@ def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, cap
     assert "setLoad" not in page
 
 
-def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys) -> None:
+def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys):
     start = [0.1, -0.6, 0.0, -2.2, 0.0, 1.6, 0.7]
     summary = succeeded(
         capsys, "weigh", "--plan", "--start", *map(str, start), "--trials", "60", "--output", str(tmp_path), "--json"
@@ -130,7 +130,7 @@ def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys) -> Non
     assert max(summary["velocity_share"]) < 0.7
 
 
-def test_runs_that_cannot_be_compared_get_one_line(runs, tmp_path, capsys) -> None:
+def test_runs_that_cannot_be_compared_get_one_line(runs, tmp_path, capsys):
     """Other reasons: test_paired_runs.py."""
     words = ["weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], runs["B1"], "--output", str(tmp_path)]
     assert main(words) == 2

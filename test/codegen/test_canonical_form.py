@@ -19,7 +19,7 @@ from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_arm_moves_and_weighs_as_before(seed: int) -> None:
+def test_the_arm_moves_and_weighs_as_before(seed):
     robot = random_chain(5, seed=80 + seed)
     moved, T_base_first = with_modified_dh_frames(robot)
     states = random_states(robot, np.random.default_rng(81), samples=50)
@@ -29,7 +29,7 @@ def test_the_arm_moves_and_weighs_as_before(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_placements_are_of_modified_dh_form(seed: int) -> None:
+def test_placements_are_of_modified_dh_form(seed):
     """Eq. (1) of document 004: the new x is across both axes, and the way to the next axis has no y but r sin alpha."""
     for T in with_modified_dh_frames(random_chain(6, seed=90 + seed))[0].placements:
         z, p = T[:3, 2], T[:3, 3]
@@ -37,14 +37,14 @@ def test_placements_are_of_modified_dh_form(seed: int) -> None:
         assert abs(np.cross(z, p)[0]) < 1e-13 * max(1.0, float(np.linalg.norm(p)))  # (p - d x) is along z
 
 
-def test_modified_dh_frames_stay(panda: pdr.RobotModel) -> None:
+def test_modified_dh_frames_stay(panda):
     moved, T_base_first = with_modified_dh_frames(panda)
     np.testing.assert_array_equal(moved.placements[1:], panda.placements[1:])
     np.testing.assert_array_equal(T_base_first, panda.placements[0])
     np.testing.assert_allclose(moved.inertial_vector, panda.inertial_vector, rtol=1e-15, atol=1e-16)
 
 
-def test_nearly_parallel_axes_keep_their_frames() -> None:
+def test_nearly_parallel_axes_keep_their_frames():
     """Their common normal is 3 km away: an inertia about a point there would have lost its digits."""
     placements = np.array([np.eye(4), transform((1e-4, 0.0, 0.0), (0.1, 0.3, 0.0)), modified_dh(0.2, 0.0, 0.0, 0.0)])
     rng = np.random.default_rng(82)
@@ -60,13 +60,13 @@ def torques_of(robot: pdr.RobotModel, parameters: Array) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_torques_are_those_of_the_robot(seed: int) -> None:
+def test_torques_are_those_of_the_robot(seed):
     """Tolerance: masses carried over several links make sums of some hundred kg m^2."""
     robot = random_chain(6, seed=95 + seed)
     assert_agrees(*torques_of(robot, cheapest_parameters(robot)), 1e-12)
 
 
-def test_library_s_links_have_seven_numbers_at_most(robot: pdr.RobotModel) -> None:
+def test_library_s_links_have_seven_numbers_at_most(robot):
     """XX + YY = ZZ, no mass, no mZ; of link 1 only ZZ is left."""
     parameters = cheapest_parameters(robot)
     assert_agrees(*torques_of(robot, parameters), 1e-13)
@@ -76,7 +76,7 @@ def test_library_s_links_have_seven_numbers_at_most(robot: pdr.RobotModel) -> No
     np.testing.assert_allclose(parameters[1:, 4] + parameters[1:, 7], parameters[1:, 9], rtol=1e-14)
 
 
-def test_a_sum_that_is_zero_but_for_rounding_is_zero(panda: pdr.RobotModel) -> None:
+def test_a_sum_that_is_zero_but_for_rounding_is_zero(panda):
     """Of a ball whose moments of inertia differ in the last bit, XX - YY is 1e-18 before and zero after."""
     ball = pdr.InertialParameters(1.0, np.zeros(3), np.diag([0.004, np.nextafter(0.004, 1.0), 0.004]))
     last = cheapest_parameters(replace(panda, links=(*panda.links[:6], ball)))[6]
@@ -112,7 +112,7 @@ def run(steps: list[float | str], graph: Graph) -> tuple[Expression, float]:
 
 
 @given(STEPS)
-def test_folding_and_sharing_keep_the_value(steps: list[float | str]) -> None:
+def test_folding_and_sharing_keep_the_value(steps):
     graph = Graph()
     expression, value = run(steps, graph)
     program = program_of(graph, [expression, -expression])
@@ -125,7 +125,7 @@ def test_folding_and_sharing_keep_the_value(steps: list[float | str]) -> None:
     assert program.inputs <= set(VALUES)
 
 
-def test_what_is_known_is_folded() -> None:
+def test_what_is_known_is_folded():
     graph = Graph()
     x, y = graph.symbol("x"), graph.symbol("y")
     assert 0.0 * x == graph.constant(0.0)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from arms import random_chain, random_states, transform
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.codegen import FUNCTIONS, generate
 
 
@@ -44,7 +43,7 @@ class Counted(float):
 
 
 @pytest.mark.parametrize("key", FUNCTIONS)
-def test_counts_are_those_of_a_call(robot: pdr.RobotModel, key: str) -> None:
+def test_counts_are_those_of_a_call(robot, key):
     """The generated Python, run on numbers that count: what is stated is what is done."""
     code = generate(robot, "python", key, name="arm")
     trigonometric = 0
@@ -70,7 +69,7 @@ def test_counts_are_those_of_a_call(robot: pdr.RobotModel, key: str) -> None:
     assert Counted.additions == count.additions
 
 
-def test_panda_s_inverse_dynamics_beats_the_general_bounds(robot: pdr.RobotModel) -> None:
+def test_panda_s_inverse_dynamics_beats_the_general_bounds(robot):
     """Required: fewer than 92 n - 127 = 517 multiplications and 81 n - 117 = 450 additions at n = 7."""
     count = generate(robot, functions="inverse_dynamics").counts["inverse_dynamics"]
     assert count.multiplications <= 308  # as it is; a change that costs operations is to be seen
@@ -79,7 +78,7 @@ def test_panda_s_inverse_dynamics_beats_the_general_bounds(robot: pdr.RobotModel
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_general_bounds_hold_for_any_arm_that_turns(seed: int) -> None:
+def test_general_bounds_hold_for_any_arm_that_turns(seed):
     """Table 1, general robot, whatever the frames of the description: they are moved to where the bound is meant."""
     n = 3 + seed % 5
     robot = replace(random_chain(n, seed=200 + seed), prismatic=(False,) * n, gravity=np.array([0.0, 0.0, -9.81]))
@@ -91,7 +90,7 @@ def test_general_bounds_hold_for_any_arm_that_turns(seed: int) -> None:
     assert count.additions <= 81 * n - 117
 
 
-def test_gravity_about_a_vertical_axis_is_exactly_zero(robot: pdr.RobotModel) -> None:
+def test_gravity_about_a_vertical_axis_is_exactly_zero(robot):
     """The recursion alone leaves 1e-16 N m of rounding there."""
     names: dict[str, Callable[..., list[float]]] = {}
     exec(generate(robot, "python", "gravity_torques", name="arm").source, names)

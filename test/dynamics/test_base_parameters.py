@@ -51,14 +51,14 @@ def assert_minimal_and_complete(robot: pdr.RobotModel) -> BaseParameters:
     return base
 
 
-def test_panda_has_43(robot: pdr.RobotModel) -> None:
+def test_panda_has_43(robot):
     base = assert_minimal_and_complete(robot)
     assert len(base) == 43
     last_link = stacked(robot)[:, -10:]
     assert rank(last_link) == 10  # all ten parameters of a payload have an effect
 
 
-def test_panda_s_closed_forms(panda: pdr.RobotModel) -> None:
+def test_panda_s_closed_forms(panda):
     """Eq. (20) by hand for links 7 and 6: a 7 = 0.088, d 5 = 0.384, right angles."""
     forms = panda.base_parameters().expressions
     assert "XXR7 = XX7 - YY7" in forms
@@ -68,7 +68,7 @@ def test_panda_s_closed_forms(panda: pdr.RobotModel) -> None:
     assert "ZZ7 = ZZ7" in forms
 
 
-def test_gravity_across_the_first_joint_shows_two_more(panda: pdr.RobotModel) -> None:
+def test_gravity_across_the_first_joint_shows_two_more(panda):
     """Theorem 3: mX1 and mY1 have no effect only where gravity is along joint 1, as it is on a table."""
     tilted = replace(panda, gravity=np.array([0.0, 9.81, 0.0]))
     base = assert_minimal_and_complete(tilted)
@@ -76,7 +76,7 @@ def test_gravity_across_the_first_joint_shows_two_more(panda: pdr.RobotModel) ->
     assert {"mX1", "mYR1"} <= set(base.names)
 
 
-def test_expressions_say_what_the_mapping_does() -> None:
+def test_expressions_say_what_the_mapping_does():
     """Each closed form, read as arithmetic, gives its value; factors are printed with twelve digits."""
     robot = random_chain(5, seed=41)
     base = robot.base_parameters()
@@ -88,7 +88,7 @@ def test_expressions_say_what_the_mapping_does() -> None:
         assert eval(right, {}, symbols) == pytest.approx(value, rel=1e-11, abs=1e-11)
 
 
-def test_names_mark_what_is_regrouped() -> None:
+def test_names_mark_what_is_regrouped():
     base = random_chain(4, seed=42).base_parameters()
     for name, row, column in zip(base.names, base.mapping, base.columns, strict=True):
         assert ("R" in name) == (np.count_nonzero(row) > 1)
@@ -108,7 +108,7 @@ GRAVITY = st.sampled_from([(0.0, 0.0, -9.81), (0.0, -9.81, 0.0), (9.81, 0.0, 0.0
 
 @given(joints=st.lists(JOINTS, min_size=1, max_size=5), gravity=GRAVITY)
 @settings(max_examples=150)
-def test_rank_of_any_chain(joints: list[tuple[Array, bool]], gravity: tuple[float, float, float]) -> None:
+def test_rank_of_any_chain(joints, gravity):
     """Turning and sliding, parallel, crossing, skew; gravity along, across, oblique or none."""
     rng = np.random.default_rng(len(joints))
     placements, prismatic = zip(*joints, strict=True)
@@ -121,7 +121,7 @@ def test_rank_of_any_chain(joints: list[tuple[Array, bool]], gravity: tuple[floa
     assert len(base) <= 7 * turning + 4 * sliding - 3 - (not prismatic[0])
 
 
-def test_bound_of_equation_23_is_with_sigma_bar() -> None:
+def test_bound_of_equation_23_is_with_sigma_bar():
     """One sliding joint has one parameter, its mass; a bound of 4 n_t - 3 - sigma_1 = 0 would deny it."""
     slide = chain(np.eye(4)[None], (True,), (random_body(np.random.default_rng(43)),))
     assert assert_minimal_and_complete(slide).names == ("m1",)
@@ -130,7 +130,7 @@ def test_bound_of_equation_23_is_with_sigma_bar() -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_bound_of_equation_23_is_reached(first: bool) -> None:
+def test_bound_of_equation_23_is_reached(first):
     """A chain in general position, six joints, has exactly as many as theorem 7 allows."""
     rng = np.random.default_rng(44)
     placements = np.array([transform(rng.normal(size=3), rng.normal(size=3)) for _ in range(6)])
@@ -143,7 +143,7 @@ def test_bound_of_equation_23_is_reached(first: bool) -> None:
         assert len(robot.base_parameters()) == bound
 
 
-def test_planar_two_link_arm_of_document_003() -> None:
+def test_planar_two_link_arm_of_document_003():
     """Slides 7 to 9: four dynamic coefficients, once the centres of mass lie on the links' axes."""
     rng = np.random.default_rng(45)
     length = 0.7
@@ -167,7 +167,7 @@ def test_planar_two_link_arm_of_document_003() -> None:
     assert rank(stacked(robot)[:, used]) == 4  # slide 9: five parameters, one column of which depends on the others
 
 
-def test_scale_of_the_arm_does_not_matter() -> None:
+def test_scale_of_the_arm_does_not_matter():
     """An arm of 0.3 mm and one of 30 m have the parameters of the arm of 0.3 m."""
     for seed in range(20):
         robot = random_chain(4, seed=100 + seed)
@@ -177,7 +177,7 @@ def test_scale_of_the_arm_does_not_matter() -> None:
             assert replace(robot, placements=placements).base_parameters().names == robot.base_parameters().names
 
 
-def test_tolerance_overlooks_a_calibration(panda: pdr.RobotModel) -> None:
+def test_tolerance_overlooks_a_calibration(panda):
     """Angles and lengths that are off by 1e-5 make every structural zero a number; with 1e-3 they count as zero."""
     rng = np.random.default_rng(46)
     off = [transform(1e-5 * rng.normal(size=3), 1e-5 * rng.normal(size=3)) for _ in range(7)]
@@ -190,7 +190,7 @@ def test_tolerance_overlooks_a_calibration(panda: pdr.RobotModel) -> None:
 
 
 @pytest.mark.parametrize("tolerance", [-1.0, np.nan, 1.0, "fine"])
-def test_tolerance_is_checked(panda: pdr.RobotModel, tolerance: object) -> None:
+def test_tolerance_is_checked(panda, tolerance):
     with pytest.raises(ArgumentError, match=r"^tolerance: expected"):
         panda.base_parameters(tolerance=tolerance)  # type: ignore[arg-type]
 
@@ -203,7 +203,7 @@ def vector(**terms: float) -> np.ndarray:
     return np.array([terms.get(symbol, 0.0) for symbol in SYMBOLS])
 
 
-def test_a_body_in_another_frame(rng: np.random.Generator) -> None:
+def test_a_body_in_another_frame(rng):
     """Eq. (22) with first moments and mass, of which the appendix prints factors with errors (erratum 8)."""
     for _ in range(100):
         body, T = random_body(rng), transform(rng.normal(size=3), rng.normal(size=3))
@@ -211,7 +211,7 @@ def test_a_body_in_another_frame(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_equation_20(seed: int) -> None:
+def test_equation_20(seed):
     """A turning joint: the eleven relations as printed, the first one as erratum 6 says."""
     rng = np.random.default_rng([22, seed])
     d, r, alpha, theta, YY, mZ, m = rng.normal(size=7)
@@ -233,7 +233,7 @@ def test_equation_20(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_equation_21(seed: int) -> None:
+def test_equation_21(seed):
     """A sliding joint: the six relations, with the terms of XX_j as erratum 7 says; and eq. (22)."""
     rng = np.random.default_rng([23, seed])
     d, alpha, theta, XX, XY, XZ, YY, YZ, ZZ = rng.normal(size=9)
@@ -272,7 +272,7 @@ MINIMUM = {
 
 
 @pytest.fixture(scope="module")
-def scemi() -> pdr.RobotModel:
+def scemi():
     """The SCEMI robot, document 004's example (section 9), which the paper shows only as a drawing.
 
     Its geometry follows from the relations it prints: each must be eq. (20) for some alpha, d and r, and those of link
@@ -284,7 +284,7 @@ def scemi() -> pdr.RobotModel:
 
 
 @pytest.fixture(scope="module")
-def symbols(scemi: pdr.RobotModel) -> dict[str, float]:
+def symbols(scemi):
     """Every inertial parameter by its symbol."""
     names = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
     return {
@@ -294,14 +294,14 @@ def symbols(scemi: pdr.RobotModel) -> dict[str, float]:
     }
 
 
-def test_it_has_the_36_parameters_that_the_paper_lists(scemi: pdr.RobotModel) -> None:
+def test_it_has_the_36_parameters_that_the_paper_lists(scemi):
     wanted = [name for names in MINIMUM.values() for name in names.split()]
     found = scemi.base_parameters().names
     assert len(found) == 36
     assert sorted(found) == sorted(wanted)
 
 
-def test_step_a_finds_the_parameters_that_the_paper_lists(scemi: pdr.RobotModel) -> None:
+def test_step_a_finds_the_parameters_that_the_paper_lists(scemi):
     wanted = ["XX1", "XY1", "XZ1", "YY1", "YZ1", "mX1", "mY1", "mZ1", "m1", "mZ2", "m2"]
     assert sorted(scemi.base_parameters().without_effect) == sorted(wanted)
 
@@ -330,7 +330,7 @@ def closed_forms(p: dict[str, float]) -> dict[str, float]:
     }
 
 
-def test_closed_forms_link_by_link(scemi: pdr.RobotModel, symbols: dict[str, float]) -> None:
+def test_closed_forms_link_by_link(scemi, symbols):
     base = scemi.base_parameters()
     values = dict(zip(base.names, base.values, strict=True))
     regrouped = closed_forms(symbols)
@@ -339,7 +339,7 @@ def test_closed_forms_link_by_link(scemi: pdr.RobotModel, symbols: dict[str, flo
     assert values == pytest.approx(wanted, rel=1e-14, abs=1e-14)  # sums of at most seven terms
 
 
-def test_printed_relations_of_link_2_forget_a_term(scemi: pdr.RobotModel, symbols: dict[str, float]) -> None:
+def test_printed_relations_of_link_2_forget_a_term(scemi, symbols):
     """With alpha_3 = 0 eq. (20) also gives YYR_2 = YY_2 + C(alpha_3)^2 YY_3 + ..; section 9 prints it without YY_3.
 
     So its XXR_2 has +YY_3 too much and its ZZR_1 lacks it. Torques decide: the printed values are wrong ones.

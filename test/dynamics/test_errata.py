@@ -20,23 +20,23 @@ HAND = pdr.InertialParameters(0.73, (-0.01, 0.0, 0.03), np.diag((0.001, 0.0025, 
 
 
 @pytest.fixture(scope="module")
-def ledezma() -> pdr.RobotModel:
+def ledezma():
     return pdr.load_robot("panda_ledezma")
 
 
-def test_table_of_000_is_the_gaz_set_about_the_joint_origins(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_table_of_000_is_the_gaz_set_about_the_joint_origins(panda, ledezma):
     """ERRATA 1 and 2: links 2 to 6 are (m, m c, inertia about the joint frame's origin), entry by entry."""
     for printed, gaz in zip(ledezma.links[1:6], panda.links[1:6], strict=True):
         np.testing.assert_allclose(printed.vector, gaz.vector, rtol=0.0, atol=ROUNDING)
 
 
-def test_inertia_of_000_is_not_about_the_com(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_inertia_of_000_is_not_about_the_com(panda, ledezma):
     """Read as 000 says, about the CoM, no link but the compact second one is within a hundred roundings."""
     for printed, gaz in zip(ledezma.links[2:6], panda.links[2:6], strict=True):
         assert np.abs(symmetric_from_six(printed.vector[4:]) - gaz.inertia).max() > 40 * ROUNDING
 
 
-def test_first_link_of_000_is_gaz_s_with_another_com_height(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_first_link_of_000_is_gaz_s_with_another_com_height(panda, ledezma):
     """ERRATA 1: c_z = -0.0936, which has no effect on the dynamics (nor has the difference to ours)."""
     gaz, printed = panda.links[0], ledezma.links[0]
     assert printed.com[2] == pytest.approx(-0.0936, abs=5e-5)
@@ -47,14 +47,14 @@ def test_first_link_of_000_is_gaz_s_with_another_com_height(panda: pdr.RobotMode
     assert_agrees(moved.inverse_dynamics(*states), panda.inverse_dynamics(*states), 1e-12)  # rounding alone
 
 
-def test_last_link_of_000_carries_the_hand(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_last_link_of_000_carries_the_hand(panda, ledezma):
     """ERRATA 1, to the digit: the hand's CoM was attached without its -45 degrees, its inertia with them."""
     inertia = HAND.transformed(HAND_TURN).inertia
     attached = panda.with_payload(pdr.InertialParameters(HAND.mass, HAND.com, inertia))
     np.testing.assert_allclose(attached.links[6].vector, ledezma.links[6].vector, rtol=0.0, atol=ROUNDING)
 
 
-def test_mass_matrix_of_000_read_both_ways(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_mass_matrix_of_000_read_both_ways(panda, ledezma):
     """ERRATA 1: 4.6 % off read as about the CoM, 0.3 % read as about the origin (RMS, against Gaz with the hand)."""
     as_printed = [
         pdr.InertialParameters(link.mass, link.com, symmetric_from_six(link.vector[4:])) for link in ledezma.links
@@ -71,7 +71,7 @@ def test_mass_matrix_of_000_read_both_ways(panda: pdr.RobotModel, ledezma: pdr.R
     assert deviation(ledezma) == pytest.approx(0.003, abs=0.0002)
 
 
-def test_payload_rule_of_change(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_payload_rule_of_change(panda, rng):
     """ERRATA 9, document 003, slide 20, typed out: only the last link changes, all in frame n."""
     payload, link = random_body(rng), panda.links[6]
     changed = panda.with_payload(payload, "joint7")
@@ -88,7 +88,7 @@ def test_payload_rule_of_change(panda: pdr.RobotModel, rng: np.random.Generator)
     assert changed.links[:6] == panda.links[:6]
 
 
-def test_payload_at_the_flange_is_carried_into_the_last_joint(panda: pdr.RobotModel) -> None:
+def test_payload_at_the_flange_is_carried_into_the_last_joint(panda):
     """The flange is 0.107 m further along z, without a turn: c gains 0.107 in z, I_C stays."""
     payload = pdr.InertialParameters(2.0, (0.02, -0.015, 0.06), np.diag((0.004, 0.005, 0.003)))
     at_joint = pdr.InertialParameters(2.0, (0.02, -0.015, 0.167), np.diag((0.004, 0.005, 0.003)))
@@ -100,11 +100,11 @@ ZERO = np.zeros(7)
 
 
 @pytest.fixture(scope="module", params=["panda", "panda_ledezma", "fr3", 5])
-def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
+def arm(request):
     return random_chain(5, seed=50) if request.param == 5 else pdr.load_robot(request.param)
 
 
-def test_bodies_are_where_pinocchio_has_them(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_bodies_are_where_pinocchio_has_them(arm, rng):
     q = random_states(arm, rng, samples=50).q
     mass, com, inertia = links_in_base(arm, q)
     oracle = Pinocchio(arm)
@@ -118,7 +118,7 @@ def test_bodies_are_where_pinocchio_has_them(arm: pdr.RobotModel, rng: np.random
             assert np.abs(inertia[k, i] - body.inertia).max() < 1e-13
 
 
-def test_ledezmas_arm_at_zero_by_hand() -> None:
+def test_ledezmas_arm_at_zero_by_hand():
     """At q = 0 frame 2 is turned about x by -90 degrees, 4 and 6 by 90, 7 by 180, the others not at all: the table's
     own numbers stand in base, with other signs and in another order."""
     mass, com, inertia = links_in_base(pdr.load_robot("panda_ledezma"), ZERO)
@@ -142,7 +142,7 @@ def test_ledezmas_arm_at_zero_by_hand() -> None:
     assert np.abs(inertia[1] - turn @ about_com @ turn.T).max() < 1e-15
 
 
-def test_leading_dimensions(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_leading_dimensions(panda, rng):
     q = rng.normal(size=(2, 3, 7))
     bodies = links_in_base(panda, q)
     assert (bodies.mass.shape, bodies.com.shape, bodies.inertia.shape) == ((7,), (2, 3, 7, 3), (2, 3, 7, 3, 3))

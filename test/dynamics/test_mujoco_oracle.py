@@ -34,7 +34,7 @@ def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
 
 @pytest.mark.parametrize("payload", [None, PAYLOAD], ids=["bare", "loaded"])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_bias_mass_matrix_and_inverse_dynamics(name: str, payload: pdr.InertialParameters | None) -> None:
+def test_bias_mass_matrix_and_inverse_dynamics(name, payload):
     robot = pdr.load_robot(name)
     model = mujoco_model(robot, payload=payload)
     data = mujoco.MjData(model)
@@ -56,7 +56,7 @@ def test_bias_mass_matrix_and_inverse_dynamics(name: str, payload: pdr.InertialP
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_gravity_alone_and_flange_pose(name: str) -> None:
+def test_gravity_alone_and_flange_pose(name):
     robot = pdr.load_robot(name)
     model = mujoco_model(robot)
     data = mujoco.MjData(model)
@@ -72,7 +72,7 @@ def test_gravity_alone_and_flange_pose(name: str) -> None:
     assert_close(robot.pose(q, "flange"), flange)
 
 
-def test_a_payload_changed_at_run_time_is_a_payload_built_in() -> None:
+def test_a_payload_changed_at_run_time_is_a_payload_built_in():
     robot = pdr.load_robot("panda")
     changed, built = mujoco_model(robot), mujoco_model(robot, payload=PAYLOAD)
     write_body(changed, "payload", PAYLOAD)

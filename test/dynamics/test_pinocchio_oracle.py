@@ -26,7 +26,7 @@ class Case(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=ARMS)
-def case(request: pytest.FixtureRequest) -> Case:
+def case(request):
     rng = np.random.default_rng(1)
     if isinstance(request.param, int):
         robot = random_chain(request.param, seed=2)
@@ -36,7 +36,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return Case(robot, Pinocchio(robot), random_states(robot, rng))
 
 
-def test_frames_and_their_jacobians(case: Case) -> None:
+def test_frames_and_their_jacobians(case):
     robot, oracle, (q, _, _) = case
     for frame in robot.frames:
         assert_agrees(robot.pose(q, frame), oracle.pose(q, frame), RELATIVE, axes=2)
@@ -52,13 +52,13 @@ def test_frames_and_their_jacobians(case: Case) -> None:
         *[("inverse_dynamics", 3), ("regressor", 3)],
     ],
 )
-def test_dynamics(case: Case, function: str, arguments: int) -> None:
+def test_dynamics(case, function, arguments):
     states = case.states[:arguments]
     want = getattr(case.oracle, function)(*states)
     assert_agrees(getattr(case.robot, function)(*states), want, RELATIVE, axes=want.ndim - 1)
 
 
-def test_forward_dynamics(case: Case) -> None:
+def test_forward_dynamics(case):
     robot, oracle, (q, dq, _) = case
     tau = np.random.default_rng(3).uniform(-robot.limits.effort, robot.limits.effort, q.shape)
     assert_agrees(robot.forward_dynamics(q, dq, tau), oracle.forward_dynamics(q, dq, tau), RELATIVE)

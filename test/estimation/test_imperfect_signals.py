@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
 
-from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import ArmMonitor
 
@@ -69,7 +68,7 @@ IMPERFECT: dict[str, Change] = {
 
 
 @pytest.fixture(scope="module")
-def motion_and_torques(panda: RobotModel) -> Signals:
+def motion_and_torques(panda):
     motion, rng = sinusoids(SECONDS, RATE), np.random.default_rng(8)
     tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, rng) + 0.05 * rng.normal(size=motion.q.shape)
     return (
@@ -81,9 +80,7 @@ def motion_and_torques(panda: RobotModel) -> Signals:
 
 
 @pytest.mark.parametrize("name", IMPERFECT)
-def test_nothing_happens_and_the_payload_is_what_it_is(
-    panda: RobotModel, motion_and_torques: Signals, name: str
-) -> None:
+def test_nothing_happens_and_the_payload_is_what_it_is(panda, motion_and_torques, name):
     monitor = ArmMonitor(panda)
     found = monitor.update_rows(*IMPERFECT[name](motion_and_torques))
     estimates = [estimate for _, estimate, _ in found.estimates]

@@ -30,24 +30,24 @@ def estimate_of(mass: float, mass_std: float, com_std: float = 0.005) -> Payload
         (0.0, 0.0, False),
     ],
 )
-def test_something_is_carried_where_the_interval_says_so(mass: float, mass_std: float, carried: bool) -> None:
+def test_something_is_carried_where_the_interval_says_so(mass, mass_std, carried):
     assert estimate_of(mass, mass_std).is_carried is carried
 
 
-def test_the_centre_of_mass_is_known_within_a_decimetre_of_a_payload() -> None:
+def test_the_centre_of_mass_is_known_within_a_decimetre_of_a_payload():
     assert estimate_of(1.0, 0.02, com_std=0.045).com_is_known
     assert not estimate_of(1.0, 0.02, com_std=0.055).com_is_known  # 1.96 * 0.055 = 0.108 m
     assert not estimate_of(0.05, 1e-4, com_std=0.001).com_is_known
     assert not estimate_of(0.0, 0.01).com_is_known
 
 
-def test_margins_are_half_of_95_percent_intervals() -> None:
+def test_margins_are_half_of_95_percent_intervals():
     estimate = estimate_of(1.0, 0.1)
     assert estimate.mass_margin == pytest.approx(0.196)
     np.testing.assert_allclose(estimate.com_margin, 1.96 * estimate.com_std)
 
 
-def test_the_inertia_deviates_as_that_of_samples(rng: np.random.Generator) -> None:
+def test_the_inertia_deviates_as_that_of_samples(rng):
     """200,000 payloads drawn from the covariance: 0.3 % of sampling (5 sigma: 0.8 %), and the second order."""
     root = 1e-3 * rng.normal(size=(10, 10))
     vector = InertialParameters(2.0, COM, 0.05 * np.eye(3)).vector
@@ -59,7 +59,7 @@ def test_the_inertia_deviates_as_that_of_samples(rng: np.random.Generator) -> No
     np.testing.assert_allclose(estimate.inertia_std, sampled.std(axis=0), rtol=0.01)
 
 
-def test_without_a_mass_nothing_is_known_of_its_place() -> None:
+def test_without_a_mass_nothing_is_known_of_its_place():
     estimate = estimate_of(0.0, 0.0)
     assert np.isinf(estimate.com_std).all()
     assert np.isinf(estimate.inertia_std).all()

@@ -10,13 +10,13 @@ import pytest
 import yaml
 from motion import PAYLOAD, sinusoids, torques
 
-from panda_dynamics_ros import PandaDynamicsError, RobotModel
+from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 
 
 @pytest.fixture(scope="module")
-def estimator(panda: RobotModel) -> PayloadEstimator:
+def estimator(panda):
     """Two seconds of a payload on top of a tare."""
     estimator = PayloadEstimator(panda)
     motion = sinusoids(4.0, rate=200.0)
@@ -29,11 +29,11 @@ def estimator(panda: RobotModel) -> PayloadEstimator:
 
 
 @pytest.fixture
-def saved(estimator: PayloadEstimator, tmp_path: Path) -> Path:
+def saved(estimator, tmp_path):
     return save_estimate(estimator.estimate, estimator.memory, tmp_path / "deep" / "payload.yaml")
 
 
-def test_what_was_saved_is_loaded(estimator: PayloadEstimator, saved: Path) -> None:
+def test_what_was_saved_is_loaded(estimator, saved):
     memory, loaded = estimator.memory, load_estimate(saved)
     assert memory.tare.any()
     assert memory.arm is not None
@@ -43,12 +43,12 @@ def test_what_was_saved_is_loaded(estimator: PayloadEstimator, saved: Path) -> N
         np.testing.assert_array_equal(getattr(loaded.arm, name), getattr(memory.arm, name))
 
 
-def test_a_file_of_before_the_arm_was_saved_will_do(saved: Path) -> None:
+def test_a_file_of_before_the_arm_was_saved_will_do(saved):
     saved.write_text(yaml.safe_dump(without(yaml.safe_load(saved.read_text()), "memory", "arm")))
     assert load_estimate(saved).arm is None
 
 
-def test_a_person_can_read_it(estimator: PayloadEstimator, saved: Path) -> None:
+def test_a_person_can_read_it(estimator, saved):
     content = yaml.safe_load(saved.read_text())
     assert content["franka_set_load"]["mass"] == estimator.estimate.mass
     assert content["std"] == estimator.estimate.std.tolist()
@@ -56,15 +56,13 @@ def test_a_person_can_read_it(estimator: PayloadEstimator, saved: Path) -> None:
     assert len(saved.read_text().splitlines()) < 100
 
 
-def test_an_estimator_that_has_seen_nothing_can_be_saved(panda: RobotModel, tmp_path: Path) -> None:
+def test_an_estimator_that_has_seen_nothing_can_be_saved(panda, tmp_path):
     estimator = PayloadEstimator(panda)
     path = save_estimate(estimator.estimate, estimator.memory, tmp_path / "nothing.yaml")
     np.testing.assert_array_equal(load_estimate(path).covariance, estimator.memory.covariance)
 
 
-def test_saving_replaces_the_file_as_a_whole(
-    estimator: PayloadEstimator, saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saving_replaces_the_file_as_a_whole(estimator, saved, monkeypatch):
     """Who fails in the middle leaves the old file and no other."""
     before = saved.read_bytes()
 
@@ -124,7 +122,7 @@ def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
         (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 0 numbers"),
     ],
 )
-def test_what_is_no_saved_payload_is_refused(change: Any, words: str, saved: Path) -> None:
+def test_what_is_no_saved_payload_is_refused(change, words, saved):
     saved.write_text(yaml.safe_dump(change(yaml.safe_load(saved.read_text()))))
     with pytest.raises(PandaDynamicsError, match=words) as caught:
         load_estimate(saved)
@@ -135,7 +133,7 @@ def test_what_is_no_saved_payload_is_refused(change: Any, words: str, saved: Pat
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"\xff\xfe\x00", b"a: [1\nb", b"[" * 20_000, b"a: 2024-13-45", b"x" * 2_000_000]
 )
-def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
+def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content, tmp_path):
     (tmp_path / "bad.yaml").write_bytes(content)
     with pytest.raises(PandaDynamicsError, match=r"bad\.yaml: expected a saved payload") as caught:
         load_estimate(tmp_path / "bad.yaml")
@@ -146,9 +144,7 @@ def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content: bytes, 
 
 @pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])
 @pytest.mark.parametrize("name", ["mean", "covariance", "noise_ratio"])
-def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(
-    name: str, value: float, panda: RobotModel, estimator: PayloadEstimator, tmp_path: Path
-) -> None:
+def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, value, panda, estimator, tmp_path):
     """Whoever restores it goes on with finite estimates, and in two seconds with those of the payload."""
     memory = estimator.memory
     assert memory.arm is not None

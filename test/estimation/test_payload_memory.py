@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from motion import PAYLOAD, coloured, sinusoids, torques
-from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
@@ -24,7 +23,7 @@ def feed(
 
 
 @pytest.fixture
-def tared(panda: RobotModel) -> PayloadEstimator:
+def tared(panda):
     """Carries a payload below a tool that was tared."""
     estimator = PayloadEstimator(panda)
     feed(estimator, panda, TOOL, 0.0, 4.0)
@@ -33,7 +32,7 @@ def tared(panda: RobotModel) -> PayloadEstimator:
     return estimator
 
 
-def test_the_estimate_is_what_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_the_estimate_is_what_it_was(tared, panda):
     """Memory to the bit, covariance to rounding; the body up to where its iteration stops from another start."""
     before, memory = tared.estimate, tared.memory
     assert before.mass > 0.8
@@ -48,7 +47,7 @@ def test_the_estimate_is_what_it_was(tared: PayloadEstimator, panda: RobotModel)
     assert after.status == "waiting for samples"
 
 
-def test_it_goes_on_as_if_nothing_had_been(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_it_goes_on_as_if_nothing_had_been(tared, panda):
     """Two seconds later: without the tare the tool would count as 0.7 kg, ten sigma."""
     memory = tared.memory
     restored = PayloadEstimator(panda)
@@ -60,7 +59,7 @@ def test_it_goes_on_as_if_nothing_had_been(tared: PayloadEstimator, panda: Robot
     assert now[-1].std[0] < 1.5 * then[-1].std[0]
 
 
-def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
     """With the arm's errors an interval goes on; without them it is the first one's, on an arm like any other."""
     memory, restored = tared.memory, PayloadEstimator(panda)
     restored.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
@@ -75,13 +74,13 @@ def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda
     assert restored.arm_errors.offset_std.mean() < 0.8 * unlearnt.mean()  # one joint's scale may have grown
 
 
-def test_the_memory_of_another_arm_is_refused(tared: PayloadEstimator) -> None:
+def test_the_memory_of_another_arm_is_refused(tared):
     memory, other = tared.memory, PayloadEstimator(load_robot("fr3"))
     with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape"):
         other.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
 
 
-def test_what_is_remembered_stays_as_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_what_is_remembered_stays_as_it_was(tared, panda):
     memory = tared.memory
     vector = memory.vector.copy()
     feed(tared, panda, TOOL, 8.0, 1.0)
@@ -89,7 +88,7 @@ def test_what_is_remembered_stays_as_it_was(tared: PayloadEstimator, panda: Robo
     assert not np.array_equal(tared.memory.vector, vector)
 
 
-def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared, panda):
     memory = tared.memory
     restored = PayloadEstimator(panda)
     restored.restore(memory.vector, memory.covariance, memory.tare)
@@ -110,7 +109,7 @@ def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared: PayloadEstimato
         ("tare", np.zeros(4)),
     ],
 )
-def test_what_is_no_memory_is_refused_and_harms_nothing(name: str, value: ArrayLike, tared: PayloadEstimator) -> None:
+def test_what_is_no_memory_is_refused_and_harms_nothing(name, value, tared):
     before = tared.estimate
     arguments: dict[str, Any] = {"vector": np.zeros(10), "covariance": np.eye(10), "tare": np.zeros(10)}
     with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, Motion, coloured, followed, kinds, sinusoids, torques
 
-from panda_dynamics_ros import InertialParameters, RobotModel
+from panda_dynamics_ros import InertialParameters
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda: RobotModel, seed: int) -> None:
+def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda, seed):
     """Six seconds without and four with a payload, on an arm with offsets, other friction and other rotors."""
     motion, rng = sinusoids(10.0, rate=200.0), np.random.default_rng(seed)
     offset, share = rng.uniform(-1.0, 1.0, 7), rng.uniform(-0.5, 1.0)
@@ -38,9 +38,7 @@ GAINS = [(None, 0.03), (None, -0.03), (2, 0.05), (3, -0.05), (4, 0.05), (6, 0.15
 
 @pytest.mark.parametrize(("joint", "gain"), GAINS)
 @pytest.mark.parametrize("seed", range(2))
-def test_a_gain_of_the_torques_is_in_the_interval_or_named(
-    panda: RobotModel, joint: int | None, gain: float, seed: int
-) -> None:
+def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain, seed):
     """Of all joints or of one; unloaded it looks like a mass behind the flange, which the pick then is not added to."""
     motion, factor = sinusoids(12.0, rate=250.0), np.ones(7)
     factor[slice(None) if joint is None else joint - 1] += gain
@@ -56,7 +54,7 @@ def test_a_gain_of_the_torques_is_in_the_interval_or_named(
 
 
 @pytest.mark.parametrize("gain", [-0.03, 0.03])
-def test_a_gain_from_the_start_is_in_the_interval(panda: RobotModel, gain: float) -> None:
+def test_a_gain_from_the_start_is_in_the_interval(panda, gain):
     """3 % of 30 N m look like 0.15 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more
     hold the truth in 99 of 100 cases."""
     motion, held = sinusoids(8.0, rate=250.0), []
@@ -69,7 +67,7 @@ def test_a_gain_from_the_start_is_in_the_interval(panda: RobotModel, gain: float
     assert np.mean(held) > 0.8
 
 
-def test_a_tool_from_the_start_is_not_taken_for_an_error_of_the_arm(panda: RobotModel) -> None:
+def test_a_tool_from_the_start_is_not_taken_for_an_error_of_the_arm(panda):
     motion, tool = sinusoids(9.0, rate=250.0), InertialParameters(0.5, np.array([0.0, 0.01, 0.05]), 1e-3 * np.eye(3))
     both = InertialParameters.from_vector(tool.vector + PAYLOAD.vector)
     tau = np.where((motion.stamp >= 6.0)[:, None], torques(panda, motion, both), torques(panda, motion, tool))
@@ -79,7 +77,7 @@ def test_a_tool_from_the_start_is_not_taken_for_an_error_of_the_arm(panda: Robot
     assert estimate.mass > 1.3
 
 
-def test_a_number_that_overflows_restarts_the_filter(panda: RobotModel) -> None:
+def test_a_number_that_overflows_restarts_the_filter(panda):
     motion = sinusoids(6.0, rate=200.0)
     tau = torques(panda, motion, PAYLOAD)
     tau[400, 2] = 1e307
@@ -91,7 +89,7 @@ def test_a_number_that_overflows_restarts_the_filter(panda: RobotModel) -> None:
     assert abs(estimate.mass - PAYLOAD.mass) < 2.0 * estimate.std[0]
 
 
-def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda: RobotModel) -> None:
+def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda):
     """An arm whose flange stays upright has its payload's mass, and the CoM across, but not along the vertical."""
     stamp = np.arange(0.0, 6.0, 0.005)
     q = np.tile([0.0, 0.3, 0.0, -1.8, 0.0, 2.1, 0.8], (len(stamp), 1))
@@ -105,7 +103,7 @@ def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda: RobotM
     assert not estimate.identifiable[3]
 
 
-def test_a_push_that_lasts_is_no_mass(panda: RobotModel) -> None:
+def test_a_push_that_lasts_is_no_mass(panda):
     """20 N m on four joints for 0.4 s, noticed as a contact: nothing is carried while it lasts, nor afterwards."""
     motion = sinusoids(4.0, rate=500.0)
     tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)

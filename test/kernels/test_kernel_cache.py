@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import newton_euler
 from panda_dynamics_ros.dynamics.kernels import compiled
 
@@ -41,13 +40,13 @@ def run(folder: Path, **environment: str) -> tuple[Path, int, str]:
     return Path(cache), int(hits), done.stderr
 
 
-def test_the_next_process_loads_what_one_has_compiled(tmp_path: Path) -> None:
+def test_the_next_process_loads_what_one_has_compiled(tmp_path):
     cache, hits, said = run(tmp_path)
     assert (cache.parent, hits, said) == (tmp_path / "usual", 0, "")
     assert run(tmp_path) == (cache, 1, "")
 
 
-def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path, monkeypatch):
     """numba looks at the file of a kernel alone, not at those of the kernels that it calls."""
     monkeypatch.setattr(compiled, "PACKAGE", tmp_path)
     names = []
@@ -60,7 +59,7 @@ def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize("text", ["cache_dir: taken\ndisable_jit: 1\nopt: 7\ncpu_name: generic\n", "{broken: ["])
-def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Path, text: str) -> None:
+def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path, text):
     """A folder of recordings from a stranger: with `cache_dir` its forged machine code would be run."""
     (tmp_path / ".numba_config.yaml").write_text(text)
     cache, _, said = run(tmp_path)
@@ -69,7 +68,7 @@ def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Pa
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(tmp_path, monkeypatch):
     """The places where the cache may be are in this folder."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "usual"))
@@ -77,7 +76,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_folder_that_others_may_write_to_is_no_cache(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_others_may_write_to_is_no_cache(elsewhere, monkeypatch):
     shared = elsewhere / "shared"
     shared.mkdir()
     shared.chmod(0o757)
@@ -97,7 +96,7 @@ def test_a_folder_that_others_may_write_to_is_no_cache(elsewhere: Path, monkeypa
     assert chosen.parent == shared
 
 
-def test_where_nothing_can_be_written_there_is_no_cache(elsewhere: Path) -> None:
+def test_where_nothing_can_be_written_there_is_no_cache(elsewhere):
     (elsewhere / "usual").write_text("")
     (elsewhere / f"panda_dynamics_ros-{os.geteuid()}").write_text("")
     with pytest.warns(RuntimeWarning) as said:
@@ -105,7 +104,7 @@ def test_where_nothing_can_be_written_there_is_no_cache(elsewhere: Path) -> None
     assert len(said) == 2
 
 
-def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path: Path) -> None:
+def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path):
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     assert compiled.is_private(inner)
@@ -122,7 +121,7 @@ def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path: Path) -> 
         assert not compiled.is_private(inner), "of another user"
 
 
-def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotModel) -> None:
+def test_one_version_of_a_kernel_serves_every_memory_layout(panda):
     """numba takes read-only and unaligned arrays for types of their own: seconds of compiling, in mid-stream."""
     read_only = np.broadcast_to(0.5, (2, 7))
     unaligned = np.frombuffer(bytes(57), dtype=np.uint8)[1:].view(np.float64)

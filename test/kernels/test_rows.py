@@ -45,7 +45,7 @@ def angles(rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([*parts, edges])
 
 
-def test_cosine_and_sine_are_those_of_libm(rng: np.random.Generator) -> None:
+def test_cosine_and_sine_are_those_of_libm(rng):
     x = angles(rng)
     c, s = np.empty_like(x), np.empty_like(x)
     of_one(x, c, s)
@@ -58,7 +58,7 @@ def test_cosine_and_sine_are_those_of_libm(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("rows", [1, 15, 16, 21, 35])
-def test_rows_are_what_they_are_alone(function: str, rows: int, robot: pdr.RobotModel, rng: Any) -> None:
+def test_rows_are_what_they_are_alone(function, rows, robot, rng):
     call, count = FUNCTIONS[function]
     states = [x.copy() for x in random_states(robot, rng, samples=rows)[:count]]
     states[0][0, 3] = 3.0 * LARGEST  # one state of a block takes the long way to its cosines
@@ -68,7 +68,7 @@ def test_rows_are_what_they_are_alone(function: str, rows: int, robot: pdr.Robot
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_sliding_joints_as_well(function: str, panda: pdr.RobotModel, rng: Any) -> None:
+def test_sliding_joints_as_well(function, panda, rng):
     robot = replace(panda, prismatic=(False, True, False, True, True, False, True))
     call, count = FUNCTIONS[function]
     states = random_states(robot, rng, samples=19)[:count]

@@ -21,7 +21,7 @@ print("done", flush=True)
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path):
     """With a cache of this test's own."""
     return os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
 
@@ -39,7 +39,7 @@ def heard(process: subprocess.Popen[str], *lines: str) -> None:
     assert tuple(process.stdout.readline().strip() for _ in lines) == lines
 
 
-def test_the_first_process_compiles_and_the_second_waits_and_loads(environment: dict[str, str]) -> None:
+def test_the_first_process_compiles_and_the_second_waits_and_loads(environment):
     first = start(environment)
     heard(first, "compiling", "run")
     second = start(environment)
@@ -49,7 +49,7 @@ def test_the_first_process_compiles_and_the_second_waits_and_loads(environment: 
     assert start(environment).communicate("\n", timeout=60)[0].split() == ["run", "done"]
 
 
-def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(environment: dict[str, str]) -> None:
+def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(environment):
     first = start(environment)
     heard(first, "compiling", "run")
     waiting = start(environment)
@@ -60,7 +60,7 @@ def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(env
     assert waiting.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
 
 
-def test_no_kernel_assigns_an_array_to_a_slice() -> None:
+def test_no_kernel_assigns_an_array_to_a_slice():
     """numba's check of the shapes formats a message, which takes two seconds to compile: loops take none."""
     found = []
     for file in (ROOT / "panda_dynamics_ros").rglob("*.py"):

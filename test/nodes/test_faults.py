@@ -6,10 +6,8 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
-from nodes.fault_bench import ESTIMATE, FAULTY, Bench, Fault, emptied
+from nodes.fault_bench import ESTIMATE, FAULTY, Fault, emptied
 from nodes.payload_stream import shifted
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from nodes.robot_stream import joint_state, nanoseconds_of
 
 SECOND = 1_000_000_000  # ns
@@ -48,7 +46,7 @@ REJECTED: dict[str, tuple[Fault, str, str]] = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_unusable_samples_are_left_out_and_counted(name: str, bench: Bench) -> None:
+def test_unusable_samples_are_left_out_and_counted(name, bench):
     spoil, reason, words = REJECTED[name]
     before, received = bench.stream.body, bench.count("received") + bench.unseen
     messages = [bench.script.message(bench.next + k) for k in range(FAULTY)]
@@ -62,7 +60,7 @@ def test_unusable_samples_are_left_out_and_counted(name: str, bench: Bench) -> N
 
 
 @pytest.mark.parametrize("step", [0, -5], ids=["duplicated", "backward"])
-def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
+def test_stamps_that_do_not_advance(step, bench):
     """Their torques are wrong on purpose: they must not count."""
     before, kind = bench.stream.body, "backward" if step else "duplicate"
     own = bench.count(kind, ESTIMATE)
@@ -73,7 +71,7 @@ def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-def test_storms_of_bad_messages_among_good_ones(bench: Bench, rng: np.random.Generator) -> None:
+def test_storms_of_bad_messages_among_good_ones(bench, rng):
     """Every one is counted."""
     before = bench.stream.body
     for _ in range(10):
@@ -86,7 +84,7 @@ def test_storms_of_bad_messages_among_good_ones(bench: Bench, rng: np.random.Gen
     bench.assert_unharmed(before)
 
 
-def test_a_gap_of_seconds(bench: Bench) -> None:
+def test_a_gap_of_seconds(bench):
     before, gaps = bench.stream.body, bench.count("gaps", ESTIMATE)
     bench.next += 2500
     bench.stream.feed(bench.script, bench.next, bench.next + 2)  # the second says that the first was no wrong stamp
@@ -96,12 +94,12 @@ def test_a_gap_of_seconds(bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-def test_silence_is_called_stale(bench: Bench) -> None:
+def test_silence_is_called_stale(bench):
     name = f"{bench.stream.node[1:]}: input"
     bench.probe.until(lambda: "no joint states for" in bench.probe.diagnostic(name).message, "words about the silence")
 
 
-def test_a_payload_never_goes_back_in_time(bench: Bench) -> None:
+def test_a_payload_never_goes_back_in_time(bench):
     """Over all the faults above."""
     stamps = [payload.header.stamp.sec * 10**9 + payload.header.stamp.nanosec for payload in bench.stream.payloads]
     assert len(stamps) > 100
@@ -109,7 +107,7 @@ def test_a_payload_never_goes_back_in_time(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("name", JUMPS)
-def test_single_stamps_that_jump(name: str, bench: Bench) -> None:
+def test_single_stamps_that_jump(name, bench):
     """Of what is used: a payload is published with such a stamp, too."""
     before, lost = bench.stream.body, bench.count("lost")
     for _ in range(3):
@@ -120,7 +118,7 @@ def test_single_stamps_that_jump(name: str, bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes) -> None:
+def test_the_console_names_the_topics_that_there_are(probe, fresh):
     """A user who has mistaken the topic, or forgotten the namespace, reads both names among many."""
     elsewhere = f"{fresh.namespace}/arm/joint_states"
     for topic in (elsewhere, *(f"/another_robot/joint_states_{k}" for k in range(6))):
@@ -133,7 +131,7 @@ def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes)
     assert elsewhere in line
 
 
-def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
+def test_joints_may_be_called_anything(probe, fresh):
     """The nodes' own messages have these names, and frames made of them."""
     stem = "\r|kZN=,\x1b panda_"
     names, zero = [f"{stem}joint{i + 1}" for i in range(7)], np.full(7, 0.1)

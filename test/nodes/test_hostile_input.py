@@ -16,10 +16,8 @@ from sensor_msgs.msg import JointState
 
 import panda_dynamics_ros
 from nodes.payload_stream import LATCHED
-from nodes.probe import Probe, values_of
-from nodes.processes import Nodes
+from nodes.probe import values_of
 from nodes.robot_stream import Script, feed, greet, joint_state
-from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes import conversions
 
 ABSURD = {"inertia": 1e308, "mass": 1e308, "CoM": 1e200}
@@ -36,7 +34,7 @@ def absurd(name: str) -> InertiaStamped:
     return message
 
 
-def test_absurd_payloads_are_refused_and_named(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:
+def test_absurd_payloads_are_refused_and_named(probe, fresh, panda):
     """And do no harm to the torques."""
     fresh.start("dynamics")
     payloads = probe.publisher(InertiaStamped, f"{fresh.namespace}/payload_estimator/payload", qos=LATCHED)
@@ -55,7 +53,7 @@ def test_absurd_payloads_are_refused_and_named(probe: Probe, fresh: Nodes, panda
     assert np.abs(external[-1].effort).max() < 0.5
 
 
-def test_long_names_are_cut_short_and_escaped(probe: Probe, fresh: Nodes) -> None:
+def test_long_names_are_cut_short_and_escaped(probe, fresh):
     """In log and diagnostics; and a problem does not stay for good."""
     fresh.start("payload_estimator")
     publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
@@ -71,7 +69,7 @@ def test_long_names_are_cut_short_and_escaped(probe: Probe, fresh: Nodes) -> Non
     assert max(len(line) for line in fresh.log("payload_estimator").splitlines()) < 600
 
 
-def test_a_negative_clock_ends_no_node(probe: Probe, fresh: Nodes) -> None:
+def test_a_negative_clock_ends_no_node(probe, fresh):
     fresh.start("suite", use_sim_time=True)
     publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
     clock = probe.publisher(Clock, "/clock", subscribers=2)
@@ -88,7 +86,7 @@ def test_a_negative_clock_ends_no_node(probe: Probe, fresh: Nodes) -> None:
     probe.node.destroy_timer(timer)
 
 
-def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path: Path) -> None:
+def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path):
     """Whoever opens these waits for a writer forever."""
     for name in ("FASTDDS", "FASTRTPS"):
         os.mkfifo(tmp_path / f"DEFAULT_{name}_PROFILES.xml")

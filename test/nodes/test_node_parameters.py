@@ -14,9 +14,8 @@ from rclpy.qos import ReliabilityPolicy
 
 from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
-from nodes.processes import PATH, Nodes
+from nodes.processes import PATH
 from nodes.robot_stream import Script, nanoseconds_of
-from panda_dynamics_ros import RobotModel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8").splitlines()
@@ -24,7 +23,7 @@ CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}
 NEVER = {"pick_at_s", "release_at_s"}  # where negative
 
 
-def test_the_page_is_what_the_nodes_declare() -> None:
+def test_the_page_is_what_the_nodes_declare():
     """In a process of its own: the nodes' names and parameters are those of a user."""
     pytest.importorskip("mujoco", reason="the simulated Panda declares its parameters only with MuJoCo")
     command = [sys.executable, str(ROOT / "docs" / "parameters_page.py")]
@@ -33,7 +32,7 @@ def test_the_page_is_what_the_nodes_declare() -> None:
     assert done.stdout.splitlines() == PAGE, "write it anew: python docs/parameters_page.py > docs/parameters.md"
 
 
-def test_every_parameter_describes_itself() -> None:
+def test_every_parameter_describes_itself():
     """Descriptions, ranges, units of physical quantities; what cannot change is read-only."""
     rows = [line.strip("| ").split(" | ") for line in PAGE if line.startswith("| `")]
     assert len(rows) > 60
@@ -45,7 +44,7 @@ def test_every_parameter_describes_itself() -> None:
         assert unit or kind != "double", name
 
 
-def test_the_period_changes_at_run_time(probe: Probe, nodes: Nodes, panda: RobotModel) -> None:
+def test_the_period_changes_at_run_time(probe, nodes, panda):
     script, stream = Script(panda, 0.8), PayloadStream(probe, nodes)
     stream.greet(script)
     period = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.03)
@@ -62,7 +61,7 @@ def test_the_period_changes_at_run_time(probe: Probe, nodes: Nodes, panda: Robot
     assert all(30_000_000 <= step <= 41_000_000 for step in steps), steps
 
 
-def test_qos_overrides_take_effect(probe: Probe, fresh: Nodes) -> None:
+def test_qos_overrides_take_effect(probe, fresh):
     """As `--ros-args -p qos_overrides...`, also of covariance and markers."""
     node = f"{fresh.namespace}/payload_estimator"
     topics = [f"{node}/payload", f"{node}/payload_covariance", f"{node}/payload_markers", "/diagnostics"]

@@ -61,17 +61,17 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(probe: Probe, nodes: Nodes, panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(probe, nodes, panda, tmp_path_factory):
     return Bench(probe, nodes, panda, tmp_path_factory.mktemp("saved") / "new" / "payload.yaml")
 
 
-def test_a_first_start_has_nothing_to_restore(bench: Bench) -> None:
+def test_a_first_start_has_nothing_to_restore(bench):
     assert "nothing is restored" in bench.nodes.log("payload_estimator")
     assert "got no such file" in bench.nodes.log("payload_estimator")
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
-def test_save_writes_what_set_load_takes(bench: Bench) -> None:
+def test_save_writes_what_set_load_takes(bench):
     answer = bench.trigger("save")
     assert answer.success
     assert str(bench.path) in answer.message
@@ -81,7 +81,7 @@ def test_save_writes_what_set_load_takes(bench: Bench) -> None:
     assert len(load["load_inertia"]) == 9
 
 
-def test_what_was_known_survives_kill_9(bench: Bench) -> None:
+def test_what_was_known_survives_kill_9(bench):
     """The consistent body is iterated anew from what was saved: to a tenth of a sigma."""
     values = bench.stream.values("estimate")
     sigma = float(values["mass_std_kg"])
@@ -100,7 +100,7 @@ def test_what_was_known_survives_kill_9(bench: Bench) -> None:
     assert restored in bench.nodes.log("payload_estimator")
 
 
-def test_disabled_means_that_nothing_is_taken_in(bench: Bench) -> None:
+def test_disabled_means_that_nothing_is_taken_in(bench):
     used = bench.stream.values("estimate")["used"]
     assert bench.enable(False)
     count = len(bench.stream.payloads)
@@ -112,7 +112,7 @@ def test_disabled_means_that_nothing_is_taken_in(bench: Bench) -> None:
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
-def test_tare_takes_what_is_carried_for_nothing(bench: Bench) -> None:
+def test_tare_takes_what_is_carried_for_nothing(bench):
     answer = bench.trigger("tare")
     assert answer.success
     assert float(answer.message.split(" kg ")[0]) == pytest.approx(PAYLOAD.mass, abs=0.03)
@@ -120,20 +120,20 @@ def test_tare_takes_what_is_carried_for_nothing(bench: Bench) -> None:
     assert abs(bench.stream.body.mass) < 0.03
 
 
-def test_reset_forgets_the_tare_and_the_payload(bench: Bench) -> None:
+def test_reset_forgets_the_tare_and_the_payload(bench):
     assert bench.trigger("reset").success
     assert float(bench.stream.values("estimate")["mass_std_kg"]) == pytest.approx(1.5)  # the prior's
     bench.advance(LEARNT)
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
-def test_it_saves_at_the_end(bench: Bench) -> None:
+def test_it_saves_at_the_end(bench):
     bench.path.unlink()
     assert bench.nodes.stop() == {"payload_estimator": 0}
     assert bench.saved()["franka_set_load"]["mass"] == pytest.approx(bench.stream.body.mass, abs=0.005)
 
 
-def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench: Bench) -> None:
+def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench):
     content = bench.path.read_bytes()
     bench.nodes.start("payload_estimator", save_path=bench.path)
     assert float(bench.stream.values("estimate", used=0)["mass_std_kg"]) == pytest.approx(1.5)
@@ -141,7 +141,7 @@ def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench: Bench) -
     assert bench.path.read_bytes() == content
 
 
-def test_save_says_why_not(bench: Bench) -> None:
+def test_save_says_why_not(bench):
     bench.nodes.start("payload_estimator", save_path=bench.path / "below a file")
     answer = bench.probe.call(Trigger, f"{bench.stream.node}/save", again=1.0)  # of a node that is just starting
     assert not answer.success
@@ -149,7 +149,7 @@ def test_save_says_why_not(bench: Bench) -> None:
     bench.nodes.stop()
 
 
-def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:
+def test_a_file_that_is_no_good_is_an_error(bench):
     """Not a start from nothing, which could pass for an empty gripper."""
     bench.path.write_text("memory: {vector: [1.0]}")
     bench.nodes.start("payload_estimator", **bench.parameters)

@@ -16,7 +16,7 @@ WITHOUT_RCLPY = "import sys; sys.modules['rclpy'] = None; import pytest; sys.exi
 
 
 @pytest.mark.parametrize(("required", "code"), [("1", pytest.ExitCode.USAGE_ERROR), ("0", pytest.ExitCode.OK)])
-def test_a_session_without_ros(required: str, code: pytest.ExitCode) -> None:
+def test_a_session_without_ros(required, code):
     path = os.pathsep.join([str(Path(package).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PANDA_REQUIRE_ROS": required, "PYTHONPATH": path}
     environment |= {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # only the tests named here

@@ -11,12 +11,8 @@ from bag_files import samples
 from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.parameter import Parameter
 
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.franka_state import NAME, FrankaStateOutput
-from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.recordings import write_joint_states
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "topics.md"
@@ -55,16 +51,16 @@ def rows(title: str) -> dict[str, str]:
     }
 
 
-def test_dynamics(dynamics: DynamicsNode) -> None:
+def test_dynamics(dynamics):
     assert rows("`dynamics`") == interface(dynamics)
 
 
-def test_payload_estimator(estimator: PayloadEstimatorNode) -> None:
+def test_payload_estimator(estimator):
     """`apply_load` is a node's beside it, which waits for the robot in threads of its own."""
     assert rows("`payload_estimator`") == interface(estimator) | interface(estimator._load._helper)
 
 
-def test_franka_state(probe: Probe) -> None:
+def test_franka_state(probe):
     node = Node(NAME)
     FrankaStateOutput(node, load_robot("panda").joint_names)
     found = interface(node)
@@ -72,7 +68,7 @@ def test_franka_state(probe: Probe) -> None:
     assert rows("`franka_state`") == found
 
 
-def test_simulated_panda_and_bag_player(probe: Probe, nodes: Nodes, tmp_path: Path) -> None:
+def test_simulated_panda_and_bag_player(probe, nodes, tmp_path):
     """The player as a process of its own: it is nothing without a recording."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     from panda_dynamics_ros.nodes.simulated_panda import SimulatedPandaNode

@@ -14,11 +14,8 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 import panda_dynamics_ros as pdr
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from nodes.robot_stream import ARM, joint_state
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
@@ -76,11 +73,11 @@ STREAMS: dict[int, list[Callable[[], list[JointState]]]] = {
 
 
 @pytest.mark.parametrize(("number", "k"), [(number, k) for number, cases in STREAMS.items() for k in range(len(cases))])
-def test_what_the_diagnostics_say_of_the_input(number: int, k: int, dynamics: DynamicsNode) -> None:
+def test_what_the_diagnostics_say_of_the_input(number, k, dynamics):
     assert said_of(dynamics, STREAMS[number][k]()) == quotes()[number][k]
 
 
-def test_losses_where_two_publish_are_put_down_to_them(probe: Probe, dynamics: DynamicsNode) -> None:
+def test_losses_where_two_publish_are_put_down_to_them(probe, dynamics):
     topic = dynamics.resolve_topic_name("joint_states")
     for _ in range(2):
         probe.publisher(JointState, topic)
@@ -88,7 +85,7 @@ def test_losses_where_two_publish_are_put_down_to_them(probe: Probe, dynamics: D
     assert said_of(dynamics, STREAMS[6][0]()).endswith(": do 2 publishers send the same joints?")
 
 
-def test_the_log_of_a_node_without_a_clock(probe: Probe, nodes: Nodes) -> None:
+def test_the_log_of_a_node_without_a_clock(probe, nodes):
     nodes.start("dynamics", use_sim_time=True)
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
     (quote,) = quotes()[8]
@@ -102,7 +99,7 @@ def test_the_log_of_a_node_without_a_clock(probe: Probe, nodes: Nodes) -> None:
     probe.until(lambda: said(quote), quote)
 
 
-def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode, panda: pdr.RobotModel) -> None:
+def test_the_status_of_an_arm_that_stands_still(estimator, panda):
     motion = sinusoids(2.0)
     motion.q[:] = REST
     motion.dq[:] = motion.ddq[:] = 0.0
@@ -112,7 +109,7 @@ def test_the_status_of_an_arm_that_stands_still(estimator: PayloadEstimatorNode,
     assert estimator._diagnostic().message.startswith(quote)
 
 
-def test_a_matrix_the_wrong_way_round_ends_the_node(nodes: Nodes) -> None:
+def test_a_matrix_the_wrong_way_round_ends_the_node(nodes):
     T = np.eye(4)
     T[2, 3] = 0.1034
     nodes.start("payload_estimator", F_T_EE=T.ravel().tolist())
@@ -120,7 +117,7 @@ def test_a_matrix_the_wrong_way_round_ends_the_node(nodes: Nodes) -> None:
     assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[10]
 
 
-def test_a_parameter_that_does_not_change(dynamics: DynamicsNode) -> None:
+def test_a_parameter_that_does_not_change(dynamics):
     refused, unknown = quotes()[11]
     assert dynamics.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
     with pytest.raises(pdr.PandaDynamicsError) as caught:
@@ -128,7 +125,7 @@ def test_a_parameter_that_does_not_change(dynamics: DynamicsNode) -> None:
     assert str(caught.value) == unknown
 
 
-def test_a_load_that_is_not_taken_over(estimator: PayloadEstimatorNode) -> None:
+def test_a_load_that_is_not_taken_over(estimator):
     """Which of the two is said depends on whether franka_msgs is installed."""
     missing, nobody = quotes()[12]
     done, words = estimator._load.apply(estimator._estimator.estimate)
@@ -141,7 +138,7 @@ def test_a_load_that_is_not_taken_over(estimator: PayloadEstimatorNode) -> None:
         assert nobody.replace("service_server/set_load", "{self._service}") in source
 
 
-def test_there_are_twelve() -> None:
+def test_there_are_twelve():
     assert list(quotes()) == list(range(1, 13))
     assert all(quotes().values())
     assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}

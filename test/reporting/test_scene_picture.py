@@ -17,7 +17,7 @@ from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
 
 
-def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_the_payload_is_in_the_picture(panda, tmp_path):
     q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
     body = pdr.InertialParameters(1.0, np.array([0.0, 0.0, 0.1]), 0.002 * np.eye(3))
     estimate = PayloadEstimate(0.0, body.vector, 1e-5 * np.eye(10), np.ones(10, dtype=bool), "estimating")
@@ -37,7 +37,7 @@ def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) ->
     assert red_force > red_payload + 300
 
 
-def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_pictures_of_one_motion_show_the_foot_in_one_place(panda, tmp_path):
     """Around the same points camera and floor stand still; each scene by itself is drawn as large as it fits."""
     maker = ArmScene(panda)
     scenes = [maker.at([0.0, elbow, 0.0, -2.0, 0.0, 1.8, 0.7]) for elbow in (-0.9, 0.6)]
@@ -49,7 +49,7 @@ def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel
     assert (own[0][corner] != own[1][corner]).any()
 
 
-def test_a_banner_is_red_and_on_top(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_a_banner_is_red_and_on_top(panda, tmp_path):
     """In all three pictures of a replay, which have little else in red at the top."""
     time, motion = np.linspace(0.0, 1.0, 20), np.zeros((20, 7))
     curves = {
@@ -95,7 +95,7 @@ def drawn(folder: Path, before: str = "") -> bytes:
     return picture.read_bytes()
 
 
-def test_settings_of_a_folder_or_of_a_program_change_no_picture(tmp_path: Path) -> None:
+def test_settings_of_a_folder_or_of_a_program_change_no_picture(tmp_path):
     """Of matplotlibrc files, and as a notebook sets them, which imports matplotlib first."""
     expected = drawn(tmp_path)
     for content in (b"text.usetex: True\nfont.size: 4000\n", b"axes.facecolor: \xff\xfe\n"):

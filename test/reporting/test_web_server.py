@@ -4,10 +4,8 @@
 import http.client
 import importlib
 import time
-from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -24,7 +22,7 @@ SUBPROTOCOL = f"viser-v{viser.__version__}"
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+def port():
     server = serve(18630)
     yield server.get_port()
     server.stop()
@@ -46,7 +44,7 @@ def port() -> Iterator[int]:
         (None, None, False),
     ],
 )
-def test_only_the_own_page_is_answered(host: str | None, origin: str | None, own: bool) -> None:
+def test_only_the_own_page_is_answered(host, origin, own):
     assert is_own(host, origin) is own
 
 
@@ -58,20 +56,20 @@ def test_only_the_own_page_is_answered(host: str | None, origin: str | None, own
         ({"Origin": "http://evil.example"}, 403),
     ],
 )
-def test_a_page_for_strangers_is_refused(port: int, headers: dict[str, str], status: int) -> None:
+def test_a_page_for_strangers_is_refused(port, headers, status):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120.0)
     connection.request("GET", "/", headers=headers)
     assert connection.getresponse().status == status
 
 
-def test_a_socket_for_strangers_is_refused(port: int) -> None:
+def test_a_socket_for_strangers_is_refused(port):
     with pytest.raises(Exception, match="HTTP 403"):
         client.connect(f"ws://127.0.0.1:{port}", origin="http://evil.example", subprotocols=[SUBPROTOCOL], proxy=None)
     with client.connect(f"ws://127.0.0.1:{port}", subprotocols=[SUBPROTOCOL], proxy=None) as socket:
         assert socket.recv(timeout=120.0)  # the scene
 
 
-def test_nobody_makes_the_page_public(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_makes_the_page_public(port, monkeypatch):
     """The request that viser's share button sends: without this server's answer it opens a tunnel."""
     tunnels: list[Any] = []
 
@@ -89,7 +87,7 @@ def test_nobody_makes_the_page_public(port: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
-def test_a_browser_on_another_site_cannot_read_the_scene(port: int, tmp_path: Path) -> None:
+def test_a_browser_on_another_site_cannot_read_the_scene(port, tmp_path):
     """The site is another server of this machine; for the browser that is another origin, as any site is."""
     script = f"""
         document.body.innerText = 'waiting';

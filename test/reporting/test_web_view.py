@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live page: what its server holds, and what a person sees of it in a browser."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +31,7 @@ def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
 
 
 @pytest.fixture
-def view(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> Iterator[WebView]:
+def view(panda, capsys):
     with WebView(panda, "a run", PORT) as view:
         yield view
     assert capsys.readouterr().out == ""  # what is printed belongs to the command
@@ -44,7 +42,7 @@ def nodes_of(view: WebView) -> dict[str, Any]:
     return dict(view._server.scene._handle_from_node_name)
 
 
-def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel) -> None:
+def test_the_servers_scene_follows_the_arm(view, panda):
     """viser leaves an update out that is within 1e-5 and 1e-8 of what it has (numpy.allclose)."""
     maker = ArmScene(panda)
     for q in (Q, Q + 0.2):
@@ -59,7 +57,7 @@ def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel)
         np.testing.assert_allclose(nodes["/gravity/joint2"].vertices, arc.mesh().vertices, atol=UNSEEN)
 
 
-def test_what_is_put_down_is_gone(view: WebView) -> None:
+def test_what_is_put_down_is_gone(view):
     view.show(0.0, Q, estimate_of(1.0))
     assert "/payload/box" in nodes_of(view)
     view.show(1.0, Q, estimate_of(0.0))
@@ -67,18 +65,18 @@ def test_what_is_put_down_is_gone(view: WebView) -> None:
     assert "/arm/joint3" in nodes_of(view)
 
 
-def test_two_views_have_two_addresses(view: WebView, panda: pdr.RobotModel) -> None:
+def test_two_views_have_two_addresses(view, panda):
     with WebView(panda, "another run", int(view.url.rpartition(":")[2])) as other:
         assert other.url != view.url
 
 
-def test_ports_of_the_system_are_refused(panda: pdr.RobotModel) -> None:
+def test_ports_of_the_system_are_refused(panda):
     with pytest.raises(ArgumentError, match=r"port: expected 1024\.\.65535, got 80"):
         WebView(panda, "a run", 80)
 
 
 @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
-def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -> None:
+def test_a_person_sees_the_arm_and_the_estimate(view, tmp_path):
     for k in range(50):
         converged = 1.0 + 0.5 * np.exp(-0.1 * k)
         view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], PUSH, remark="1000 Hz")
@@ -107,7 +105,7 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         page.wait_for_text("centre of mass: not known")
 
 
-def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:
+def test_an_hour_fits_and_none_of_it_is_forgotten():
     history = History()
     for k in range(18_000):
         history.add(0.2 * k, estimate_of(1.0, 0.01))
@@ -118,7 +116,7 @@ def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:
     assert time_s[-1] > 3600.0 - 2.0 * time_s[1]
 
 
-def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart() -> None:
+def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart():
     history = History()
     history.add(0.0, estimate_of(1.0, 0.1))
     history.add(1.0, estimate_of(0.0, 3.0))
@@ -131,7 +129,7 @@ def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart() -> None
     np.testing.assert_allclose(np.transpose(history.com_columns()), [[0.0, 20.0, -15.0, 60.0]])
 
 
-def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_what_was_known_then_is_shown(panda, tmp_path):
     motion = sinusoids(3.0, 200.0, start=1000.0)
     # Picked up in the middle: an event of which nothing is to be seen before it.
     tau = torques(panda, motion)

@@ -3,7 +3,6 @@
 
 import dataclasses
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from panda_dynamics_ros.robot import Friction, JointLimits, read_end_effector
 T_FLANGE_EE = transform((0.0, 0.0, -np.pi / 4), (0.0, 0.0, 0.1034))
 
 
-def test_frames_are_listed_from_base_to_end_effector() -> None:
+def test_frames_are_listed_from_base_to_end_effector():
     robot = random_chain(3, seed=1)
     assert robot.n == 3
     assert robot.frames == ("base", "joint1", "joint2", "joint3", "flange", "ee")
@@ -39,7 +38,7 @@ def test_frames_are_listed_from_base_to_end_effector() -> None:
         ({"gravity": (0.0, 0.0, np.nan)}, "gravity: expected finite numbers, got nan at index (2,)"),
     ],
 )
-def test_a_wrong_description_names_the_field(panda: pdr.RobotModel, changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_description_names_the_field(panda, changes, message):
     with pytest.raises((ArgumentError, RobotDescriptionError)) as caught:
         replace(panda, **changes)
     assert str(caught.value).startswith(message)
@@ -53,7 +52,7 @@ def test_a_wrong_description_names_the_field(panda: pdr.RobotModel, changes: dic
         ("effort", [-1.0, 1.0], "limits.effort: expected positive numbers, got [-1.0, 1.0]"),
     ],
 )
-def test_wrong_limits_are_named(field: str, value: Any, message: str) -> None:
+def test_wrong_limits_are_named(field, value, message):
     fields: dict[str, Any] = {"lower": [-1.0, -1.0]}
     fields |= {key: [1.0, 1.0] for key in ("upper", "velocity", "acceleration", "effort")}
     with pytest.raises(ArgumentError) as caught:
@@ -69,13 +68,13 @@ def test_wrong_limits_are_named(field: str, value: Any, message: str) -> None:
         ({"viscosity": [0.1, 0.1]}, "friction: expected terms among viscous, coulomb, offset, transition, amplitude, "),
     ],
 )
-def test_wrong_friction_terms_are_named(terms: dict[str, Any], message: str) -> None:
+def test_wrong_friction_terms_are_named(terms, message):
     with pytest.raises(ArgumentError) as caught:
         Friction.of(2, **terms)
     assert str(caught.value).startswith(message)
 
 
-def test_nothing_of_a_robot_can_be_changed(panda: pdr.RobotModel) -> None:
+def test_nothing_of_a_robot_can_be_changed(panda):
     with pytest.raises(dataclasses.FrozenInstanceError):
         panda.gravity = np.zeros(3)  # type: ignore[misc]
     arrays = [panda.placements, panda.T_joint_flange, panda.T_flange_ee, panda.gravity, panda.inertial_vector]
@@ -85,7 +84,7 @@ def test_nothing_of_a_robot_can_be_changed(panda: pdr.RobotModel) -> None:
             array[:] = 0.0
 
 
-def test_end_effector_moves_the_ee_frame_alone(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_end_effector_moves_the_ee_frame_alone(panda, rng):
     robot, q = panda.with_end_effector(T_FLANGE_EE), rng.normal(size=7)
     assert isinstance(robot, pdr.RobotModel)
     np.testing.assert_allclose(robot.pose(q, "ee"), panda.pose(q, "flange") @ T_FLANGE_EE, rtol=0.0, atol=1e-15)
@@ -108,7 +107,7 @@ bodies:
 
 
 @pytest.mark.parametrize("name", ["panda", "fr3"])
-def test_dynamics_with_the_hand_are_those_of_arm_and_bodies(name: str, rng: np.random.Generator) -> None:
+def test_dynamics_with_the_hand_are_those_of_arm_and_bodies(name, rng):
     bare, carrying = pdr.load_robot(name), pdr.load_robot(name, end_effector="hand")
     assert carrying.name == f"{name}+hand"
     oracle = Pinocchio(bare)
@@ -121,7 +120,7 @@ def test_dynamics_with_the_hand_are_those_of_arm_and_bodies(name: str, rng: np.r
     assert_agrees(carrying.mass_matrix(states.q), oracle.mass_matrix(states.q), 1e-11, axes=2)
 
 
-def test_tool_of_the_hand(panda: pdr.RobotModel) -> None:
+def test_tool_of_the_hand(panda):
     """Between the finger tips: Franka's own F_T_EE with the hand, -45 degrees about z and 0.1034 m."""
     T = pdr.load_robot("panda", end_effector="hand").T_flange_ee
     assert np.abs(T[:3, :3] - MOUNT.rotation).max() < 1e-15  # two roundings of sin 45 degrees
@@ -129,7 +128,7 @@ def test_tool_of_the_hand(panda: pdr.RobotModel) -> None:
     assert np.array_equal(panda.T_flange_ee, np.eye(4))
 
 
-def test_a_users_end_effector(tmp_path: Path, panda: pdr.RobotModel) -> None:
+def test_a_users_end_effector(tmp_path, panda):
     (tmp_path / "gripper.yaml").write_text(GRIPPER)
     carrying = pdr.load_robot("panda", end_effector=tmp_path / "gripper.yaml")
     palm = pdr.InertialParameters(1.0, np.array([0.0, 0.0, 0.06]), np.diag((0.002, 0.002, 0.001)))
@@ -139,7 +138,7 @@ def test_a_users_end_effector(tmp_path: Path, panda: pdr.RobotModel) -> None:
 
 
 @pytest.mark.parametrize("name", ["hands", "hand.urdf", "", None, 7])
-def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
+def test_an_unknown_name_is_answered_with_those_there_are(name):
     with pytest.raises(ArgumentError) as caught:
         read_end_effector(name)
     assert str(caught.value) == (
@@ -157,7 +156,7 @@ def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
         ("{translation: [0.0, 0.02, 0.2]}", "{rotation: [1, 2, 3]}", "tool.rotation: expected shape (3, 3), got (3,)"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_what_is_wrong_is_named(tmp_path, old, new, message):
     assert GRIPPER.count(old) == 1
     path = tmp_path / "gripper.yaml"
     path.write_text(GRIPPER.replace(old, new))

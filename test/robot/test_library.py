@@ -2,8 +2,6 @@
 """The arms that come with the package: their data against the numbers that were published, and the Gaz model against
 the real Panda that it was identified on: signs, order of joints and units at once."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -33,7 +31,7 @@ def product_of_000(q: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", library_names())
-def test_every_arm_loads_and_every_link_is_physical(name: str) -> None:
+def test_every_arm_loads_and_every_link_is_physical(name):
     robot = pdr.load_robot(name)
     assert robot.name == name
     assert robot.n == 7
@@ -41,13 +39,13 @@ def test_every_arm_loads_and_every_link_is_physical(name: str) -> None:
     assert all(link.mass > 0.3 for link in robot.links)
 
 
-def test_poses_are_the_products_of_document_000(robot: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_poses_are_the_products_of_document_000(robot, rng):
     for q in rng.uniform(-3.0, 3.0, (20, 7)):
         # Seven products of numbers below one.
         np.testing.assert_allclose(robot.pose(q, "joint7"), product_of_000(q), rtol=0.0, atol=1e-14)
 
 
-def test_a_real_arm_stays_within_the_limits(panda: pdr.RobotModel, panda_1khz_log: Path) -> None:
+def test_a_real_arm_stays_within_the_limits(panda, panda_1khz_log):
     data, limits = pdr.load_dataset(panda_1khz_log), panda.limits
     assert (data.q > limits.lower).all()
     assert (data.q < limits.upper).all()
@@ -64,7 +62,7 @@ SMOOTHING = 0.02  # s, standard deviation of a Gaussian: passes 8 Hz, and the mo
 
 
 @pytest.fixture(scope="module")
-def samples(panda_1khz_log: Path) -> tuple[np.ndarray, ...]:
+def samples(panda_1khz_log):
     """q, dq, ddq, tau on an even 1 kHz grid, smoothed without lag; ddq is the derivative of the smoothed dq."""
     log = np.loadtxt(panda_1khz_log, delimiter=",", skiprows=1)
     time = np.arange(log[0, 0], log[-1, 0], 1e-3)
@@ -81,14 +79,14 @@ def rms(residual: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt((residual**2).mean(axis=0)))
 
 
-def test_residual_is_the_published_one(panda: pdr.RobotModel, samples: tuple[np.ndarray, ...]) -> None:
+def test_residual_is_the_published_one(panda, samples):
     q, dq, ddq, tau = samples
     residual = rms(tau - panda.inverse_dynamics(q, dq, ddq) - panda.friction_torques(dq))
     # The published figures have two digits, are of the whole log, and were smoothed otherwise.
     np.testing.assert_allclose(residual, PUBLISHED_RESIDUAL, rtol=0.2)
 
 
-def test_every_part_of_the_model_explains_something(panda: pdr.RobotModel, samples: tuple[np.ndarray, ...]) -> None:
+def test_every_part_of_the_model_explains_something(panda, samples):
     q, dq, ddq, tau = samples
     friction, gravity = panda.friction_torques(dq), panda.gravity_torques(q)
     full = rms(tau - panda.inverse_dynamics(q, dq, ddq) - friction)
@@ -98,6 +96,6 @@ def test_every_part_of_the_model_explains_something(panda: pdr.RobotModel, sampl
     assert (full < rms(tau - panda.inverse_dynamics(q, 0 * dq, ddq) - friction))[:4].all(), "without Coriolis"
 
 
-def test_residual_model_of_the_library_is_that_of_the_log(panda: pdr.RobotModel) -> None:
+def test_residual_model_of_the_library_is_that_of_the_log(panda):
     """What the estimator takes for the disturbance's level is what the log has."""
     np.testing.assert_allclose(panda.residual.std, PUBLISHED_RESIDUAL, rtol=1e-12)

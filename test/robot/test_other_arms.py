@@ -9,7 +9,6 @@ import json
 import warnings
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,9 +104,7 @@ def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq
         ("example-robot-data", "kinova_description/robots/kinova.urdf", KORTEX),
     ],
 )
-def test_a_payload_of_another_arm(
-    package: str, ending: str, log: Log, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_payload_of_another_arm(package, ending, log, tmp_path, capsys):
     text = of_package(package, ending) if package else urdf_texts.six_revolute()
     urdf, table, result = tmp_path / "arm.urdf", tmp_path / "log.csv", tmp_path / "result"
     urdf.write_text(text)
@@ -133,7 +130,7 @@ def test_a_payload_of_another_arm(
     assert payload["com"] == pytest.approx(PAYLOAD.com.tolist(), abs=0.02)
 
 
-def test_a_payload_in_mujoco(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_payload_in_mujoco(tmp_path, capsys):
     """Torques of actuators, which accelerate rotors (armature), too, against friction: what `qfrc_actuator` is."""
     mujoco = pytest.importorskip("mujoco")
     spec = mujoco.MjSpec.from_string(urdf_texts.six_revolute())

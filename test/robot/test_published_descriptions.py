@@ -63,14 +63,14 @@ def check(text: str, tmp_path: Path, flange: str, moments: float = 0.0) -> pdr.R
 
 @pytest.mark.parametrize("hand", [False, True])
 @pytest.mark.parametrize("name", ["fr3", "fp3"])
-def test_franka_description(name: str, hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_franka_description(name, hand, tmp_path, monkeypatch):
     robot = check(of_franka(name, hand, tmp_path, monkeypatch), tmp_path, f"{name}_link8")
     ours = pdr.load_robot("fr3").links[:6]
     assert [link.mass for link in robot.links[:6]] == pytest.approx([link.mass for link in ours], abs=1e-5)
 
 
 @pytest.mark.parametrize("hand", [False, True])
-def test_franka_descriptions_fer(hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_franka_descriptions_fer(hand, tmp_path, monkeypatch):
     """Its link 4 has a second moment of -0.00055 kg m^2."""
     text = of_franka("fer", hand, tmp_path, monkeypatch)
     (tmp_path / "arm.urdf").write_text(text)
@@ -81,11 +81,11 @@ def test_franka_descriptions_fer(hand: bool, tmp_path: Path, monkeypatch: pytest
     check(text, tmp_path, "fer_link8", moments=5.6e-4)
 
 
-def test_example_robot_data(tmp_path: Path) -> None:
+def test_example_robot_data(tmp_path):
     check(of_package("example-robot-data", "panda_description/urdf/panda.urdf"), tmp_path, "panda_link8")
 
 
-def test_pybullet_data(tmp_path: Path) -> None:
+def test_pybullet_data(tmp_path):
     """Massless links with 0.1 kg m^2."""
     text = of_package("pybullet", "franka_panda/panda.urdf")
     (tmp_path / "arm.urdf").write_text(text)

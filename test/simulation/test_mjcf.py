@@ -15,11 +15,11 @@ mujoco = pytest.importorskip("mujoco")
 
 
 @pytest.fixture(scope="module")
-def robot() -> pdr.RobotModel:
+def robot():
     return pdr.load_robot("panda")
 
 
-def test_armature_and_damping_are_those_that_were_asked_for(robot: pdr.RobotModel) -> None:
+def test_armature_and_damping_are_those_that_were_asked_for(robot):
     armature = np.arange(1.0, 8.0)
     model = mujoco_model(robot, armature=armature, damping=0.5)
     data = mujoco.MjData(model)
@@ -38,7 +38,7 @@ def test_armature_and_damping_are_those_that_were_asked_for(robot: pdr.RobotMode
     assert not bare.dof_damping.any()
 
 
-def test_other_gravity_and_a_prismatic_joint(robot: pdr.RobotModel) -> None:
+def test_other_gravity_and_a_prismatic_joint(robot):
     limits = JointLimits(*(np.array([-1.0]), np.array([1.0])), *(np.array([1.0]) for _ in range(3)))
     slide = replace(
         robot,
@@ -58,6 +58,6 @@ def test_other_gravity_and_a_prismatic_joint(robot: pdr.RobotModel) -> None:
 
 
 @pytest.mark.parametrize(("mass", "moment"), [(-1.0, 1.0), (1.0, -1.0)])
-def test_a_body_that_mujoco_cannot_have(robot: pdr.RobotModel, mass: float, moment: float) -> None:
+def test_a_body_that_mujoco_cannot_have(robot, mass, moment):
     with pytest.raises(ArgumentError, match="payload: expected mass and principal"):
         mujoco_model(robot, payload=pdr.InertialParameters(mass, np.zeros(3), moment * np.eye(3)))

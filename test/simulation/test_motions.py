@@ -2,7 +2,6 @@
 """Motions that excite, identify and weigh: derivatives, start, pauses and end, limits and clearance, what they show."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from panda_dynamics_ros.simulation.motion_search import (
     READY,
     TOOL,
     Margins,
-    Score,
     exciting_motion,
     obstacle,
     periodic_motion,
@@ -28,12 +26,12 @@ from panda_dynamics_ros.simulation.weighing_motion import duration as duration_o
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3"])
-def robot(request: pytest.FixtureRequest) -> pdr.RobotModel:
+def robot(request):
     return pdr.load_robot(request.param)
 
 
 @pytest.fixture(scope="module")
-def motion(robot: pdr.RobotModel) -> FourierMotion:
+def motion(robot):
     return exciting_motion(robot, seed=2)
 
 
@@ -41,9 +39,7 @@ TWO_PAUSES = ((7.0, 2.0), (14.0, 1.0))
 
 
 @pytest.mark.parametrize("pauses", [(), TWO_PAUSES])
-def test_velocity_and_acceleration_are_derivatives(
-    motion: FourierMotion, pauses: tuple[tuple[float, float], ...]
-) -> None:
+def test_velocity_and_acceleration_are_derivatives(motion, pauses):
     h = 1e-4
     t = np.arange(0.0, 30.0, h)
     q, dq, ddq = replace(motion, pauses=pauses)(t)
@@ -53,7 +49,7 @@ def test_velocity_and_acceleration_are_derivatives(
     np.testing.assert_allclose((dq[2:] - dq[:-2]) / (2 * h), ddq[1:-1], rtol=0.0, atol=5e-3)
 
 
-def test_it_starts_at_rest_and_becomes_periodic(motion: FourierMotion) -> None:
+def test_it_starts_at_rest_and_becomes_periodic(motion):
     q, dq, ddq = motion(np.array([0.0, 0.5, motion.standstill]))
     np.testing.assert_array_equal(q, np.tile(np.asarray(motion.rest), (3, 1)))
     assert not dq.any()
@@ -63,7 +59,7 @@ def test_it_starts_at_rest_and_becomes_periodic(motion: FourierMotion) -> None:
         np.testing.assert_allclose(now, later, rtol=0.0, atol=1e-12)  # rounding of the phase
 
 
-def test_it_stands_still_in_pauses_and_resumes_the_same_path(motion: FourierMotion) -> None:
+def test_it_stands_still_in_pauses_and_resumes_the_same_path(motion):
     paused = replace(motion, pauses=TWO_PAUSES)
     for start, duration in TWO_PAUSES:
         q, dq, ddq = paused(np.linspace(start, start + duration, 20))
@@ -77,7 +73,7 @@ def test_it_stands_still_in_pauses_and_resumes_the_same_path(motion: FourierMoti
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_limits_and_clearance(robot: pdr.RobotModel, seed: int) -> None:
+def test_limits_and_clearance(robot, seed):
     motion = replace(exciting_motion(robot, seed), pauses=((8.0, 1.0), (13.5, 1.0)))
     q, dq, ddq = motion(np.arange(0.0, 40.0, 0.005))
     limits = robot.limits
@@ -94,7 +90,7 @@ def test_limits_and_clearance(robot: pdr.RobotModel, seed: int) -> None:
     assert dq[3000:].std(axis=0).min() > 0.15  # it does move every joint
 
 
-def test_a_motion_without_a_blend_begins_and_ends_at_rest(rng: np.random.Generator) -> None:
+def test_a_motion_without_a_blend_begins_and_ends_at_rest(rng):
     motion = FourierMotion(np.zeros(3), *at_rest(*rng.normal(size=(2, 3, 4))), 5.0)
     t = np.linspace(0.0, 5.0, 5001)
     q, dq, ddq = motion(t)
@@ -118,12 +114,12 @@ ONTO_UPPER_ARM = np.array([-0.5, -0.3, -1.0, -0.8, 0.2, 0.0, -0.5])
     ("posture", "found"),
     [(READY, None), (ONTO_TABLE, "table"), (ONTO_BASE, "base"), (ONTO_UPPER_ARM, "upper arm")],
 )
-def test_the_obstacle_is_named(posture: np.ndarray, found: str | None, margins: Margins) -> None:
+def test_the_obstacle_is_named(posture, found, margins):
     robot = pdr.load_robot("panda")
     assert obstacle(robot, np.stack([READY, posture]), margins) == found
 
 
-def test_the_table_may_be_higher() -> None:
+def test_the_table_may_be_higher():
     robot = pdr.load_robot("panda")
     # The ready posture has its flange at 0.59 m, the tip of a tool at 0.47 m: 0.35 m and 0.12 m of margin.
     assert obstacle(robot, np.array([READY]), table_height=0.34) is None
@@ -140,7 +136,7 @@ def test_the_table_may_be_higher() -> None:
         ({"pauses": ((8.0, 1.0), (9.5, 1.0))}, "pauses: expected a start from 11 s"),
     ],
 )
-def test_bad_input(motion: FourierMotion, changes: dict[str, object], message: str) -> None:
+def test_bad_input(motion, changes, message):
     with pytest.raises(ArgumentError, match=message):
         replace(motion, **changes)  # type: ignore[arg-type]
 
@@ -153,13 +149,13 @@ def weighing():
     return weighing_motion(ROBOT, READY, trials=150).motion
 
 
-def test_the_motion_starts_and_ends_at_rest_where_it_was_told_to(weighing) -> None:
+def test_the_motion_starts_and_ends_at_rest_where_it_was_told_to(weighing):
     q, dq, _ = weighing([0.0, duration_of(weighing)])
     np.testing.assert_allclose(q, np.tile(READY, (2, 1)), atol=1e-9)
     np.testing.assert_allclose(dq, 0.0, atol=1e-12)
 
 
-def test_the_motion_keeps_its_bounds(weighing) -> None:
+def test_the_motion_keeps_its_bounds(weighing):
     q, dq, ddq = weighing(np.arange(0.0, duration_of(weighing), 0.01))
     reach = np.abs(q - np.array(READY)).max(axis=0)
     assert (reach[:4] <= 2.0 * ARM_REACH).all()
@@ -171,7 +167,7 @@ def test_the_motion_keeps_its_bounds(weighing) -> None:
     assert (np.abs(ddq) < limits.acceleration).all()
 
 
-def test_pauses_are_approached_from_both_sides(weighing) -> None:
+def test_pauses_are_approached_from_both_sides(weighing):
     """Each posture of a pause but the turn's and the end's comes twice, with the velocity before it reversed."""
     middles = [begin + 0.5 * length for begin, length in weighing.pauses]
     q, dq, _ = weighing(middles)
@@ -196,17 +192,17 @@ def test_pauses_are_approached_from_both_sides(weighing) -> None:
         (READY, {"table_height": 0.7}, "table"),
     ],
 )
-def test_what_no_motion_fits_is_refused(start, options, words) -> None:
+def test_what_no_motion_fits_is_refused(start, options, words):
     with pytest.raises(ArgumentError, match=words):
         weighing_motion(ROBOT, start, trials=30, **options)
 
 
 @pytest.fixture(scope="module")
-def condition(panda: pdr.RobotModel) -> Score:
+def condition(panda):
     return regressor_condition(panda)
 
 
-def test_the_motion_keeps_to_limits_and_clear(panda: pdr.RobotModel, condition: Score) -> None:
+def test_the_motion_keeps_to_limits_and_clear(panda, condition):
     found = periodic_motion(panda, condition, 8.0, trials=600, table_height=0.05)
     q, dq, ddq = found.motion(np.linspace(0.0, 8.0, 2001))
     limits = panda.limits
@@ -221,13 +217,13 @@ def test_the_motion_keeps_to_limits_and_clear(panda: pdr.RobotModel, condition: 
     assert obstacle(panda, q[::25], table_height=0.04) is None
 
 
-def test_more_trials_are_no_worse_and_the_seed_decides(panda: pdr.RobotModel, condition: Score) -> None:
+def test_more_trials_are_no_worse_and_the_seed_decides(panda, condition):
     few, again = (periodic_motion(panda, condition, 8.0, trials=150, seed=3) for _ in range(2))
     assert few.score == again.score
     assert periodic_motion(panda, condition, 8.0, trials=1000, seed=3).score < few.score
 
 
-def test_better_than_the_recorded_motion(panda: pdr.RobotModel, condition: Score, panda_1khz_log: Path) -> None:
+def test_better_than_the_recorded_motion(panda, condition, panda_1khz_log):
     rows = prepare(pdr.load_dataset(panda_1khz_log))
     found = periodic_motion(panda, condition, 7.6, trials=2000)
     # 79 and 21 were measured: 30 % are asked for.
@@ -243,13 +239,11 @@ def test_better_than_the_recorded_motion(panda: pdr.RobotModel, condition: Score
         (1.2, "table_height: expected a table with room for a motion above it"),
     ],
 )
-def test_a_table_without_room_above_it_is_to_blame(
-    panda: pdr.RobotModel, condition: Score, height: float, message: str
-) -> None:
+def test_a_table_without_room_above_it_is_to_blame(panda, condition, height, message):
     with pytest.raises(ArgumentError, match=message):
         periodic_motion(panda, condition, 8.0, trials=30, table_height=height)
 
 
-def test_too_few_trials_say_what_was_in_the_way(panda: pdr.RobotModel, condition: Score) -> None:
+def test_too_few_trials_say_what_was_in_the_way(panda, condition):
     with pytest.raises(ArgumentError, match=r"trials: .* got 1; in the way were: (base|upper arm) 1 times"):
         periodic_motion(panda, condition, 8.0, trials=1, table_height=-1.0, seed=6)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded scenarios, and the level and colour of the torque that the model leaves unexplained in them."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ def settled_run(plant: SimulatedPanda, periods: int = 3) -> SimulatedRun:
     return plant.record(periods * plant.excitation.period)
 
 
-def test_the_real_log_has_the_level_that_the_robot_states(panda: pdr.RobotModel, panda_1khz_log: Path) -> None:
+def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log):
     """The measure itself, on the real arm."""
     log = np.loadtxt(panda_1khz_log, delimiter=",", skiprows=1)
     stamp = np.arange(0.0, log[-1, 0], 1e-3)  # the log's stamps jitter
@@ -42,7 +41,7 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda: pdr.RobotModel,
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_level_and_colour_are_the_real_arms(panda: pdr.RobotModel, seed: int) -> None:
+def test_level_and_colour_are_the_real_arms(panda, seed):
     report = measure_residual(panda, settled_run(SimulatedPanda(panda, seed=seed)))
     # A quarter of the variance is the disturbance's, of which 30 s hold 17 to 40 independent stretches: its
     # variance varies by 25 %, its product with the model error by as much; 8 % in RMS per joint, of which three.
@@ -55,7 +54,7 @@ def test_level_and_colour_are_the_real_arms(panda: pdr.RobotModel, seed: int) ->
     assert (report.correlation_time < 1.0).all()
 
 
-def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda: pdr.RobotModel) -> None:
+def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda):
     plant = SimulatedPanda(panda, seed=1)
     residual, timestep = residual_torques(panda, settled_run(plant, periods=4))
     period = round(plant.excitation.period / timestep)
@@ -66,7 +65,7 @@ def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda: pdr.Ro
     assert (share > 0.1).all()
 
 
-def test_a_scenario_is_recorded(panda: pdr.RobotModel) -> None:
+def test_a_scenario_is_recorded(panda):
     plant = SimulatedPanda(panda)
     plant.record(0.05)
     run = plant.record(0.3, pick_at=0.1, release_at=0.2, payload=PAYLOAD)
