@@ -159,7 +159,7 @@ def test_a_row_major_matrix_is_refused_with_advice():
 )
 def test_what_is_not_a_pose_is_refused(value, message):
     with pytest.raises(PandaDynamicsError, match=message):
-        pose.from_column_major(value)  # type: ignore[arg-type]
+        pose.from_column_major(value)
 
 
 def test_other_formats_refuse_wrong_shapes():

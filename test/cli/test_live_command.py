@@ -40,7 +40,6 @@ def test_the_payload_is_found(run):
     """Torques are exact but for the friction that the published model knows, so the mass is within its interval."""
     summary, _ = run
     payload = summary["payload"]
-    assert isinstance(payload, dict)
     assert abs(payload["mass"] - PAYLOAD.mass) < 1.96 * payload["std"][0]
     assert payload["std"][0] < 0.15
     np.testing.assert_allclose(payload["com"], PAYLOAD.com, atol=0.03)
@@ -49,13 +48,12 @@ def test_the_payload_is_found(run):
 def test_what_the_robot_says_of_itself(run):
     summary, _ = run
     assert (summary["binding"], summary["robot"]) == ("panda-python", "panda+ee")
-    assert (summary["mode"], len(summary["errors"])) == ("user_stopped", 1)  # type: ignore[arg-type]
+    assert (summary["mode"], len(summary["errors"])) == ("user_stopped", 1)
     for entry, body in ((summary["end_effector"], HAND), (summary["franka_load"], LOAD)):
-        assert isinstance(entry, dict)
         assert entry["mass"] == pytest.approx(body.mass)
         np.testing.assert_allclose(entry["com"], body.com)
-    assert summary["pose_error_m"] < 1e-9  # type: ignore[operator]
-    period = 1000.0 / summary["rate_hz"]  # type: ignore[operator]
+    assert summary["pose_error_m"] < 1e-9
+    period = 1000.0 / summary["rate_hz"]
     assert period == pytest.approx(max(1, round(period)))  # ms: of a busy machine every other state, or third, comes
 
 

@@ -192,7 +192,7 @@ def test_tolerance_overlooks_a_calibration(panda):
 @pytest.mark.parametrize("tolerance", [-1.0, np.nan, 1.0, "fine"])
 def test_tolerance_is_checked(panda, tolerance):
     with pytest.raises(ArgumentError, match=r"^tolerance: expected"):
-        panda.base_parameters(tolerance=tolerance)  # type: ignore[arg-type]
+        panda.base_parameters(tolerance=tolerance)
 
 
 TOLERANCE = 1e-12  # both sides are products of a few rounded numbers of size one: a thousand times their rounding

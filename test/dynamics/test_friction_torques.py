@@ -95,7 +95,7 @@ def test_memory_takes_the_place_of_the_sign(panda, rng):
 @pytest.mark.parametrize("q", [[1.0, 2.0], [[np.nan]], "abc"])
 def test_what_is_not_a_recording_of_positions_is_refused(q):
     with pytest.raises(pdr.PandaDynamicsError, match="q: expected"):
-        presliding_states(q)  # type: ignore[arg-type]
+        presliding_states(q)
 
 
 @pytest.mark.parametrize("speed", [1e3, -1e3, 1e300, -1e300])

@@ -112,7 +112,7 @@ def test_an_effort_that_does_not_fit_is_named(panda, recording, said, is_really,
 )
 def test_what_does_not_fit_together_is_refused(given, words):
     with pytest.raises(ArgumentError, match=words):
-        pdr.load_robot("panda", **given)  # type: ignore[arg-type]
+        pdr.load_robot("panda", **given)
 
 
 def test_a_robot_file_keeps_it(tmp_path):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels' cache on disk: it is used, a change of any kernel is noticed, and nobody else can put code into it.
+"""The kernels' cache on disk: it is used, a change of any kernel is noticed, and nobody else can put code into it. Of
+several processes that start at once, one compiles what all nodes need, the others wait and load.
 
 Real processes with a cache folder of their own, and a kernel of the package that compiles in a second.
 """
 
+import ast
 import os
 import subprocess
 import sys
@@ -129,3 +131,70 @@ def test_one_version_of_a_kernel_serves_every_memory_layout(panda):
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
     assert len(newton_euler.newton_euler_of_one.signatures) == 1
+
+
+# A "node" that takes as long as its standard input is open, instead of one that compiles for ten seconds.
+WARMING = """
+import sys
+from panda_dynamics_ros import warm_up
+warm_up.NODES = {"one": lambda: print("run", flush=True) or sys.stdin.readline()}
+warm_up.warm_up("one", report=lambda line: print(line.split()[0], flush=True))
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """With a cache of this test's own."""
+    return os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+
+
+def start(environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WARMING],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def heard(process: subprocess.Popen[str], *lines: str) -> None:
+    """The next lines that a process prints are these."""
+    assert process.stdout is not None
+    assert tuple(process.stdout.readline().strip() for _ in lines) == lines
+
+
+def test_the_first_process_compiles_and_the_second_waits_and_loads(environment):
+    first = start(environment)
+    heard(first, "compiling", "run")
+    second = start(environment)
+    heard(second, "waiting")
+    assert first.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
+    assert second.communicate("\n", timeout=60)[0].split() == ["run", "done"], "it loads, and does not compile"
+    assert start(environment).communicate("\n", timeout=60)[0].split() == ["run", "done"]
+
+
+def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(environment):
+    first = start(environment)
+    heard(first, "compiling", "run")
+    waiting = start(environment)
+    heard(waiting, "waiting")
+    first.kill()
+    first.wait(timeout=60)
+    heard(waiting, "compiling", "run")
+    assert waiting.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
+
+
+def test_no_kernel_assigns_an_array_to_a_slice():
+    """numba's check of the shapes formats a message, which takes two seconds to compile: loops take none."""
+    found = []
+    for file in (ROOT / "panda_dynamics_ros").rglob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef) or not {"compiled", "part"} & set(
+                map(ast.unparse, function.decorator_list)
+            ):
+                continue
+            for node in ast.walk(function):
+                targets = node.targets if isinstance(node, ast.Assign) else []
+                slices = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Slice)]
+                if slices and isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert found == []

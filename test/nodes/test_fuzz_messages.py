@@ -18,8 +18,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from nodes.payload_stream import LATCHED, PayloadStream
-from nodes.robot_stream import Script
+from nodes.robot_stream import LATCHED, PayloadStream, Script
 from panda_dynamics_ros.nodes import conversions
 
 MEMORY = 1 << 30  # bytes resident, of a node

@@ -9,10 +9,9 @@ import yaml
 from motion import PAYLOAD
 from std_srvs.srv import SetBool, Trigger
 
-from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
 from nodes.processes import Nodes
-from nodes.robot_stream import Script
+from nodes.robot_stream import PayloadStream, Script
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 

@@ -15,8 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 from wrong_inputs import REFUSED, WRONG, recording
 
-from nodes.payload_stream import PayloadStream
-from nodes.robot_stream import SHUFFLED, Script, joint_state, nanoseconds_of
+from nodes.robot_stream import SHUFFLED, PayloadStream, Script, joint_state, nanoseconds_of
 from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.nodes.payload_estimator import _words
 

@@ -76,7 +76,7 @@ def test_wrong_friction_terms_are_named(terms, message):
 
 def test_nothing_of_a_robot_can_be_changed(panda):
     with pytest.raises(dataclasses.FrozenInstanceError):
-        panda.gravity = np.zeros(3)  # type: ignore[misc]
+        panda.gravity = np.zeros(3)
     arrays = [panda.placements, panda.T_joint_flange, panda.T_flange_ee, panda.gravity, panda.inertial_vector]
     arrays += [panda.table, panda.friction.table, panda.friction.slope, panda.limits.lower, panda.residual.std]
     for array in arrays:

@@ -43,7 +43,6 @@ def test_mean_and_variance_are_those_of_the_dense_process(arm, rng):
     new_q, new_dq = states(rng, 20)
     mean, std = residual_torques(robot, new_q, new_dq)
     known = robot.residual_map
-    assert known is not None
     x, new = coordinates(q, dq), coordinates(new_q, new_dq)
     for j in range(7):
         K = covariance(x, x) + (known.noise[j] / known.sigma[j]) ** 2 * np.eye(ROWS)
@@ -57,7 +56,6 @@ def test_mean_and_variance_are_those_of_the_dense_process(arm, rng):
 def test_noise_is_the_most_likely_one(arm):
     robot, q, dq, y = arm
     known = robot.residual_map
-    assert known is not None
     x = coordinates(q, dq)
     for j in range(7):
 
@@ -104,7 +102,6 @@ def test_other_arms_have_no_map(arm):
 )
 def test_what_is_no_map_is_refused(arm, field, value, message):
     known = arm[0].residual_map
-    assert known is not None
     with pytest.raises(ArgumentError, match=message):
         replace(known, **{field: value})
 
@@ -116,7 +113,6 @@ def saved(arm, tmp_path):
 
 def test_a_file_brings_the_map_back_bit_for_bit(arm, saved):
     before, after = arm[0].residual_map, pdr.load_robot(saved).residual_map
-    assert before is not None and after is not None
     for name in ("points", "gram", "moment", "square", "rows", "sigma"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
 

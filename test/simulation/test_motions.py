@@ -138,7 +138,7 @@ def test_the_table_may_be_higher():
 )
 def test_bad_input(motion, changes, message):
     with pytest.raises(ArgumentError, match=message):
-        replace(motion, **changes)  # type: ignore[arg-type]
+        replace(motion, **changes)
 
 
 ROBOT = pdr.load_robot("panda")
