@@ -224,7 +224,9 @@ class Change:
     before_covariance: FloatArray
     before_cross: FloatArray
 
-    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False, flows: bool = False) -> GaussianState:
+    def adopted(
+        self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False, flows: bool = False
+    ) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
         Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
