@@ -231,7 +231,8 @@ class Change:
 
         Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
         the prior, with the standard deviation payload_std (10,), is the ratio of posterior and prior density of the
-        mass at zero (Dickey 1971); both answers count by their probability. What was picked up before is `carried`.
+        mass at zero (Dickey 1971); both answers count by their probability. What was picked up before is `carried`, and
+        what `flows` is not put down.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
         place of g in the state, and its one sigma.
