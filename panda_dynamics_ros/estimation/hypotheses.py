@@ -210,7 +210,8 @@ class Change:
     age: s since its onset.
     jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
     state: the filter's state with the jump included.
-    fits: whether a jump at one moment explains what was seen since; a load that comes on gradually does not.
+    misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
+        comes on gradually it exceeds 1.
     before, before_covariance, before_cross: the payload before, (10,) and (10, 10), and its covariance (N, 10) with
         the state.
     """
@@ -219,10 +220,15 @@ class Change:
     age: float
     jump: FloatArray
     state: GaussianState
-    fits: bool
+    misfit: float
     before: FloatArray
     before_covariance: FloatArray
     before_cross: FloatArray
+
+    @property
+    def fits(self) -> bool:
+        """Whether a jump at one moment explains what was seen since."""
+        return self.misfit < 1.0
 
     def adopted(
         self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False, flows: bool = False
@@ -400,9 +406,9 @@ class ChangeDetector:
         effect[self._jumping[first:], np.arange(len(jump))] += 1.0
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
-        fits, taken, P = bool(chi - v @ jump < DEGREES + number), -X[THETA], state.covariance
+        misfit, taken, P = float((chi - v @ jump) / (DEGREES + number)), -X[THETA], state.covariance
         return Change(
-            CONTACT, float(self._age[slot]), jump, changed, fits,
+            CONTACT, float(self._age[slot]), jump, changed, misfit,
             state.mean[THETA] + taken @ jump,
             P[THETA, THETA] + taken @ covariance @ taken.T,
             P[:, THETA] + effect @ covariance @ taken.T,

@@ -320,9 +320,9 @@ class PayloadEstimator:
                 adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
             else:
                 adopted = self._adopted(pending)
-                if not pending.fits:
-                    place = np.arange(MOMENTS)
-                    adopted.covariance[place, place] += self.options.prior_std[:MOMENTS] ** 2
+                place = np.arange(MOMENTS)  # what comes on gradually may become any payload
+                std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[:MOMENTS]
+                adopted.covariance[place, place] += std**2
             self._seen = pending, adopted
         return self._seen[1]
 
