@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings import RecordingWarning
-from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
 
 COUNT = 40
 MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
@@ -209,18 +207,10 @@ def test_a_map_that_does_not_fit_is_named(columns: str, error: type, words: str,
         load_dataset(path, columns=columns)
 
 
-def test_arrays_that_run_code_or_claim_too_much_are_refused(tmp_path: Path) -> None:
+def test_arrays_that_run_code_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "objects.npz", q=np.array([{}], dtype=object))
     with pytest.raises(DataError, match="plain arrays"):
         load_dataset(tmp_path / "objects.npz")
-    with (
-        zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("q.npy", "w") as file,
-    ):
-        for _ in range(LARGEST_COLUMN // (1 << 24) + 1):
-            file.write(bytes(1 << 24))
-    with pytest.raises(DataError, match="bytes from"):
-        load_dataset(tmp_path / "bomb.npz")
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.h5", "x.parquet"])
