@@ -52,7 +52,7 @@ def channel(number: int, topic: str) -> bytes:
 SCHEMA_OF_JOINT_STATE = struct.pack("<H", 1) + string("sensor_msgs/msg/JointState") + string("ros2msg") + string("")
 JOINT_STATES = record(SCHEMA, SCHEMA_OF_JOINT_STATE) + channel(1, "/joint_states")
 A_MESSAGE = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
-A_LARGE_ONE = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0) + bytes(1 << 20))
+A_LARGE_SCHEMA = record(SCHEMA, struct.pack("<H", 2) + string("x" * (1 << 20)))
 
 
 def zeros(size: int) -> bytes:
@@ -109,7 +109,7 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follo
     ),
     "an endless record": (".mcap", lambda: record(MESSAGE, b"", 1 << 62), "a record of 4611686018427387904 bytes"),
     "padding in a chunk": (".mcap", lambda: chunk_of(record(12, b""), 1 << 24), "a record of type 12 within a chunk"),
-    "many chunks": (".mcap", lambda: 3 * chunk_of(A_LARGE_ONE, 1 << 23), "of at most "),
+    "many chunks": (".mcap", lambda: 3 * chunk_of(A_LARGE_SCHEMA, 1 << 23), "of at most "),
     "many messages": (".mcap", lambda: chunk_of(A_MESSAGE, 1 << 28), "of at most 16777216"),
     "many empty frames": (".mcap.zstd", lambda: rosbag2.zstd().compress(b"") * 100_000, "got an empty file"),
     "many channels": (
