@@ -4,13 +4,11 @@
 Each is read with a gigabyte of memory and ten seconds of processor time.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -27,7 +25,7 @@ from panda_dynamics_ros.recordings.rosbag2 import CHANNEL, CHUNK, MCAP_MAGIC, ME
 
 
 @pytest.fixture(scope="module")
-def readers() -> Iterator[LimitedReaders]:
+def readers():
     with LimitedReaders() as readers:
         yield readers
 
@@ -242,7 +240,7 @@ def assert_refused(path: Path, words: str, readers: LimitedReaders) -> None:
 
 
 @pytest.mark.parametrize("what", FILES)
-def test_a_hostile_file_is_refused(what: str, readers: LimitedReaders, tmp_path: Path) -> None:
+def test_a_hostile_file_is_refused(what, readers, tmp_path):
     ending, content, words = FILES[what]
     path = tmp_path / f"hostile{ending}"
     path.write_bytes((MCAP_MAGIC + JOINT_STATES if ending == ".mcap" else b"") + content())
@@ -250,14 +248,14 @@ def test_a_hostile_file_is_refused(what: str, readers: LimitedReaders, tmp_path:
 
 
 @pytest.mark.parametrize("what", TABLES)
-def test_a_hostile_table_is_refused(what: str, readers: LimitedReaders, tmp_path: Path) -> None:
+def test_a_hostile_table_is_refused(what, readers, tmp_path):
     ending, write, words = TABLES[what]
     write(tmp_path / f"hostile.{ending}")
     assert_refused(tmp_path / f"hostile.{ending}", words, readers)
 
 
 @pytest.mark.parametrize("what", DATABASES)
-def test_a_hostile_database_is_refused(what: str, readers: LimitedReaders, tmp_path: Path) -> None:
+def test_a_hostile_database_is_refused(what, readers, tmp_path):
     statements, words = DATABASES[what]
     with closing(sqlite3.connect(tmp_path / "hostile.db3")) as connection:
         for statement in (*TOPICS, *statements):
@@ -275,20 +273,18 @@ def test_a_hostile_database_is_refused(what: str, readers: LimitedReaders, tmp_p
         (name_of_no_file, "expected the files that metadata.yaml lists, got none of xxx"),
     ],
 )
-def test_odd_tables_and_metadata_are_refused(
-    make: Callable[[Path], Path], words: str, readers: LimitedReaders, tmp_path: Path
-) -> None:
+def test_odd_tables_and_metadata_are_refused(make, words, readers, tmp_path):
     assert_refused(make(tmp_path), words, readers)
 
 
-def test_a_compressed_motion_is_read_to_a_limit(readers: LimitedReaders, tmp_path: Path) -> None:
+def test_a_compressed_motion_is_read_to_a_limit(readers, tmp_path):
     path, packer = tmp_path / "motion.csv.gz", zlib.compressobj(9, wbits=31)
     row, count = b"0" + b",0" * 21 + b"\n", 1 << 18
     path.write_bytes(b"".join([packer.compress(row * count) for _ in range(64)]) + packer.flush())  # 740 MB
     assert "expected at most 33554432 bytes, got more" in readers.outcome("motion", path)
 
 
-def test_a_file_that_is_listed_many_times_is_read_once(readers: LimitedReaders, tmp_path: Path) -> None:
+def test_a_file_that_is_listed_many_times_is_read_once(readers, tmp_path):
     """Within the ten seconds of processor time that `readers` have."""
     file = write_joint_states(tmp_path / "bag", samples(20))
     text = readers.outcome("dataset", metadata(file.parent, *[file.name] * 40_000))
@@ -296,15 +292,13 @@ def test_a_file_that_is_listed_many_times_is_read_once(readers: LimitedReaders, 
 
 
 @pytest.mark.parametrize("name", ["x" * 300 + ".csv", "x" * 300 + ".mcap", "/".join(["x" * 100] * 90)])
-def test_a_path_that_no_file_can_have_is_that_of_none(name: str, tmp_path: Path) -> None:
+def test_a_path_that_no_file_can_have_is_that_of_none(name, tmp_path):
     with pytest.raises(DataFileNotFoundError, match="no such file"):
         load_dataset(tmp_path / name)
 
 
 @pytest.mark.parametrize("make", [escapes_in_metadata, escapes_in_a_topic, escapes_in_a_header, escapes_in_a_name])
-def test_a_terminal_obeys_nothing_that_a_file_says(
-    make: Callable[[Path], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_obeys_nothing_that_a_file_says(make, tmp_path, capsys):
     code = main(["replay", str(make(tmp_path)), "--output", str(tmp_path / "out")])
     printed = capsys.readouterr()
     assert code == 2
