@@ -32,6 +32,7 @@ from panda_dynamics_ros.reporting.scene.payload import payload_primitives
 from panda_dynamics_ros.reporting.scene.primitives import Primitive
 
 PERIOD = 0.1  # s
+MOST_MARKERS = 100  # of the payload, which anybody may publish
 
 
 class SceneMarkers:
@@ -168,7 +169,7 @@ class RobotMarkers:
             return []
         try:
             T = checks.real_array([scene.frames["flange"] @ _transform(each.pose) for each in carried], "pose")
-        except ArgumentError:  # anybody may publish markers, also of a pose that is none
+        except ArgumentError:  # a pose that is none
             return []
         for marker, pose in zip(carried, _poses(T), strict=True):
             marker.header, marker.pose = header, pose

@@ -256,7 +256,8 @@ def _open_file(path: Path) -> BagFile:
         raise DataError(f"{path}: {EXPECTED}, got an empty file")
     if beginning.startswith(b"#ROSBAG"):
         raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
-    raise DataError(f"{path}: {EXPECTED}, got a file that begins with {beginning[:16]!r}")
+    got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
+    raise DataError(f"{path}: {EXPECTED}, got {got}")
 
 
 def _open_compressed(path: Path) -> BagFile:

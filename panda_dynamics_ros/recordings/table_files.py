@@ -24,7 +24,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
+from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, shortened, suggested
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
 from panda_dynamics_ros.untrusted import import_optional, is_file
 
@@ -138,13 +138,16 @@ class TableStream:
 
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     """What a table lacks."""
-    shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
-    shown += ", ..." if len(widths) > 6 else ""
+    there = list(shortened(widths))
+    shown = ", ".join(" ".join(name.split())[:40] for name in there[:8]) or "an empty file"
+    shown += ", ..." if len(there) > 8 else ""
+    suggestion = suggested(widths)
+    hint = suggestion and f'; perhaps --columns "{suggestion}"'
     missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
     if columns is not OWN:
-        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
+        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}{hint}"
     names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}{hint}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------
