@@ -178,6 +178,8 @@ class ErrorColumns:
         self._std = np.tile([OFFSET, DRY_SHARE, VISCOUS, SOFT, ROTOR, GAIN], (robot.n, 1))
         self._std[dry == 0.0, 1] = DRY
         self._dry = np.where(dry == 0.0, 1.0, dry)
+        self.dry = np.where(dry == 0.0, DRY, dry)
+        """(n,), N m: amplitude of the dry friction that the description has, or what is usual."""
         self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]

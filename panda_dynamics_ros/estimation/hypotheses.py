@@ -39,12 +39,12 @@ MOMENTS = 4
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
-SIZES, COM_STD = np.array([0.3, 1.0, 3.0]), 0.1
-"""kg, one sigma of a payload's jump; m, its CoM from the flange at one sigma."""
+SIZES = np.array([0.3, 1.0, 3.0])
+"""kg, one sigma of a payload's jump; its other parameters are in proportion to their priors."""
 TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
 SETTLED = 0.3
-"""The same of the torques that come with a payload."""
+"""By how much friction settles anew under a weight or at a stop, one sigma, as a share of residual and dry friction."""
 EVIDENCE, IN_MOTION, CLEAR = 12.0, 20.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
 seconds, one false change in an hour has the odds e^11. The same of a payload while the arm moves, where the model of
@@ -135,20 +135,22 @@ def log_mean_exp(terms):
 
 
 @compiled
-def log_bayes_factors(slots, L, v, sizes, com_std, settled, touches, sigma, least, evidence):
-    """Evidence (slots, 2) of a payload's jump and of a contact in every slot; 0 where it cannot reach `least`."""
+def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least, evidence):
+    """Evidence (slots, 3) of a payload's jump, of a contact and of friction that has settled anew, in every slot.
+
+    It is 0 where it cannot reach `least`.
+    """
     n = sigma.shape[0]
     last = MOMENTS + n - 1
     of_payload, of_touch = scratch(sizes.shape[0]), scratch(touches.shape[0] * n)
     variance, fits, penalties = scratch(last + 1), scratch(last + 1), scratch(last + 1)
     for slot in slots:
-        evidence[slot, 0] = evidence[slot, 1] = 0.0
+        evidence[slot] = 0.0
         for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
-            variance[0] = sizes[s] ** 2
-            for k in range(1, MOMENTS):
-                variance[k] = (sizes[s] * com_std) ** 2
+            for k in range(MOMENTS):
+                variance[k] = (sizes[s] * shares[k]) ** 2
             for i in range(n):
-                variance[MOMENTS + i] = (settled * sigma[i]) ** 2
+                variance[MOMENTS + i] = settled[i] ** 2
             fits_and_penalties(L[slot], v[slot], variance, fits, penalties)
             of_payload[s] = fits[last] - penalties[last]
             if s == sizes.shape[0] - 1 and fits[last] < least:
@@ -165,6 +167,11 @@ def log_bayes_factors(slots, L, v, sizes, com_std, settled, touches, sigma, leas
                 of_touch[s * n + link] = fits[link] - penalties[link]
             if s == 0:
                 evidence[slot, 1] = log_mean_exp(of_touch)
+        if evidence[slot, 0] > 0.0 or evidence[slot, 1] > 0.0:
+            for i in range(n):
+                variance[i] = settled[i] ** 2
+            fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance[:n], fits[:n], penalties[:n])
+            evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 
 
 def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
@@ -179,11 +186,12 @@ def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
     return beyond + 0.5 * max(min(total, least) - left, 0.0), beyond
 
 
-def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, sigma: FloatArray) -> float:
+def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatArray, sigma: FloatArray) -> float:
     """Log Bayes factor of a payload against a contact that have come in any course of time.
 
     nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S: (n, n),
-    its covariance. Y: (n, 10), regressor of the payload. sigma: (n,), N m, of the residual.
+    its covariance. Y: (n, 10), regressor of the payload. shares: (10,), its prior standard deviation per kg. sigma: (n,),
+    N m, of the residual.
     """
 
     def evidence(covariance: FloatArray) -> float:
@@ -191,7 +199,7 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, sigma: FloatAr
         z = np.linalg.solve(L, nu)
         return float(-0.5 * (z @ z) - np.log(L.diagonal()).sum())
 
-    Y, n = Y[:, :MOMENTS] * np.array([1.0, *[COM_STD] * (MOMENTS - 1)]), len(nu)
+    Y, n = Y * shares, len(nu)
     payloads = [evidence(size**2 * Y @ Y.T) for size in SIZES]
     up_to = np.tri(n)  # a contact loads the joints up to its link
     touches = [evidence(np.diag((size * sigma * joints) ** 2)) for size in TOUCHES for joints in up_to]
@@ -267,6 +275,7 @@ class ChangeDetector:
     Parameters
     ----------
     sigma: (n,), N m, standard deviation of the arm's residual.
+    settled: (n,), N m, one sigma of what friction changes by as it settles anew.
     payload_std: (10,), of an unknown payload.
     max_mass: kg, the heaviest payload of this arm.
     errors: how many errors of the arm's model the filter's state has.
@@ -276,15 +285,18 @@ class ChangeDetector:
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     """
 
-    def __init__(self, sigma: FloatArray, payload_std: FloatArray, max_mass: float, errors: int) -> None:
+    def __init__(
+        self, sigma: FloatArray, settled: FloatArray, payload_std: FloatArray, max_mass: float, errors: int
+    ) -> None:
         n = len(sigma)
-        self._sigma, self._payload_std, self._max_mass = sigma, payload_std, max_mass
+        self._sigma, self._settled, self._payload_std, self._max_mass = sigma, settled, payload_std, max_mass
+        self._shares = payload_std / payload_std[0]
         slots, columns = math.ceil(LIFETIME / PERIOD) + 2, MOMENTS + n  # two more: a stream's period need not divide
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
-        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 2)), np.zeros(slots)
+        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 3)), np.zeros(slots)
         self._age, self._past = np.full(slots, math.inf), np.zeros(slots)
         self.restart()
 
@@ -333,31 +345,32 @@ class ChangeDetector:
     def detect(
         self,
         state: GaussianState,
-        rests: bool,
+        still: float,
         least_mass: float = 0.0,
         departure: tuple[FloatArray, FloatArray, FloatArray] | None = None,
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        rests: whether the arm stands.
+        still: s for which the arm has stood.
         Once there is one it is `pending`, and its onset follows the evidence. The present
         torques decide its kind, not the way in which they rose: the `departure` (`lead_of_payload`).
         """
         alive = self._alive
         log_bayes_factors(
-            alive, self._L, self._v, SIZES, COM_STD, SETTLED, TOUCHES, self._sigma, EVIDENCE, self._evidence
+            alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, EVIDENCE, self._evidence
         )  # fmt: skip
-        slots = alive[np.argmax(self._evidence[alive], axis=0)]
-        of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
+        slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
+        settles = 0.0 < still <= PASSED + LIFETIME  # friction settles at a stop: that is no change
+        of_payload, of_touch = self._evidence[slots, [0, 1]] - (self._evidence[slots, 2] if settles else 0.0)
         lead = of_payload - of_touch
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            tempered(of_payload, self._chi[slots[0]])[0] > (EVIDENCE if rests else IN_MOTION),
+            tempered(of_payload, self._chi[slots[0]])[0] > (EVIDENCE if still > 0.0 else IN_MOTION),
             tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
         )
         if self.pending is not None:
             if departure is not None:
-                lead = lead_of_payload(*departure, self._sigma)
+                lead = lead_of_payload(*departure, self._shares, self._sigma)
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
             if not is_touch:
                 is_touch = not self._is_possible(self._payload_change(int(slots[0]), state), least_mass)
@@ -380,8 +393,7 @@ class ChangeDetector:
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""
         variance, inertia = self._payload_std**2, slice(MOMENTS, PARAMETERS)
-        settled = (SETTLED * self._sigma) ** 2
-        change = self._jump(slot, 0, np.concatenate((variance[:MOMENTS], settled)), state)
+        change = self._jump(slot, 0, np.concatenate((variance[:MOMENTS], self._settled**2)), state)
         changed = change.state
         changed.mean[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0

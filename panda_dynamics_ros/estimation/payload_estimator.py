@@ -40,7 +40,6 @@ from panda_dynamics_ros.estimation.estimate import (
 )
 from panda_dynamics_ros.estimation.hypotheses import (
     CONTACT,
-    LIFETIME,
     LIGHTEST,
     LOAD,
     MOMENTS,
@@ -181,7 +180,8 @@ class PayloadEstimator:
             robot.name, o.max_mass, o.known_mass, not np.allclose(robot.T_flange_ee, np.eye(4)), robot.effort
         )
         self._plausibility = PlausibilityCheck(robot.residual.std, declared)
-        self._detector = ChangeDetector(robot.residual.std, o.prior_std, o.max_mass, self._errors.size)
+        self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
+        self._detector = ChangeDetector(robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size)
         self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
         self.reset()
 
@@ -460,7 +460,7 @@ class PayloadEstimator:
         self._detector.follow(filter_step, self.regression)
         pending, departure = self._detector.pending, None
         if pending is not None:
-            left = SETTLED * self.robot.residual.std if self._clock.still > 0.0 else noise.std
+            left = self._settled if self._clock.still > 0.0 else noise.std
             departure = (*row.departure(self._before(self._stamp - pending.age), left), Y)
         event = self._changes(motion, departure)
         if self._detector.pending is None:
@@ -505,8 +505,7 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        rests = self._clock.still > LIFETIME  # what is compared began at rest
-        change = self._detector.detect(self._state, rests, -float(self._tare[0]), departure)
+        change = self._detector.detect(self._state, self._clock.still, -float(self._tare[0]), departure)
         event = None
         if change is not None:
             onset = self._stamp - change.age
@@ -599,9 +598,8 @@ class PayloadEstimator:
     def _opened(self, state: GaussianState) -> GaussianState:
         """The state where the payload may have become any other."""
         opened = state.with_past() if self.keeps_past else state.copy()
-        sigma = SETTLED * self.robot.residual.std
         place = np.arange(PARAMETERS + self.robot.n)
-        opened.covariance[place, place] += np.concatenate((self.options.prior_std, sigma)) ** 2
+        opened.covariance[place, place] += np.concatenate((self.options.prior_std, self._settled)) ** 2
         return opened
 
     def _look_at_what_goes_on(self, dt: float, motion: float, row: _Row) -> ChangeEvent | None:
