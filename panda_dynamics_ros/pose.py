@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -162,22 +163,11 @@ def _transform(R: FloatArray, t: FloatArray) -> FloatArray:
     return T
 
 
-def quaternion_to_euler_degrees(quat: ArrayLike) -> FloatArray:
-    """Rotation x, y, z in degrees, (..., 3), of a quaternion (..., 4): R = Rz(z) Ry(y) Rx(x).
-
-    Raises
-    ------
-    ArgumentError: the quaternion has zero norm.
-
-    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged
-    (erratum 3). With r of `quaternion_to_matrix`, z = atan2(r10, r00) is the erratum's
-    atan2(2 (qw qz + qx qy), 1 - 2 (qy^2 + qz^2)).
-    """
-    return _euler_degrees(quaternion_to_matrix(quat))
-
-
 def _euler_degrees(R: FloatArray) -> FloatArray:
-    """x, y, z in degrees of R = Rz(z) Ry(y) Rx(x); |y| <= 90. At y = +-90 degrees z is 0 and x is finite."""
+    """x, y, z in degrees of R = Rz(z) Ry(y) Rx(x); |y| <= 90. At y = +-90 degrees z is 0 and x is finite.
+
+    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged (erratum 3).
+    """
     cos_y = np.hypot(R[..., 0, 0], R[..., 1, 0])
     y = np.arctan2(-R[..., 2, 0], cos_y)  # better conditioned near 90 degrees than the asin of document 001
     z = np.where(cos_y > GIMBAL_LOCK, np.arctan2(R[..., 1, 0], R[..., 0, 0]), 0.0)
@@ -185,25 +175,6 @@ def _euler_degrees(R: FloatArray) -> FloatArray:
     sin_x = np.sin(z) * R[..., 0, 2] - np.cos(z) * R[..., 1, 2]
     cos_x = np.cos(z) * R[..., 1, 1] - np.sin(z) * R[..., 0, 1]
     return np.degrees(np.stack([np.arctan2(sin_x, cos_x), y, z], axis=-1)) + 0.0
-
-
-def euler_degrees_to_quaternion(xyz: ArrayLike) -> FloatArray:
-    """The quaternion (..., 4), w >= 0, of rotation x, y, z in degrees, (..., 3): R = Rz(z) Ry(y) Rx(x).
-
-    Reference: document 001, "Conversion from Rotation-XYZ to quaternion".
-    """
-    half = np.radians(checks.trailing(xyz, (3,), "xyz")) / 2.0
-    (sx, sy, sz), (cx, cy, cz) = np.moveaxis(np.sin(half), -1, 0), np.moveaxis(np.cos(half), -1, 0)
-    quat = np.stack(
-        [
-            cz * cy * sx - sz * sy * cx,
-            cz * sy * cx + sz * cy * sx,
-            sz * cy * cx - cz * sy * sx,
-            cz * cy * cx + sz * sy * sx,
-        ],
-        axis=-1,
-    )
-    return canonical(quat)
 
 
 def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
@@ -231,4 +202,6 @@ def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
     Reference: document 001: R = Rz(z) Ry(y) Rx(x).
     """
     p = checks.trailing(p, (6,), "p")
-    return _transform(quaternion_to_matrix(euler_degrees_to_quaternion(p[..., 3:])), p[..., :3] / 1000.0)
+    # Angles about fixed axes, x first: Rz(z) Ry(y) Rx(x).
+    R = Rotation.from_euler("xyz", p[..., 3:].reshape(-1, 3), degrees=True).as_matrix()
+    return _transform(R.reshape(*p.shape[:-1], 3, 3), p[..., :3] / 1000.0)

@@ -24,8 +24,14 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
-from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
-from panda_dynamics_ros.untrusted import import_optional, is_file
+from panda_dynamics_ros.untrusted import (
+    FREE_EXPANSION,
+    LARGEST_COLUMN,
+    LARGEST_EXPANSION,
+    LONGEST_LINE,
+    import_optional,
+    is_file,
+)
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"

@@ -62,7 +62,7 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tm
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
-    assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "payload.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_viser_one_line_says_what_is_missing(log: Path, tmp_path: Path) -> None:

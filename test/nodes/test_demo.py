@@ -98,7 +98,7 @@ def test_the_payload_is_found(summary: dict[str, Any]) -> None:
 
 
 def test_pictures_recording_and_logs_are_written(summary: dict[str, Any], folder: Path) -> None:
-    for name in ("payload.png", "torques.png", "scene.png"):
+    for name in ("payload.png", "torques.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert (folder / "recording" / "metadata.yaml").is_file()
     for module in ("dynamics", "payload_estimator", "simulated_panda"):

@@ -15,7 +15,7 @@ from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings import RecordingWarning
-from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
+from panda_dynamics_ros.untrusted import LARGEST_COLUMN
 
 COUNT = 40
 MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
