@@ -15,17 +15,6 @@ from panda_dynamics_ros.errors import DataError, MissingDependencyError
 
 _ROOT = Path(__file__).resolve().parents[1]
 
-# The largest sizes that a recording may claim: a few bytes of a file can claim any, and a reader pays for it. Each is
-# far above what recorders write; whatever exceeds one is damage or malice, and is refused by name.
-MEBIBYTE = 1 << 20
-LARGEST_RECORD = 256 * MEBIBYTE  # of an MCAP file, packed, and a chunk's records, unpacked; recorders write 1 to 8 MiB
-LARGEST_JOINT_STATE = MEBIBYTE  # a message with 64 joints has about 3,000 bytes
-LARGEST_EXPANSION = 200  # bytes unpacked for each byte of a file that is compressed as a whole, beyond `FREE_EXPANSION`
-FREE_EXPANSION = 64 * MEBIBYTE
-LARGEST_TOPIC_COUNT = 10_000
-LONGEST_LINE = 1 << 16  # characters in a line of a CSV file: some 4,000 columns
-LARGEST_COLUMN = 128 * MEBIBYTE  # of one array of a table: 40 minutes of seven joints at 1 kHz
-
 
 def printable(text: str) -> str:
     r"""The text with each character that a terminal would obey (ESC, carriage return, bidirectional ..) as \x1b."""

@@ -17,21 +17,15 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.recordings import rosbag2
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
-from panda_dynamics_ros.untrusted import (
-    FREE_EXPANSION,
-    LARGEST_EXPANSION,
-    LARGEST_JOINT_STATE,
-    MEBIBYTE,
-    exists,
-    is_file,
-    printable,
-)
+from panda_dynamics_ros.untrusted import exists, is_file, printable
 
 UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
+PIECE = 1 << 14  # bytes of a compressed file at once: after each of its frames the rest of a piece is copied
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BagFile = McapFile | SqliteFile
@@ -262,21 +256,26 @@ def _open_file(path: Path) -> BagFile:
         raise DataError(f"{path}: {EXPECTED}, got an empty file")
     if beginning.startswith(b"#ROSBAG"):
         raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
-    raise DataError(f"{path}: {EXPECTED}, got a file that begins with {beginning[:16]!r}")
+    got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
+    raise DataError(f"{path}: {EXPECTED}, got {got}")
 
 
 def _open_compressed(path: Path) -> BagFile:
     """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    scratch, zstd, size = rosbag2.Scratch(), rosbag2.zstd(), path.stat().st_size
+    scratch, zstd = rosbag2.Scratch(), rosbag2.zstd()
     unpacked = scratch.path / path.name.removesuffix(".zstd")
     # Of a file that is cut, what can be unpacked.
-    with zstd.open(path) as source, unpacked.open("wb") as target, suppress(zstd.ZstdError, EOFError):
+    with (
+        path.open("rb") as packed,
+        zstd.open(packed) as source,
+        unpacked.open("wb") as target,
+        suppress(zstd.ZstdError, EOFError),
+    ):
         while block := source.read1(MEBIBYTE):  # `read` would keep what it has when the end is missing
             target.write(block)
-            if target.tell() > max(FREE_EXPANSION, LARGEST_EXPANSION * size):
-                raise DataError(
-                    f"{path}: {EXPECTED}, got {size} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
-                )
+            if target.tell() > most_unpacked(packed.tell()):
+                size = f"{packed.tell()} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
+                raise DataError(f"{path}: {EXPECTED}, got {size}")
     with unpacked.open("rb") as stream:
         if stream.read(4) == ZSTD_MAGIC:
             raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")

@@ -18,6 +18,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -36,7 +37,6 @@ EXAMPLE = Path(__file__).with_name("example.csv.gz")
 BLOCK = 10_000
 """Samples in a block of a recording that is read piece by piece: 2 MB."""
 
-LATEST_STAMP = 2.0**31  # s: stamps of messages end there
 ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
@@ -205,8 +205,8 @@ class SampleBlocks(Iterator[JointDataset]):
             self.rejected[error.reason] += 1
             self._example = self._example or f"; for example {error}"
             return
-        q, dq, tau = fields
-        self._waiting.append(replace(sample, position=q, velocity=dq, effort=tau))
+        names = self._mapping.joint_names
+        self._waiting.append(JointStateSample(sample.stamp, names, *fields, sample.recorded_ns, sample.external))
 
     def _check_that_one_arm_fits(self, taken: tuple[str, ...]) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm in RViz: markers of the dynamics node are where the model says, in the base frame, with no TF."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-import panda_dynamics_ros as pdr
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from nodes.robot_stream import Script, nanoseconds_of
 from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene, wrench_primitives
@@ -27,12 +22,12 @@ LAYOUT = Path(__file__).resolve().parents[2] / "config" / "panda_dynamics.rviz"
 
 
 @pytest.fixture(scope="module")
-def script(panda: pdr.RobotModel) -> Script:
+def script(panda):
     return Script(panda, 0.5)
 
 
 @pytest.fixture(scope="module")
-def markers(probe: Probe, nodes: Nodes, script: Script) -> list[Marker]:
+def markers(probe, nodes, script):
     """What a subscriber sees of one sample."""
     nodes.start("dynamics")
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
@@ -53,7 +48,7 @@ def position(marker: Marker) -> np.ndarray:
     return np.array([p.x, p.y, p.z])
 
 
-def test_all_are_in_the_base_frame_with_the_samples_stamp(markers: list[Marker], script: Script) -> None:
+def test_all_are_in_the_base_frame_with_the_samples_stamp(markers, script):
     assert {marker.header.frame_id for marker in markers} == {"panda_link0"}
     assert {nanoseconds_of(marker.header.stamp) for marker in markers} == {script.stamp(SAMPLE)}
     assert {marker.action for marker in markers} == {Marker.ADD}
@@ -61,7 +56,7 @@ def test_all_are_in_the_base_frame_with_the_samples_stamp(markers: list[Marker],
     assert {marker.ns for marker in markers} == {"arm", "com", "ee", "gravity"}
 
 
-def test_links_centres_of_mass_are_where_they_are(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
+def test_links_centres_of_mass_are_where_they_are(markers, script, panda):
     """In the order of the links; a ball's volume goes with the link's mass."""
     balls = [marker for marker in markers if marker.ns == "com"]
     q = script.motion.q[SAMPLE]
@@ -73,7 +68,7 @@ def test_links_centres_of_mass_are_where_they_are(markers: list[Marker], script:
     np.testing.assert_allclose(volumes / volumes[0], masses / masses[0], rtol=1e-9)
 
 
-def test_the_layout_for_rviz_opens_on_these_markers(markers: list[Marker], probe: Probe, nodes: Nodes) -> None:
+def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):
     """Its fixed frame is the markers' own, so that no TF is needed, and its topics are there."""
     layout = yaml.safe_load(LAYOUT.read_text(encoding="utf-8"))["Visualization Manager"]
     assert layout["Global Options"]["Fixed Frame"] == markers[0].header.frame_id
@@ -85,7 +80,7 @@ def test_the_layout_for_rviz_opens_on_these_markers(markers: list[Marker], probe
     assert {"payload", "contact"} < shown
 
 
-def test_what_a_scene_no_longer_shows_is_deleted_once(panda: pdr.RobotModel) -> None:
+def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
     arm = ArmScene(panda).at(np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
     bare = Scene(arm.frames, tuple(each for each in arm.primitives if each.layer != "contact"))
     drawn, first, second, third = SceneMarkers(), *([] for _ in range(3))
@@ -97,7 +92,7 @@ def test_what_a_scene_no_longer_shows_is_deleted_once(panda: pdr.RobotModel) -> 
     assert set(third) == set(second) - contact
 
 
-def test_an_arrow_and_a_text_have_scales_of_their_own() -> None:
+def test_an_arrow_and_a_text_have_scales_of_their_own():
     force, size, _ = (marker_of(each) for each in wrench_primitives([20.0, 0.0, 0.0, 0.0, 0.0, 3.0], np.zeros(3)))
     assert (force.type, force.points[1].z, force.scale.x) == (Marker.ARROW, 0.3, 0.016)
     assert (force.scale.y, force.scale.z) == pytest.approx((0.0352, 0.04))  # of the head, in RViz
