@@ -235,7 +235,8 @@ def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, 
         length = min(PER_NEWTON * size, LONGEST)
         tail = point - force * ((length + SURFACE) / size)
         primitives.append(_arrow("contact/force", "base", along(force, tail), FORCE, length, 0.016))
-        primitives.append(_label("contact/size", "base", tail, f"{size:.0f} N"))
+        behind = tail - LABEL_HEIGHT / size * force  # or the arrow would pierce it
+        primitives.append(_label("contact/size", "base", behind, f"{size:.0f} N"))
     size = float(np.linalg.norm(moment))
     if size > SMALLEST_MOMENT:
         length = min(PER_NEWTON_METRE * size, LONGEST)
