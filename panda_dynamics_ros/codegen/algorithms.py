@@ -176,8 +176,6 @@ def turned_inertia(turn: Turn, inertia: Six) -> Six:
 class Function:
     """A function of the joint state.
 
-    Attributes
-    ----------
     summary: one line, for the generated source.
     arguments: each an array of n numbers.
     result: name of the array that it gives; `square` ones are matrices.

@@ -28,8 +28,6 @@ LANGUAGES = ("c", "python")
 class GeneratedCode:
     """Source code, and what a call of its functions costs.
 
-    Attributes
-    ----------
     source: the text of one file.
     name: what the names of its functions begin with: `panda` of `panda_gravity_torques`.
     counts: operations of each function.
@@ -52,8 +50,6 @@ def generate(
     Multiplications by 0 and 1 are gone, common subexpressions are computed once, and the links carry the robot's base
     parameters, so that 3 of 10 inertial parameters of a link that turns, and 6 of one that slides, vanish at least.
 
-    Parameters
-    ----------
     robot: its numbers become constants of the code; a payload is part of it (`robot.with_payload`).
     language: "c" (C99 and C++, double precision, <math.h> only) or "python" (standard library only).
     functions: some of gravity_torques, coriolis_torques, inverse_dynamics, mass_matrix, pose, and friction_torques,
@@ -61,15 +57,9 @@ def generate(
     name: an identifier that the names of the functions begin with; of the robot's name if left out.
     math: the module that Python code takes sin, cos and exp from. With `numpy`, `jax.numpy`, `torch` or `cupy` its
         functions take arrays (n, ..) of many states, also on a GPU.
-
-    Returns
-    -------
-    GeneratedCode. Its functions take joint positions, velocities and accelerations as this package does (SI units,
-    radians), and give what the methods of the same name give; `pose` is T_base_flange, column-major in C.
-
-    Raises
-    ------
-    ArgumentError: there is no such language or function, or a name is not an identifier.
+    Returns GeneratedCode. Its functions take joint positions, velocities and accelerations as this package does (SI
+        units, radians), and give what the methods of the same name give; `pose` is T_base_flange, column-major in C.
+    Raises ArgumentError: there is no such language or function, or a name is not an identifier.
 
     Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of any arm of n revolute
     joints takes at most 92 n - 127 multiplications and 81 n - 117 additions.

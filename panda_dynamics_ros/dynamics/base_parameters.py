@@ -50,8 +50,6 @@ _STATES = 30
 class BaseParameters:
     """The p combinations of a robot's 10 n inertial parameters that its motion depends on.
 
-    Attributes
-    ----------
     names: p symbols of Gautier and Khalil: "XXR6" where others are regrouped to XX6, "XY6" where none are.
     values: (p,), kg, kg m or kg m^2: mapping @ robot.inertial_vector.
     mapping: (p, 10 n), constant, of the geometry alone. Regressor: Y = Y[..., columns] @ mapping.
@@ -74,19 +72,11 @@ class BaseParameters:
 def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BaseParameters:
     """The minimum inertial parameters of a robot: which combinations its torques depend on, in closed form.
 
-    Parameters
-    ----------
     tolerance: what counts as zero in the geometry: rad, and lengths as shares of the longest. A calibrated arm, whose
         right angles are off by 1e-4, has more base parameters than its design; with 1e-3 it has those of the design.
-
-    Returns
-    -------
-    BaseParameters, with Y @ robot.inertial_vector == Y[..., columns] @ values for every state; up to the size of
-    what the tolerance has taken for zero.
-
-    Raises
-    ------
-    ArgumentError: the tolerance is not a number in [0, 0.1].
+    Returns BaseParameters, with Y @ robot.inertial_vector == Y[..., columns] @ values for every state; up to the size
+        of what the tolerance has taken for zero.
+    Raises ArgumentError: the tolerance is not a number in [0, 0.1].
 
     Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) as corrected in erratum 6,
     eq. (21) by eq. (22).

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -63,19 +63,11 @@ def friction_memory_kernel(friction, dq, s, tau):
 def friction_torques(robot: RobotDescription, dq: ArrayLike, presliding: ArrayLike | None = None) -> FloatArray:
     """Friction torques: viscous, Coulomb, offset, sigmoid and Stribeck terms.
 
-    Parameters
-    ----------
     dq: (..., n), rad/s.
     presliding: (..., n), direction s of dry friction in [-1, 1] (`PreslidingState`, `presliding_states`); by default
         its steady state at constant velocity, tanh(dq / transition).
-
-    Returns
-    -------
-    (..., n), N m: measured torque = inverse_dynamics + friction_torques.
-
-    Raises
-    ------
-    ArgumentError: `dq` or `presliding` is not finite, or not of shape (..., n).
+    Returns (..., n), N m: measured torque = inverse_dynamics + friction_torques.
+    Raises ArgumentError: `dq` or `presliding` is not finite, or not of shape (..., n).
 
     Reference: Gaz et al., RA-L 2019, supplementary material, eq. (1); De Luca, Robotics 2, slide 7 (document 003). The
     terms are written out in `Friction`.
@@ -122,17 +114,9 @@ def presliding_rows(q, bounds, s, half_width):
 def presliding_states(q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Direction of dry friction along a recording without gaps.
 
-    Parameters
-    ----------
     q: (N, n), measured positions, rad, as they are: a low-pass comes after, since the element is not linear.
-
-    Returns
-    -------
-    s, half_width: (N, n), in [-1, 1] and [0, 1]: of `PreslidingState` after each row.
-
-    Raises
-    ------
-    ArgumentError: q is not a finite array (N, n).
+    Returns s, half_width: (N, n), in [-1, 1] and [0, 1]: of `PreslidingState` after each row.
+    Raises ArgumentError: q is not a finite array (N, n).
     """
     rows = checks.real_array(q, "q")
     if rows.ndim != 2:
@@ -159,8 +143,6 @@ class PreslidingState:
     a position that is wrong for one sample does, and must not get here. Of the published friction of an arm,
     `friction_torques(dq, presliding=s)` has the dry terms with memory.
 
-    Attributes
-    ----------
     bounds: (2, n), s from either start; it is all there is to the state.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
 
@@ -54,14 +54,9 @@ def residual_sample(k, transform, weights, reduction, mean, unexplained):
 def residual_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """What the robot's residual map adds to its model.
 
-    Parameters
-    ----------
     q, dq: (..., n), rad and rad/s.
-
-    Returns
-    -------
-    mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does not
-        contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
+    Returns mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does
+        not contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
     """
     given = np.broadcast_arrays(robot.joint_array(q, "q"), robot.joint_array(dq, "dq"))
     position, velocity = (x.copy() for x in given)

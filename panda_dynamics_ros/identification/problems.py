@@ -139,10 +139,8 @@ class Recording(NamedTuple):
     def of(cls, prior: RobotModel, data: JointDataset) -> Recording:
         """Of a recording of an arm of this kind.
 
-        Raises
-        ------
-        DataError: the number of joints is not the arm's, or units are wrong.
-        ArgumentError: gravity is not in the efforts of the arm's kind.
+        Raises DataError: the number of joints is not the arm's, or units are wrong.
+        Raises ArgumentError: gravity is not in the efforts of the arm's kind.
         """
         if prior.effort == WITHOUT_GRAVITY:
             raise ArgumentError(
@@ -178,10 +176,8 @@ def _check_units(data: JointDataset, robot: RobotModel) -> None:
 def samples_of(recordings: Sequence[Recording], prior: RobotModel) -> MotionSamples:
     """The rows in which no torque is at its limit, without rotor torques; a warning says where torques are saturated.
 
-    Raises
-    ------
-    ArgumentError: there is no recording.
-    DataError: they are too short, nothing moves, or a joint's torque is constant or always at its limit.
+    Raises ArgumentError: there is no recording.
+    Raises DataError: they are too short, nothing moves, or a joint's torque is constant or always at its limit.
     """
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
@@ -232,10 +228,8 @@ def _joints(which: NDArray[np.bool_]) -> list[int]:
 def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
     """Refuse a fit that leaves most of a torque unexplained.
 
-    Raises
-    ------
-    DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's torque
-        and five times the prior's residual.
+    Raises DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's
+        torque and five times the prior's residual.
     """
     error = np.sqrt((model.unexplained(x) ** 2).mean(axis=0))
     size = np.sqrt((samples.tau**2).mean(axis=0))
@@ -276,8 +270,6 @@ def problems_of(
 ) -> tuple[str, ...]:
     """Sentences with cause and remedy, most telling first; none for a plausible recording.
 
-    Parameters
-    ----------
     weight: (n,), of the rows, by the prior's residual.
     rms, prior_rms: (n,), N m, on held-out blocks, of the fits and of the prior; nan where there are none.
     """

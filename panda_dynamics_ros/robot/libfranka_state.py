@@ -44,13 +44,8 @@ def sample_of(state: Any) -> StateSample:
 class FrankaState:
     """What this package takes from a libfranka RobotState, read when it is asked for.
 
-    Attributes
-    ----------
     raw: the binding's own object.
-
-    Raises
-    ------
-    ArgumentError: by each property, where the attributes behind it are missing or malformed.
+    Raises ArgumentError: by each property, where the attributes behind it are missing or malformed.
     """
 
     raw: Any

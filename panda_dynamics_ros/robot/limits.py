@@ -17,14 +17,9 @@ from panda_dynamics_ros.errors import ArgumentError
 class JointLimits:
     """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N).
 
-    Attributes
-    ----------
     lower, upper: of the joint position.
     velocity, acceleration, effort: of the magnitude, positive.
-
-    Raises
-    ------
-    ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
+    Raises ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
         positive.
     """
 
@@ -48,16 +43,11 @@ class JointLimits:
 class ResidualModel:
     """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
 
-    Attributes
-    ----------
     std: (n,), N m, standard deviation of measured minus modelled torque.
     correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
     error_ratio: (n,), lasting error of the model, over that of an arm of which only the type is known; 1 by default,
         less for an identified arm.
-
-    Raises
-    ------
-    ArgumentError: a field is not a finite (n,) array of positive numbers.
+    Raises ArgumentError: a field is not a finite (n,) array of positive numbers.
     """
 
     std: FloatArray

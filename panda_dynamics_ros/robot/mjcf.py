@@ -34,10 +34,8 @@ def parse_mjcf(path: Path) -> Tree:
     Sites that are named like a flange (MuJoCo Menagerie's `attachment_site`) become massless links, and so do bodies
     between several joints of one body.
 
-    Raises
-    ------
-    MissingDependencyError: MuJoCo is not installed.
-    RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
+    Raises MissingDependencyError: MuJoCo is not installed.
+    Raises RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
     """
     try:
         mujoco = import_elsewhere("mujoco")

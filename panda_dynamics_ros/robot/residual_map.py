@@ -60,8 +60,6 @@ _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explai
 class ResidualTable(NamedTuple):
     """What the compiled kernel reads: see the module's docstring.
 
-    Attributes
-    ----------
     points: (M, 3 n). transform: (M, K), L^-T U. weights, reduction: (K, n), of v and v^2.
     """
 
@@ -75,16 +73,12 @@ class ResidualTable(NamedTuple):
 class ResidualMap:
     """Residual torque of n joints, learnt unloaded; M = 0 where nothing was learnt.
 
-    Attributes
-    ----------
     points: (M, 3 n), inducing points in scaled coordinates.
     gram, moment: (M, M) and (M, n), statistics of the rows; see the module's docstring.
     square, rows: (n,) and (), sum y^2 / kappa and number of rows / kappa.
     sigma: (n,), N m, prior standard deviation: that of the residual model.
-
-    Raises
-    ------
-    ArgumentError: a field has another shape, is not finite, or is no such statistic, or there are too many points.
+    Raises ArgumentError: a field has another shape, is not finite, or is no such statistic, or there are too many
+        points.
     """
 
     points: FloatArray
@@ -226,9 +220,7 @@ def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
 def read_residual_map(path: Path) -> ResidualMap:
     """The map of a file that `write_residual_map` wrote. Reading it runs no code.
 
-    Raises
-    ------
-    RobotDescriptionError: there is no such file, or it holds something else; the message names it.
+    Raises RobotDescriptionError: there is no such file, or it holds something else; the message names it.
     """
     expected, names = (
         f"{path}: expected a residual map (of identify --residual-map)",

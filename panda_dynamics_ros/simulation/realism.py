@@ -37,8 +37,6 @@ class OrnsteinUhlenbeck:
     which the real part is used: its autocorrelation is std^2 exp(-abs(s) / tau) cos(w s). With w = 0: the slow residual
     that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
 
-    Parameters
-    ----------
     std: (n,), the stationary standard deviation, >= 0; in the unit of the output.
     correlation_time: (n,) or number, s, > 0. timestep: s. frequency: Hz, of the oscillation; 0 for none.
     """
@@ -83,8 +81,6 @@ class OrnsteinUhlenbeck:
 class SensorLevels:
     """Imperfections of the seven joints' sensors; `SensorLevels()` is the real arm, `.ideal()` has none.
 
-    Attributes
-    ----------
     torque_noise, torque_vibration: N m per joint, white, and narrow-banded at 35 Hz.
     velocity_noise, velocity_lag: rad/s, white; s, of a first-order filter on dq.
     position_noise, position_step: rad, white, and of the encoder.
@@ -157,8 +153,6 @@ class Realism:
     model identified on the very motion leaves a median of 0.48, which stays the same for 0.2 s on held-out blocks
     (`benchmarks/identification.py` prints that).
 
-    Attributes
-    ----------
     residual: scale of the whole, 1 for the real level; 0 for a plant that is the model.
     disturbance_share: 0..1.
     disturbance_time: correlation time of the disturbance, in units of `robot.residual.correlation_time`.
@@ -203,8 +197,6 @@ TIMESTEP = 0.02  # s, of the motion's samples
 class TrueArm:
     """The arm as it is.
 
-    Attributes
-    ----------
     robot: with its true inertias and friction.
     presliding: (n,), rad, by which a joint turns until its dry friction has built up.
     joint_offset: (n,), rad, of the encoders.
