@@ -34,7 +34,6 @@ class RobotModel(RobotDescription):
     friction_torques = dynamics.friction_torques
     link_side_torques = dynamics.link_side_torques
     regressor = dynamics.regressor
-    gravity_regressor = dynamics.gravity_regressor
     payload_regressor = dynamics.payload_regressor
     momentum = dynamics.momentum
     base_parameters = dynamics.base_parameters

@@ -21,7 +21,6 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
 from panda_dynamics_ros.dynamics.regressor import regressor
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.inertial import inertial_transport
@@ -119,8 +118,7 @@ def _regressor(robot: RobotDescription, tolerance: float) -> FloatArray:
     """Y (rows, 10 n) of a robot in its own units; columns up to the tolerance are zero."""
     strength = float(np.linalg.norm(robot.gravity)) or 1.0
     q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, robot.n))
-    with one_at_a_time():
-        Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
+    Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
     lengths = np.linalg.norm(Y, axis=0)
     return np.where(lengths > tolerance * lengths.max(), Y, 0.0)
 

@@ -19,8 +19,10 @@ from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, PLACED, get,
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import (
+    IDENTITY,
     ZERO,
     add,
+    along,
     column,
     cross,
     dot,
@@ -79,14 +81,13 @@ def put_body(V, b, body):
 
 
 @part
-def put_joint_in_base(V, b, sliding, body):
-    """Write the unit twist of a joint, and the body of its link, placed in base, both about the base origin."""
-    R, p = blocks.placed(V, b)
-    z = column(R, 2)
+def put_joint_in_base(V, b, X, sliding, body):
+    """Write the unit twist of a joint, placed by X in base, and the body of its link, both about the base origin."""
+    z = column(X[0], 2)
     turn = scale(1.0 - sliding, z)
-    put(V, TWIST, b, add(scale(sliding, z), cross(p, turn)))
+    put(V, TWIST, b, add(scale(sliding, z), cross(X[1], turn)))
     put(V, TWIST + 3, b, turn)
-    put_body(V, b, body_to_parent((R, p), body))
+    put_body(V, b, body_to_parent(X, body))
 
 
 @part
@@ -94,6 +95,23 @@ def momentum_of(body, v, w):
     """(linear, angular) about the origin: the spatial inertia times a twist."""
     mass, mc, inertia = body
     return add(scale(mass, v), cross(w, mc)), add(times(inertia, w), cross(mc, v))
+
+
+@part
+def mass_matrix_sample(table, W, q, M):
+    """M (n, n) of one state q (n,); W for one state."""
+    n, X = chain.joint_count(table), (IDENTITY, ZERO)
+    for i in range(n):
+        X = along(X, chain.placement(table, i, q[i]))
+        put_joint_in_base(W[i], 0, X, table[i, PRISMATIC], chain.link_body(table, i))
+    for j in range(n - 1, -1, -1):
+        V = W[j]
+        linear, angular = momentum_of(get_body(V, 0), get(V, TWIST, 0), get(V, TWIST + 3, 0))
+        for i in range(j + 1):
+            M[i, j] = M[j, i] = dot(get(W[i], TWIST, 0), linear) + dot(get(W[i], TWIST + 3, 0), angular)
+        if j > 0:
+            for k in range(BODY, BODY + 10):
+                W[j - 1, k, 0] += V[k, 0]
 
 
 @part
@@ -106,7 +124,7 @@ def mass_matrix_block(table, W, count, q, M):
     for i in range(n):
         V, body, sliding = W[i], chain.link_body(table, i), table[i, PRISMATIC]
         for b in range(count):
-            put_joint_in_base(V, b, sliding, body)
+            put_joint_in_base(V, b, blocks.placed(V, b), sliding, body)
     for j in range(n - 1, -1, -1):
         V = W[j]
         for b in range(count):
@@ -116,8 +134,8 @@ def mass_matrix_block(table, W, count, q, M):
         for i in range(j + 1):
             U = W[i]
             for b in range(count):
-                along = dot(get(U, TWIST, b), get(V, LINEAR, b))
-                E[i, j, b] = along + dot(get(U, TWIST + 3, b), get(V, ANGULAR, b))
+                moved = dot(get(U, TWIST, b), get(V, LINEAR, b))
+                E[i, j, b] = moved + dot(get(U, TWIST + 3, b), get(V, ANGULAR, b))
         if j > 0:
             U = W[j - 1]
             for k in range(BODY, BODY + 10):
@@ -135,7 +153,7 @@ def mass_matrix_of_one(table, q, M):
     n = chain.joint_count(table)
     W = blocks.workspace(n, 1)
     for k in range(0, q.shape[0], n):
-        mass_matrix_block(table, W, 1, q[k : k + n].reshape(1, n), M[k : k + n].reshape(1, n, n))
+        mass_matrix_sample(table, W, q[k : k + n], M[k : k + n])
     return finite(q)
 
 
@@ -177,22 +195,20 @@ def velocity_product(body, v, w):
     x = cross(w, (inertia[0] - half, inertia[1], inertia[2]))
     y = cross(w, (inertia[1], inertia[3] - half, inertia[4]))
     z = cross(w, (inertia[2], inertia[4], inertia[5] - half))
-    along = dot(mc, v)
-    x = add(sub(x, scale(mc[0], v)), (along, 0.0, 0.0))
-    y = add(sub(y, scale(mc[1], v)), (0.0, along, 0.0))
-    z = add(sub(z, scale(mc[2], v)), (0.0, 0.0, along))
+    parallel = dot(mc, v)
+    x = add(sub(x, scale(mc[0], v)), (parallel, 0.0, 0.0))
+    y = add(sub(y, scale(mc[1], v)), (0.0, parallel, 0.0))
+    z = add(sub(z, scale(mc[2], v)), (0.0, 0.0, parallel))
     return add(scale(mass, v), cross(w, mc)), x, y, z
 
 
 @part
 def coriolis_matrix_sample(table, W, q, dq, C):
-    """C (n, n) of one state q (1, n), dq (n,). W[i]: body, h and E of link i and all beyond; twist and its rate."""
-    n, v, w = chain.joint_count(table), ZERO, ZERO
-    blocks.place_joints(table, W, 1, q, n)
-    blocks.place_in_base(W, 1, n)
+    """C (n, n) of one state. W[i]: body, h and E of link i and all beyond; the joint's twist and its rate."""
+    n, v, w, X = chain.joint_count(table), ZERO, ZERO, (IDENTITY, ZERO)
     for i in range(n):
-        V = W[i]
-        put_joint_in_base(V, 0, table[i, PRISMATIC], chain.link_body(table, i))
+        V, X = W[i], along(X, chain.placement(table, i, q[i]))
+        put_joint_in_base(V, 0, X, table[i, PRISMATIC], chain.link_body(table, i))
         s, z = get(V, TWIST, 0), get(V, TWIST + 3, 0)
         v, w = add(v, scale(dq[i], s)), add(w, scale(dq[i], z))
         put(V, RATE, 0, add(cross(w, s), cross(v, z)))
@@ -230,7 +246,7 @@ def coriolis_matrix_of_one(table, q, dq, C):
     n = chain.joint_count(table)
     W = np.empty((n, RATE + 6, 1))
     for k in range(0, q.shape[0], n):
-        coriolis_matrix_sample(table, W, q[k : k + n].reshape(1, n), dq[k : k + n], C[k : k + n])
+        coriolis_matrix_sample(table, W, q[k : k + n], dq[k : k + n], C[k : k + n])
     return finite(q) and finite(dq)
 
 
@@ -256,17 +272,17 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
 def forward_dynamics_of_one(table, q, dq, tau, ddq):
     """ddq of stacked states; False if one is not finite, or a joint moves nothing that has mass."""
     n = chain.joint_count(table)
-    frames, wrenches, W, M = np.empty((n, 12)), np.empty((n, 6)), blocks.workspace(n, 1), np.empty((1, n, n))
+    frames, wrenches, W, M = np.empty((n, 12)), np.empty((n, 6)), blocks.workspace(n, 1), np.empty((n, n))
     rest = np.zeros(n)
     for k in range(0, q.shape[0], n):
         result = ddq[k : k + n]
         chain.place_joints(table, q[k : k + n], frames)
         newton_euler_sample(table, 1.0, frames, dq[k : k + n], rest, wrenches, result)
-        mass_matrix_block(table, W, 1, q[k : k + n].reshape(1, n), M)
+        mass_matrix_sample(table, W, q[k : k + n], M)
         for i in range(n):
             result[i] = tau[k + i] - result[i]
-        factorise(M[0])
-        solve(M[0], result)
+        factorise(M)
+        solve(M, result)
     return finite(ddq)
 
 

@@ -208,12 +208,3 @@ def payload_regressor(
         if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
             return Y
     return payload_regressor_rows(robot, (robot.n, 10), index, q=q, dq=dq, ddq=ddq)
-
-
-def gravity_regressor(robot: RobotDescription, q: ArrayLike) -> FloatArray:
-    """Y_g (..., n, 10 n) with gravity_torques = Y_g @ inertial_vector: `regressor` of the arm at rest at q (..., n).
-
-    Reference: De Luca, Robotics 2, slide 16, separate identification of gravity terms (document 003).
-    """
-    rest = np.zeros(robot.n)
-    return regressor(robot, q, rest, rest)

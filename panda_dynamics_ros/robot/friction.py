@@ -56,11 +56,7 @@ class Friction:
     stribeck_velocity: FloatArray
 
     def __post_init__(self) -> None:
-        freeze_per_joint(self, "friction")
-        for name, kind in (("transition", "widths"), ("stribeck_velocity", "velocities")):
-            value = getattr(self, name)
-            if (value <= 0.0).any():
-                raise ArgumentError(f"friction.{name}: expected positive {kind}, got {value.tolist()}")
+        freeze_per_joint(self, "friction", positive=("transition", "stribeck_velocity"))
 
     @classmethod
     def of(cls, n: int, **terms: ArrayLike) -> Friction:

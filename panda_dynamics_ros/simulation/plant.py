@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
-from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -199,14 +198,12 @@ class SimulatedPanda:
         if n != len(ARMATURE):
             raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
         self.robot, self.realism = robot, realism or Realism()
-        with one_at_a_time():
-            self.excitation = excitation or exciting_motion(robot, seed)
+        self.excitation = excitation or exciting_motion(robot, seed)
         if self.excitation.centre.shape != (n,):
             raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.centre.size}")
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
-        with one_at_a_time():
-            self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
+        self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
         self._disturbance = OrnsteinUhlenbeck(
             self.realism.residual * self.realism.disturbance_share * robot.residual.std,
             self.realism.disturbance_time * robot.residual.correlation_time,

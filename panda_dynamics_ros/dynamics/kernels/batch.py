@@ -12,8 +12,7 @@ which raises the error if something is wrong with them.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,11 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK
 from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
+MANY = 1000  # rows
 _FLOAT64, _NDARRAY = np.dtype(np.float64), np.ndarray
 
 
@@ -51,10 +50,8 @@ class RowsKernel:
     """A kernel for rows of states: (table, *options, *states (rows, n), *results (rows, ...)), results in place.
 
     stacked: the kernel for stacked states.
-    blocks: that for blocks of rows, where there is one. It is compiled for many rows only; see `one_at_a_time`.
+    blocks: that for blocks of rows, where there is one: for `MANY`, since fewer are not worth seconds of compilation.
     """
-
-    one_at_a_time = False
 
     def __init__(self, stacked: Any, blocks: Any = None) -> None:
         self.stacked, self.blocks = stacked, blocks
@@ -65,7 +62,7 @@ class RowsKernel:
         """Arrays (..., *shape) for the `named` joint arrays (..., n), checked; zero where the kernel writes nothing."""
         leading, rows = joint_rows(robot, **named)
         arrays = [*rows, *(np.zeros((len(rows[0]), *shape)) for shape in shapes)]
-        if self.blocks is None or len(rows[0]) < BLOCK or RowsKernel.one_at_a_time:
+        if self.blocks is None or len(rows[0]) < MANY:
             self.stacked(robot.table, *options, *(array.reshape(-1, *array.shape[2:]) for array in arrays))
         else:
             self.blocks(robot.table, *options, *arrays)
@@ -76,16 +73,6 @@ class RowsKernel:
     ) -> FloatArray:
         """The one array of `results`."""
         return self.results(robot, [shape], *options, **named)[0]
-
-
-@contextlib.contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """A context in which rows are computed one by one: for set-up work that is not worth seconds of compilation."""
-    before, RowsKernel.one_at_a_time = RowsKernel.one_at_a_time, True
-    try:
-        yield
-    finally:
-        RowsKernel.one_at_a_time = before
 
 
 def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:
