@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arms and states that tests build: random chains, De Luca's 2R arm, random bodies, joint states."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings for tests, written by rosbags itself: whatever a recorder may leave behind."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium for tests of web pages and for the documentation's picture of one."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

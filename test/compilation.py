@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated source brought to life: C through the system's compiler and ctypes, Python through exec."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the whole suite shares: seeded random numbers, robots, where the public robot logs lie."""
 
-from __future__ import annotations
-
 import signal
 import zlib
 from collections.abc import Callable, Iterator

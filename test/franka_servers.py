@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots to connect to, over loopback: a Panda (`live/panda_server.py`), and an FR3 by PyPI's franky-sim."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

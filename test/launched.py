@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running `ros2 launch`, started by a test: what it prints, and its end."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

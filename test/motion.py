@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions and torques with a known answer, for the estimator's tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What fuzzing does to bytes that were sound."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

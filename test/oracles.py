@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the dynamics is checked against: Pinocchio, finite differences, and a measure of agreement."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

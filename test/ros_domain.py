@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ROS domain of this test session's own: sessions that run at the same time do not hear each other."""
 
-from __future__ import annotations
-
 import functools
 import random
 import socket

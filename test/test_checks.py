@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate at the public boundary: what passes comes out as clean float64, what does not is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -32,11 +30,8 @@ def refused(check: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-# ---- arrays ----------------------------------------------------------------------------------------------------
-
-
 @given(real_arrays)
-def test_real_array_keeps_shape_and_values(given_array: np.ndarray) -> None:
+def test_real_array_keeps_shape_and_values(given_array):
     result = checks.real_array(given_array, "x")
     assert result.dtype == np.float64
     assert result.flags.c_contiguous
@@ -57,7 +52,7 @@ def test_real_array_keeps_shape_and_values(given_array: np.ndarray) -> None:
         (np.full((30, 30), "a"), "array([['a', 'a', "),
     ],
 )
-def test_real_array_refuses_what_is_not_real_numbers(value: Any, got: str) -> None:
+def test_real_array_refuses_what_is_not_real_numbers(value, got):
     message = refused(lambda: checks.real_array(value, "x"))
     assert message.startswith(f"x: expected an array of real numbers, got {got}")
     assert len(message) < 140, "a whole array in an error message helps nobody"
@@ -70,12 +65,12 @@ def test_real_array_refuses_what_is_not_real_numbers(value: Any, got: str) -> No
         ([[0.0, 0.0], [0.0, -np.inf]], "-inf at index (1, 1)"),
     ],
 )
-def test_real_array_says_where_a_number_is_not_finite(value: Any, got: str) -> None:
+def test_real_array_says_where_a_number_is_not_finite(value, got):
     assert refused(lambda: checks.real_array(value, "x")) == f"x: expected finite numbers, got {got}"
 
 
 @given(array_shapes(min_dims=0, max_dims=4, min_side=0), array_shapes(min_dims=1, max_dims=2))
-def test_trailing_asks_for_the_last_dimensions_only(leading: tuple[int, ...], shape: tuple[int, ...]) -> None:
+def test_trailing_asks_for_the_last_dimensions_only(leading, shape):
     given_array = np.zeros(leading + shape)
     assert checks.trailing(given_array, shape, "x").shape == leading + shape
     longer = (*shape[:-1], shape[-1] + 1)
@@ -85,7 +80,7 @@ def test_trailing_asks_for_the_last_dimensions_only(leading: tuple[int, ...], sh
 
 
 @given(array_shapes(min_dims=0), array_shapes(min_dims=0))
-def test_exactly_takes_one_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+def test_exactly_takes_one_shape(shape, other):
     assert checks.exactly(np.ones(shape), shape, "x").shape == shape
     if other != shape:
         message = refused(lambda: checks.exactly(np.ones(other), shape, "x"))
@@ -101,16 +96,13 @@ def test_exactly_takes_one_shape(shape: tuple[int, ...], other: tuple[int, ...])
         (np.zeros((3, 3)), "P: expected positive eigenvalues, got 0"),
     ],
 )
-def test_a_covariance_is_symmetric_and_positive_definite(value: Any, message: str) -> None:
+def test_a_covariance_is_symmetric_and_positive_definite(value, message):
     assert refused(lambda: checks.covariance(value, 3, "P")) == message
     assert np.array_equal(checks.covariance(np.diag([1e-12, 1.0, 1e6]), 3, "P"), np.diag([1e-12, 1.0, 1e6]))
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), np.array(2.0)])
-def test_number_gives_a_float(value: Any) -> None:
+def test_number_gives_a_float(value):
     result = checks.number(value, "x", minimum=2.0, maximum=2.0)
     assert type(result) is float
     assert result == 2.0
@@ -126,26 +118,23 @@ def test_number_gives_a_float(value: Any) -> None:
         (False, "x: expected an array of real numbers, got False"),
     ],
 )
-def test_number_refuses(value: Any, message: str) -> None:
+def test_number_refuses(value, message):
     assert refused(lambda: checks.number(value, "x", minimum=0.0, maximum=10.0)) == message
 
 
-# ---- rotations and transforms ----------------------------------------------------------------------------------
-
-
-def test_rigid_transforms_of_any_leading_shape() -> None:
+def test_rigid_transforms_of_any_leading_shape():
     for T in (TURN, np.broadcast_to(TURN, (2, 3, 4, 4)), np.zeros((0, 4, 4)), TURN.tolist()):
         assert np.array_equal(checks.rigid_transform(T, "T"), T)
 
 
-def test_rounded_transforms_pass_but_not_with_two_digits() -> None:
+def test_rounded_transforms_pass_but_not_with_two_digits():
     for rounded in (TURN.round(5), TURN.astype(np.float32)):
         assert np.array_equal(checks.rigid_transform(rounded, "T"), rounded)
     message = refused(lambda: checks.rigid_transform(TURN.round(2), "T"))
     assert message.startswith("the rotation of T: expected R R^T = I")
 
 
-def test_a_row_major_matrix_read_as_column_major_is_refused() -> None:
+def test_a_row_major_matrix_read_as_column_major_is_refused():
     message = refused(lambda: checks.rigid_transform(np.stack([TURN, TURN.T]), "F_T_EE"))
     assert message == "F_T_EE: expected the last row (0, 0, 0, 1), got [0.1, 0.2, 0.3, 1.0]"
 
@@ -158,14 +147,11 @@ def test_a_row_major_matrix_read_as_column_major_is_refused() -> None:
         (np.eye(4), "R: expected shape (..., 3, 3), got (4, 4)"),
     ],
 )
-def test_rotation_matrix_refuses(R: np.ndarray, message: str) -> None:
+def test_rotation_matrix_refuses(R, message):
     assert refused(lambda: checks.rotation_matrix(R, "R")) == message
 
 
-# ---- frozen arrays ---------------------------------------------------------------------------------------------
-
-
-def test_read_only_is_a_copy_that_cannot_be_written() -> None:
+def test_read_only_is_a_copy_that_cannot_be_written():
     original = np.zeros(3)
     frozen = checks.read_only(original)
     original[0] = 1.0

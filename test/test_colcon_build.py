@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package as users build it: by colcon in a workspace, installed, and run from there."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -125,11 +123,11 @@ class Workspace:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory):
     return Workspace(tmp_path_factory.mktemp("workspace"))
 
 
-def test_everything_lies_where_ros_looks_for_it(workspace: Workspace) -> None:
+def test_everything_lies_where_ros_looks_for_it(workspace):
     """Built as plain Python, the package would not become known to ROS."""
     assert workspace.colcon("list").split() == [NAME, f"src/{NAME}", "(ros.ament_python)"]
     share = workspace.prefix / "share" / NAME
@@ -142,21 +140,21 @@ def test_everything_lies_where_ros_looks_for_it(workspace: Workspace) -> None:
     assert all(os.access(file, os.X_OK) for file in workspace.libraries.iterdir())
 
 
-def test_sourcing_the_workspace_leads_to_the_installed_package(workspace: Workspace) -> None:
+def test_sourcing_the_workspace_leads_to_the_installed_package(workspace):
     code = f"import os, {NAME}; print({NAME}.__file__); print(os.environ['AMENT_PREFIX_PATH'].split(':')[0])"
     file, prefix = workspace.run(sys.executable, "-c", code).split()
     assert Path(prefix) == workspace.prefix
     assert Path(file).is_relative_to(workspace.prefix)
 
 
-def test_the_installed_command_is_on_the_path(workspace: Workspace) -> None:
+def test_the_installed_command_is_on_the_path(workspace):
     """As README.md says after `source install/setup.bash`."""
     found = workspace.run("sh", "-c", "command -v panda-dynamics; panda-dynamics inertia fr3 --json").splitlines()
     assert found[0] == str(workspace.prefix / "bin" / "panda-dynamics")
     assert len(json.loads(found[1])["joint"]) == 7  # robots are data files, which an installation may lack
 
 
-def test_installed_nodes_answer_and_end_when_interrupted(workspace: Workspace) -> None:
+def test_installed_nodes_answer_and_end_when_interrupted(workspace):
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
     names = {"dynamics": "panda_dynamics", "payload_estimator": "payload_estimator"}
     nodes = [workspace.start(str(workspace.libraries / executable)) for executable in names]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch files: read everywhere, executed with real nodes where ROS 2's launch system is installed."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -11,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import urdf_texts
 import yaml
 from bag_files import samples
 from launched import installed, installed_package, launched
@@ -45,10 +44,7 @@ def constant(node: ast.expr) -> str:
     return str(node.value)
 
 
-# ---- without ROS 2 ---------------------------------------------------------------------------------------------
-
-
-def test_there_are_these_launch_files_and_they_compile() -> None:
+def test_there_are_these_launch_files_and_they_compile():
     assert [file.name.removesuffix(".launch.py") for file in FILES] == sorted(ARGUMENTS)
     for file in FILES:
         code = compile(file.read_text(encoding="utf-8"), file, "exec")
@@ -56,7 +52,7 @@ def test_there_are_these_launch_files_and_they_compile() -> None:
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_arguments_are_those_that_users_know_and_are_described(name: str) -> None:
+def test_arguments_are_those_that_users_know_and_are_described(name):
     declared = list(calls(tree_of(name), "argument"))
     assert [constant(call.args[0]) for call in declared] == ARGUMENTS[name]
     for call in declared:
@@ -64,7 +60,7 @@ def test_arguments_are_those_that_users_know_and_are_described(name: str) -> Non
     assert "*SHARED" in (ROOT / "launch" / f"{name}.launch.py").read_text(encoding="utf-8")
 
 
-def test_no_argument_has_a_name_that_launch_files_of_others_use() -> None:
+def test_no_argument_has_a_name_that_launch_files_of_others_use():
     """An argument of a launch file that includes one of these reaches it, too."""
     assert not {"prefix", "name", "executable", "package", "output"} & {
         *SHARED,
@@ -72,7 +68,7 @@ def test_no_argument_has_a_name_that_launch_files_of_others_use() -> None:
     }
 
 
-def test_parameter_files_reach_nodes_in_every_namespace() -> None:
+def test_parameter_files_reach_nodes_in_every_namespace():
     """And name only parameters that the nodes have."""
     content = yaml.safe_load((ROOT / "config" / "parameters.yaml").read_text(encoding="utf-8"))
     modules = {"panda_dynamics": "dynamics"}
@@ -87,18 +83,15 @@ def test_parameter_files_reach_nodes_in_every_namespace() -> None:
             assert f'"{parameter}"' in source, f"{name} has no parameter {parameter}"
 
 
-# ---- with ROS 2's launch system ----------------------------------------------------------------------------------
-
-
 @pytest.fixture
-def prefix(tmp_path: Path) -> Path:
+def prefix(tmp_path):
     """The package as colcon installs it."""
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     return installed_package(tmp_path / "install")
 
 
 @pytest.mark.ros
-def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
+def test_the_demo_runs_and_ends_when_interrupted(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     arguments = {"namespace": "left", "payload_mass": "0.8"}
     with launched(prefix, installed(prefix, "demo"), **arguments) as demo:
@@ -115,7 +108,7 @@ def test_the_demo_runs_and_ends_when_interrupted(prefix: Path) -> None:
 
 
 @pytest.mark.ros
-def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> None:
+def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
     """All nodes end with the recording; the left arm's joints are those found."""
     names = [f"left_fr3_joint{i + 1}" for i in range(7)]
     write_joint_states(tmp_path / "recording", samples(3000, names=names))
@@ -129,7 +122,7 @@ def test_a_recording_is_replayed_to_its_end(prefix: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.ros
-def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Path, tmp_path: Path) -> None:
+def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp_path):
     parameters = tmp_path / "wrong.yaml"
     parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
     given = {"namespace": "right", "params_file": parameters, "launch_prefix": "nice -n 1"}
@@ -153,7 +146,7 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix: Pat
         ({"rviz": "true"}, "rviz2 is not installed"),
     ],
 )
-def test_what_is_missing_is_noticed_before_a_process_runs(arguments: dict[str, str], words: str, prefix: Path) -> None:
+def test_what_is_missing_is_noticed_before_a_process_runs(arguments, words, prefix):
     """A process that ran already would be left behind."""
     with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:
         live.ended()
@@ -173,7 +166,7 @@ ARM = """
 
 
 @pytest.mark.ros
-def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix: Path, tmp_path: Path) -> None:
+def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix, tmp_path):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
     with launched(prefix, installed(prefix, "demo"), params_file=tmp_path / "arm.yaml") as demo:
@@ -183,7 +176,7 @@ def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix: P
 
 
 @pytest.mark.ros
-def test_a_node_that_was_killed_goes_on_with_its_payload(prefix: Path) -> None:
+def test_a_node_that_was_killed_goes_on_with_its_payload(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     with launched(prefix, installed(prefix, "demo"), namespace="killed") as demo:
         demo.until(r"killed\.payload_estimator\]: detected a pick")
@@ -196,7 +189,7 @@ def test_a_node_that_was_killed_goes_on_with_its_payload(prefix: Path) -> None:
 
 
 @pytest.mark.ros
-def test_both_nodes_run_in_one_process(prefix: Path) -> None:
+def test_both_nodes_run_in_one_process(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     given = {"one_process": "true", "namespace": "one", "end_effector": "hand", "arm_prefix": "left"}
     with launched(prefix, installed(prefix, "demo"), **given) as demo:
@@ -209,7 +202,7 @@ def test_both_nodes_run_in_one_process(prefix: Path) -> None:
 
 
 @pytest.fixture
-def rviz(prefix: Path) -> Path:
+def rviz(prefix):
     """A program in the place of RViz, which the wheels do not have: what it was started with goes to this file."""
     program = prefix / "lib" / "rviz2" / "rviz2"
     program.parent.mkdir(parents=True)
@@ -229,9 +222,7 @@ def rviz(prefix: Path) -> Path:
         ("fer_", {"base_frame": "table"}, "table"),
     ],
 )
-def test_rviz_opens_in_the_frame_that_the_nodes_use(
-    stem: str, arguments: dict[str, str], frame: str, prefix: Path, rviz: Path, tmp_path: Path
-) -> None:
+def test_rviz_opens_in_the_frame_that_the_nodes_use(stem, arguments, frame, prefix, rviz, tmp_path):
     write_joint_states(tmp_path / "bag", samples(100, names=[f"{stem}joint{i + 1}" for i in range(7)]))
     with launched(
         prefix, installed(prefix, "replay"), bag=tmp_path / "bag", loop="true", rviz="true", **arguments
@@ -244,7 +235,7 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(
 
 
 @pytest.mark.ros
-def test_a_recording_that_cannot_be_played_is_an_error(prefix: Path) -> None:
+def test_a_recording_that_cannot_be_played_is_an_error(prefix):
     with launched(prefix, installed(prefix, "replay"), bag="/nowhere/bag.mcap") as replay:
         replay.ended()
     assert replay.process.returncode == 1, replay.text
@@ -255,9 +246,7 @@ def test_a_recording_that_cannot_be_played_is_an_error(prefix: Path) -> None:
 
 @pytest.mark.ros
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_launch_shows_the_same_arguments_for_all_files(
-    name: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launch_shows_the_same_arguments_for_all_files(name, prefix, monkeypatch):
     """As `ros2 launch --show-args` does; the inclusion is found in the installed package."""
     from launch.launch_description_sources import get_launch_description_from_any_launch_file
 
@@ -288,7 +277,7 @@ def generate_launch_description():
 
 
 @pytest.mark.ros
-def test_two_arms_in_two_namespaces_of_another_launch_file(prefix: Path, tmp_path: Path) -> None:
+def test_two_arms_in_two_namespaces_of_another_launch_file(prefix, tmp_path):
     """Each with its own arguments: what the first was given does not reach the second."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     file = tmp_path / "two_arms.launch.py"
@@ -300,3 +289,145 @@ def test_two_arms_in_two_namespaces_of_another_launch_file(prefix: Path, tmp_pat
     assert arms.process.returncode == 0, arms.text
     assert len(re.findall("process has finished cleanly", arms.text)) == 6, arms.text
     assert "Traceback" not in arms.text
+
+
+DESCRIPTION = urdf_texts.panda().replace("to_link", "panda_joint")
+CELL = '''
+import sys
+from launch import LaunchDescription
+from launch.actions import ExecuteProcess, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+
+PUBLISH = """
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+rclpy.init()
+node = rclpy.create_node("robot_state_publisher", namespace="cell")
+latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+node.create_publisher(String, "robot_description", latched).publish(String(data=open(FILE).read()))
+rclpy.spin(node)
+"""
+
+def generate_launch_description():
+    file = PathJoinSubstitution([FindPackageShare("panda_dynamics_ros"), "launch", "NAME.launch.py"])
+    arguments = dict(namespace="cell", robot="robot_description", tip="link8", friction="none", mounting="3.1416, 0, 0")
+    return LaunchDescription([
+        ExecuteProcess(cmd=[sys.executable, "-c", PUBLISH]),
+        IncludeLaunchDescription(PythonLaunchDescriptionSource(file), launch_arguments=arguments.items()),
+    ])
+'''
+
+
+@pytest.mark.ros
+def test_a_description_that_is_published_is_that_of_all_nodes(prefix, tmp_path):
+    """As beside a robot_state_publisher; the simulated arm hangs from the ceiling, too, or a contact would be found."""
+    pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
+    (tmp_path / "arm.urdf").write_text(DESCRIPTION)
+    file = tmp_path / "cell.launch.py"
+    file.write_text(CELL.replace("FILE", repr(str(tmp_path / "arm.urdf"))).replace("NAME", "demo"))
+    with launched(prefix, file) as cell:
+        for node in ("panda_dynamics", "payload_estimator", "simulated_panda"):
+            cell.until(rf"cell\.{node}\]: the arm is that of /cell/robot_description \({len(DESCRIPTION)} characters\)")
+        cell.until(r"cell\.payload_estimator\]: listening to joints panda_joint1, .*; base is link0")
+        cell.until(r"detected a pick")
+        cell.until_mass(0.9)
+    (mass,) = re.findall(r"last estimate: .*, (\S+) \+/- ", cell.text)
+    assert float(mass) == pytest.approx(1.0, abs=0.15)
+    assert cell.finished_cleanly() >= {"dynamics", "payload_estimator", "simulated_panda"}
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize(
+    ("arguments", "nodes", "words"),
+    [
+        ({"mounting": "[0.0 1.0]"}, 3, r"error: mounting: expected shape \(3,\), got \(2,\)"),
+        ({"end_effector": "claw"}, 3, r"error: end_effector: expected one of none, .*got 'claw'"),
+        ({"effort": "current"}, 2, r"error: motor_constants: expected 7 numbers"),
+        (
+            {"robot": "ARM", "tip": "left_finger"},
+            3,
+            r"error: .*tip: expected one of the links .*got 'left_finger'",
+        ),
+    ],
+)
+def test_an_argument_reaches_every_node(arguments, nodes, words, prefix, tmp_path):
+    """Each refuses it."""
+    pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
+    (tmp_path / "arm.urdf").write_text(DESCRIPTION)
+    given = {key: value.replace("ARM", str(tmp_path / "arm.urdf")) for key, value in arguments.items()}
+    with launched(prefix, installed(prefix, "demo"), **given) as demo:
+        demo.ended()
+    assert demo.process.returncode == 1, demo.text
+    # The first that fails ends the others, which may be on their way to the same error.
+    assert 1 <= len(re.findall(words, demo.text)) <= nodes, demo.text
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"mounting": "upside down"}, "mounting: expected numbers such as 0 0 1.57, got 'upside down'"),
+        ({"rviz": "true", "log_level": "warn"}, "expected base_frame, its fixed frame"),
+    ],
+)
+def test_what_does_not_fit_is_noticed_before_a_process_runs(arguments, words, prefix):
+    program = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
+    program.touch()
+    with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:
+        live.ended()
+    assert live.process.returncode == 1
+    assert words in live.text
+    assert "process started" not in live.text
+
+
+@pytest.mark.ros
+def test_a_fleet_has_a_process_for_each_arm(tmp_path):
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    prefix = installed_package(tmp_path / "install")
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("arms:\n- {namespace: left, robot: fr3, mounting: [0, 0, 0.5]}\n- {namespace: right}\n")
+    with launched(prefix, installed(prefix, "fleet"), arms=fleet, robot="panda") as arms:
+        for namespace in ("left", "right"):
+            for node in ("panda_dynamics", "payload_estimator"):
+                arms.until(rf"\[{namespace}\.{node}\]: ready")
+    assert arms.process.returncode == 0, arms.text
+    assert len(re.findall("process has finished cleanly", arms.text)) == 2, arms.text
+
+
+def test_rviz_has_a_display_for_each_arm_of_a_fleet():
+    """On the topics that the nodes publish in their namespaces; everything else is as for one arm."""
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    from panda_dynamics_ros.nodes.launching import fleet_layout
+
+    file = Path(__file__).resolve().parents[1] / "config" / "panda_dynamics.rviz"
+    layout = yaml.safe_load(Path(fleet_layout(str(file), ["left", "/cell/right/"])).read_text(encoding="utf-8"))
+    displays = {each["Name"]: each for each in layout["Visualization Manager"]["Displays"]}
+    topics = {name: each["Topic"]["Value"] for name, each in displays.items() if "Topic" in each}
+    assert topics == {
+        "Arm left": "/left/panda_dynamics/robot_markers",
+        "Arm cell/right": "/cell/right/panda_dynamics/robot_markers",
+    }
+    assert all(displays[name]["Enabled"] for name in topics)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("arms: []", "namespaces"),
+        ("arms:\n- {robot: fr3}", "namespaces"),
+        ("arms:\n- {namespace: a}\n- {namespace: /a/}", "namespaces"),
+        ("arms:\n- {namespace: a, colour: red}", "unknown colour"),
+        ("- a", "list indices"),
+        ("arms: [a]", "no attribute"),
+    ],
+)
+def test_a_wrong_fleet_is_refused(text, named, tmp_path):
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    from panda_dynamics_ros.nodes.launching import fleet_arms
+
+    (tmp_path / "fleet.yaml").write_text(text)
+    with pytest.raises(RuntimeError, match=named):
+        fleet_arms(str(tmp_path / "fleet.yaml"), {"namespace", "robot"})

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the package says of itself agrees: package.xml, setup.py, the changelog, what is imported and installed."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json
@@ -32,12 +30,12 @@ ROSDEP = {"PyYAML": "python3-yaml"}
 
 
 @pytest.fixture(scope="module")
-def manifest() -> Element:
+def manifest():
     return parse(ROOT / "package.xml").getroot()
 
 
 @pytest.fixture(scope="module")
-def arguments() -> dict[str, Any]:
+def arguments():
     """What setup.py hands to setuptools; asked in a fresh process, since setuptools wants to be imported first."""
     ask = "import json, runpy, setuptools; got = {}; setuptools.setup = got.update; runpy.run_path('setup.py')"
     done = subprocess.run(
@@ -62,7 +60,7 @@ def imported(folder: Path) -> Iterator[str]:
                 yield node.module.split(".")[0]
 
 
-def test_the_manifest_is_of_format_3_and_complete(manifest: Element) -> None:
+def test_the_manifest_is_of_format_3_and_complete(manifest):
     assert (manifest.tag, manifest.get("format")) == ("package", "3")
     assert manifest.findtext("name") == NAME
     assert manifest.findtext("export/build_type") == "ament_python"
@@ -73,13 +71,13 @@ def test_the_manifest_is_of_format_3_and_complete(manifest: Element) -> None:
     assert "@" in maintainer.get("email", "")
 
 
-def test_every_ros_package_that_is_imported_is_declared(manifest: Element) -> None:
+def test_every_ros_package_that_is_imported_is_declared(manifest):
     used = {name for folder in (NAME, "launch") for name in imported(ROOT / folder) if ROS.fullmatch(name)}
     assert {"rclpy", "launch_ros", "sensor_msgs"} <= used
     assert used - OPTIONAL <= declared(manifest, "depend", "exec_depend")
 
 
-def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
+def test_nodes_that_launch_files_start_are_declared(manifest):
     files = [*(ROOT / "launch").glob("*.launch.py"), ROOT / NAME / "nodes" / "launching.py"]
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     packages = set(re.findall(r'package="(\w+)"', text))
@@ -87,13 +85,13 @@ def test_nodes_that_launch_files_start_are_declared(manifest: Element) -> None:
     assert packages <= declared(manifest, "depend", "exec_depend")
 
 
-def test_libraries_are_the_same_for_pip_and_for_rosdep(manifest: Element, arguments: dict[str, Any]) -> None:
+def test_libraries_are_the_same_for_pip_and_for_rosdep(manifest, arguments):
     libraries = [re.split(r"[<>=!~ ]", requirement)[0] for requirement in arguments["install_requires"]]
     keys = {ROSDEP.get(library, f"python3-{library}") for library in libraries if library not in COME_ALONG}
     assert keys == {key for key in declared(manifest, "depend", "exec_depend") if key.startswith("python3-")}
 
 
-def test_versions_agree(manifest: Element, arguments: dict[str, Any]) -> None:
+def test_versions_agree(manifest, arguments):
     changelog = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
     newest = re.search(r"^(\d+\.\d+\.\d+)(?: \(.+\))?\n-{5,}$", changelog, re.MULTILINE)
     assert newest is not None, "a section as catkin's tools expect it: 1.2.3 (date), underlined"
@@ -101,7 +99,7 @@ def test_versions_agree(manifest: Element, arguments: dict[str, Any]) -> None:
     assert len(versions) == 1, versions
 
 
-def test_a_node_computes_with_one_thread() -> None:
+def test_a_node_computes_with_one_thread():
     """However its process is started: OpenBLAS reads this once, as NumPy is imported."""
     program = (
         "import panda_dynamics_ros.nodes, os, sys; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
@@ -111,7 +109,7 @@ def test_a_node_computes_with_one_thread() -> None:
     assert done.stdout == "1 False\n"
 
 
-def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
+def test_entry_points_resolve(arguments):
     scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
     nodes = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player"}
     assert set(scripts) == {*nodes, "panda-dynamics"}
@@ -125,7 +123,7 @@ def test_entry_points_resolve(arguments: dict[str, Any]) -> None:
             assert callable(getattr(importlib.import_module(module), function))
 
 
-def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, Any]) -> None:
+def test_every_file_that_users_start_or_read_is_installed(arguments):
     installed = {file for _, files in arguments["data_files"] for file in files}
     for folder in ("launch", "config"):
         files = {f"{folder}/{file.name}" for file in (ROOT / folder).iterdir() if file.is_file()}
@@ -140,7 +138,7 @@ def test_every_file_that_users_start_or_read_is_installed(arguments: dict[str, A
     assert packed == data
 
 
-def test_make_names_the_package_that_a_fresh_machine_lacks(tmp_path: Path) -> None:
+def test_make_names_the_package_that_a_fresh_machine_lacks(tmp_path):
     """Debian's python3 has neither ensurepip nor, without it, a virtual environment."""
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")

@@ -4,6 +4,7 @@
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros import errors
 
 ROBOT = (
     "n", "joint_names", "links", "pose", "jacobian", "com_jacobian", "gravity_torques", "coriolis_torques",
@@ -19,6 +20,12 @@ PACKAGE = (
     "ArmMonitor", "ContactDetector", "MomentumObserver", "PandaDynamicsError", "PayloadEstimator", "Shape", "identify",
     "load_dataset", "load_robot", "pose", "replay", "weigh_paired_runs", "write_robot",
 )  # fmt: skip
+BUILT_IN = {
+    **dict.fromkeys(("ArgumentError", "RobotDescriptionError", "DataError", "SampleError"), ValueError),
+    "DataFileNotFoundError": FileNotFoundError,
+    "MissingDependencyError": ImportError,
+    "ConnectionFailedError": ConnectionError,
+}
 ESTIMATE = ("mass", "com", "inertia", "covariance", "std", "identifiable", "status")
 
 
@@ -42,3 +49,13 @@ def test_public_names_are_there(owner, names):
 def test_the_exported_names_are_sorted():
     assert sorted(pdr.__all__) == pdr.__all__
     assert set(PACKAGE) <= set(pdr.__all__)
+
+
+def test_an_error_is_caught_by_its_root_and_by_one_built_in():
+    """`except ValueError` must not swallow a missing file."""
+    defined = {name: value for name, value in vars(errors).items() if isinstance(value, type)}
+    assert defined.keys() == {*BUILT_IN, "PandaDynamicsError"}
+    assert pdr.PandaDynamicsError.__bases__ == (Exception,)
+    for name, built_in in BUILT_IN.items():
+        assert issubclass(defined[name], pdr.PandaDynamicsError)
+        assert [kind for kind in {*BUILT_IN.values()} if issubclass(defined[name], kind)] == [built_in]

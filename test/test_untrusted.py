@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders and archives of strangers: programs beside the recordings, FIFOs, short descriptions of enormous arms."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -27,7 +25,7 @@ BODY = '<worldbody><body><joint axis="0 0 1"/><geom size=".1" mass="1"/></body><
 
 
 @pytest.mark.parametrize("library", ["matplotlib", "mujoco"])
-def test_a_library_is_imported_without_what_lies_in_the_working_folder(library: str, tmp_path: Path) -> None:
+def test_a_library_is_imported_without_what_lies_in_the_working_folder(library, tmp_path):
     """Also by a Python that it starts, as MuJoCo's glfw does."""
     for name in ("ctypes", "struct", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text("open('taken', 'w')\n")
@@ -69,7 +67,7 @@ def fifo_as_residual_map(folder: Path) -> Path:
         ("robot", fifo_as_residual_map),
     ],
 )
-def test_nobody_waits_for_the_writer_of_a_fifo(reader: str, make: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_nobody_waits_for_the_writer_of_a_fifo(reader, make, tmp_path):
     """An archive may hold one; a child of `LimitedReaders` would wait forever, and the suite's time limit end it."""
     program = "import sys, limited; print(limited._child(limited._readers()[sys.argv[1]], sys.argv[2]))"
     command = [sys.executable, "-c", program, reader, str(make(tmp_path))]
@@ -77,7 +75,7 @@ def test_nobody_waits_for_the_writer_of_a_fifo(reader: str, make: Callable[[Path
     assert done.stdout.startswith("read: 5 samples" if make is fifo_as_metadata else "refused: "), done.stdout
 
 
-def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path: Path) -> None:
+def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path):
     """Equal numbers are stored as one and a count."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     part = arrow.table({"q1": np.ones(1 << 20)})
@@ -87,10 +85,10 @@ def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path: Path) -> None:
     assert (tmp_path / "log.parquet").stat().st_size < 1 << 20
     with LimitedReaders() as readers:
         outcome = readers.outcome("dataset", tmp_path / "log.parquet")
-    assert "expected at most 134217728 bytes unpacked, got more" in outcome
+    assert "expected numbers of at most " in outcome
 
 
-def test_aliases_of_merged_keys_are_counted(tmp_path: Path) -> None:
+def test_aliases_of_merged_keys_are_counted(tmp_path):
     """A few lines of which the safe loader makes billions of keys, beside a sound recording."""
     recording = write_joint_states(tmp_path / "recording", samples(5)).parent
     lines = ["a0: &a0 {k0: 1}", *(f"a{k}: &a{k} {{<<: [*a{k - 1}, *a{k - 1}], k{k}: 1}}" for k in range(1, 40))]
@@ -100,7 +98,7 @@ def test_aliases_of_merged_keys_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["59:" * 100_000 + "59", "1_" * 100_000], ids=["sixties", "long"])
-def test_a_number_of_many_digits_is_none(number: str, tmp_path: Path) -> None:
+def test_a_number_of_many_digits_is_none(number, tmp_path):
     """Of sixties, Python would make one for minutes."""
     (tmp_path / "arm.yaml").write_text(f"name: {number}\n")
     with pytest.raises(RobotDescriptionError, match="a number of more than 1000 characters"):
@@ -117,7 +115,7 @@ def test_a_number_of_many_digits_is_none(number: str, tmp_path: Path) -> None:
     ],
     ids=["hfield", "itself", "fifo", "replicate"],
 )
-def test_mjcf_takes_limited_memory_and_time(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mjcf_takes_limited_memory_and_time(text, tmp_path, monkeypatch):
     monkeypatch.setattr("panda_dynamics_ros.robot.mjcf.PATIENCE", 3.0)
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "arm.xml").write_text(f"<mujoco>{text}</mujoco>")
@@ -125,7 +123,7 @@ def test_mjcf_takes_limited_memory_and_time(text: str, tmp_path: Path, monkeypat
         pdr.load_robot(tmp_path / "arm.xml")
 
 
-def test_mujoco_writes_nothing_into_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mujoco_writes_nothing_into_the_working_folder(tmp_path, monkeypatch):
     """Its log of warnings would be appended to whatever a link of that name points to."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm.xml").write_text(f'<mujoco><option timestep="nan"/>{BODY}</mujoco>')
@@ -137,21 +135,21 @@ def test_mujoco_writes_nothing_into_the_working_folder(tmp_path: Path, monkeypat
     ("old", "new"),
     [("name: panda", 'name: "\\e[2J"'), ("name: panda", 'name: "\\u202e"'), ("panda_joint1", '"\\e]0;x\\a"')],
 )
-def test_names_that_a_terminal_would_obey_are_refused(old: str, new: str, tmp_path: Path) -> None:
+def test_names_that_a_terminal_would_obey_are_refused(old, new, tmp_path):
     (tmp_path / "arm.yaml").write_text(PANDA.replace(old, new, 1))
     with pytest.raises(RobotDescriptionError, match="expected printable characters") as refused:
         pdr.load_robot(tmp_path / "arm.yaml")
     assert str(refused.value).isprintable()
 
 
-def test_an_arm_of_absurd_numbers_is_refused(panda: pdr.RobotModel) -> None:
+def test_an_arm_of_absurd_numbers_is_refused(panda):
     for size in (1e300, 1.1 * LARGEST):
         with pytest.raises(RobotDescriptionError, match="expected masses, lengths, inertias and gravity of at most"):
             panda.with_payload(pdr.InertialParameters(size, (0.0, 0.0, 0.0), size * np.eye(3)))
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_table_takes_names_that_are_no_text(ending: str, tmp_path: Path) -> None:
+def test_a_table_takes_names_that_are_no_text(ending, tmp_path):
     """One such file among thousands would end the job when all is done."""
     if ending == "parquet":
         pytest.importorskip("pyarrow")

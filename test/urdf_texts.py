@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF files that tests write: the Panda with its hand, arms with odd axes, random trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long tests wait: for a condition, never for a time. The limit only ends a test whose condition never comes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

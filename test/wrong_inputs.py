@@ -58,6 +58,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "without gravity": (lambda r: replace(r, tau=r.tau - r.gravity), "with gravity"),
     "sign": (_scaled(-1.0), "opposite sign"),
     "upside down": (lambda r: replace(r, tau=r.tau - 2.0 * r.gravity), "upside down"),
+    "zero": (lambda r: replace(r, tau=0.0 * r.tau), "all torques are zero"),
     "constant": (lambda r: replace(r, tau=r.tau[:1] + 0.0 * r.tau), "stay constant"),
     "one constant": (
         lambda r: replace(r, tau=np.where(_of_joint(4, 1.0) > 0.0, r.tau[0], r.tau)),

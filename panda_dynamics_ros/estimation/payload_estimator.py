@@ -646,7 +646,8 @@ class PayloadEstimator:
         if self.shape is not None:
             prior = np.diag(self.options.prior_std**2)
             of_shape = shape_problem(self.shape, state.mean[THETA], state.covariance[THETA, THETA], prior)
-        self._plausibility.evaluate(carried, std, self._last is None, self.arm_errors, of_shape)
+        from_start = self._last is None and self._detector.pending is None
+        self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         state = self._present

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Short recordings for tests: torques of the model itself on a smooth motion, with a payload from some time on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recording as rows: the same that a replay finds, in memory that does not grow."""
+"""One recording as rows: the same that a replay finds, in memory that does not grow; which files are recordings."""
 
-from __future__ import annotations
-
+import hashlib
+import os
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation import annotate
 from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.annotation.sources import contents_sha256, find_recordings, local_copy
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset, open_dataset
 from panda_dynamics_ros.recordings.replay import replay
@@ -24,7 +24,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 NAMES = tuple(f"joint{i + 1}" for i in range(7))
 
 
-def test_rows_say_what_a_replay_finds(panda: pdr.RobotModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_say_what_a_replay_finds(panda, monkeypatch):
     monkeypatch.setattr("panda_dynamics_ros.annotation.rows.BLOCK", 700)  # several blocks
     data = load_dataset(EXAMPLE, panda)
     result = replay(data, panda)
@@ -49,7 +49,7 @@ def test_rows_say_what_a_replay_finds(panda: pdr.RobotModel, monkeypatch: pytest
     assert {name for row in (recording, *others) for name in row} <= set(COLUMNS)
 
 
-def test_losses_and_gaps_are_counted(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_losses_and_gaps_are_counted(panda, tmp_path):
     from synthetic import HEADER, table
 
     rows = table(seconds=6.0)
@@ -63,10 +63,10 @@ def test_losses_and_gaps_are_counted(panda: pdr.RobotModel, tmp_path: Path) -> N
     assert recording["longest_gap_s"] == pytest.approx(1.01)
     assert recording["reasons"] == '{"not finite": 1}'
     found = replay(load_dataset(tmp_path / "log.csv", panda), panda).findings
-    assert found.losses == "1 not finite, 5 missing between others, 1 pauses (the longest 1.01 s)"
+    assert found.losses == "1 not finite, 5 missing between others, a pause of 1.01 s"
 
 
-def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda, tmp_path):
     """In the words of a replay; two runs in one file here, then an FR3's joints."""
     from synthetic import HEADER, table
 
@@ -83,7 +83,7 @@ def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda: pdr.Rob
 
 @settings(max_examples=60)
 @given(stamps=st.lists(st.floats(0.0, 5.0), min_size=1, max_size=40), block=st.integers(1, 9), seed=st.integers(0, 9))
-def test_blocks_hold_what_the_whole_does(stamps: list[float], block: int, seed: int) -> None:
+def test_blocks_hold_what_the_whole_does(stamps, block, seed):
     """Duplicate, backward and future stamps may fall on the border of two blocks."""
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(len(stamps), 3, 7))
@@ -107,7 +107,7 @@ def test_blocks_hold_what_the_whole_does(stamps: list[float], block: int, seed: 
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-def test_memory_does_not_grow_with_the_length(storage: str, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_length(storage, tmp_path):
     def samples(count: int):
         rng = np.random.default_rng(0)
         for k in range(count):
@@ -126,7 +126,58 @@ def test_memory_does_not_grow_with_the_length(storage: str, tmp_path: Path) -> N
     assert peak(12_000) < peak(6_000) + 5e5
 
 
-def test_nothing_usable_is_an_error(panda: pdr.RobotModel, tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("t,q1\n")
-    with pytest.raises(DataError):
-        annotate(tmp_path / "log.csv", panda)
+def touch(*files: Path) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(file.name.encode())
+
+
+def names(*paths: str | Path, top: Path) -> list[str]:
+    return [os.path.relpath(source.path, top) for source in find_recordings(paths)]
+
+
+def test_folders_are_searched_and_bags_kept_together(tmp_path):
+    touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap", tmp_path / "bag" / "x_1.mcap")
+    touch(tmp_path / "split" / "split_0.db3", tmp_path / "split" / "split_1.db3")
+    touch(tmp_path / "many" / "a.mcap", tmp_path / "many" / "b.mcap", tmp_path / "many" / "c.csv.gz")
+    touch(tmp_path / "deep" / "er" / "d.H5", tmp_path / "deep" / "notes.txt", tmp_path / "e.parquet")
+    everything = ["bag", "deep/er/d.H5", "e.parquet", "many/a.mcap", "many/b.mcap", "many/c.csv.gz", "split"]
+    assert names(tmp_path, top=tmp_path) == everything
+    assert names(tmp_path / "many", tmp_path, top=tmp_path) == everything, "each once"
+    assert names(tmp_path / "m*" / "*.mcap", top=tmp_path) == ["many/a.mcap", "many/b.mcap"]
+    assert names(tmp_path / "**" / "*.H5", top=tmp_path) == ["deep/er/d.H5"]
+    assert names(tmp_path / "bag" / "x_1.mcap", top=tmp_path) == ["bag/x_1.mcap"], "what was named"
+
+
+def test_a_changed_recording_has_another_version(tmp_path):
+    touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap")
+    (before,) = find_recordings([tmp_path])
+    assert find_recordings([tmp_path]) == [before]
+    (tmp_path / "bag" / "x_0.mcap").write_bytes(b"more than before")
+    assert find_recordings([tmp_path])[0].version != before.version
+
+
+def test_nothing_is_an_error(tmp_path):
+    for path in (tmp_path, tmp_path / "*.mcap", tmp_path / "absent.mcap"):
+        with pytest.raises(ArgumentError, match="expected recordings"):
+            find_recordings([path])
+
+
+def test_a_store_is_read_by_fsspec(tmp_path):
+    pytest.importorskip("fsspec")
+    touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap", tmp_path / "one.csv")
+    sources = find_recordings([f"file://{tmp_path}"])
+    assert [source.path for source in sources] == [f"file://{tmp_path}/bag", f"file://{tmp_path}/one.csv"]
+    for source, content in zip(sources, (b"x_0.mcap", b"one.csv"), strict=True):
+        with local_copy(source) as path:
+            assert not path.is_relative_to(tmp_path)
+            assert contents_sha256(path) == hashlib.sha256(content).hexdigest()
+        assert not path.exists()
+    assert len(find_recordings([f"file://{tmp_path}/*.csv"])) == 1
+
+
+@pytest.mark.parametrize(("url", "reason"), [("nowhere://bucket", "ValueError"), ("ftp://localhost:1/x", "Connection")])
+def test_a_store_that_cannot_be_read_is_named(url, reason):
+    pytest.importorskip("fsspec")
+    with pytest.raises(ArgumentError, match=f"^PATHS: expected a URL of a store that can be read, got {url}: {reason}"):
+        find_recordings([url])

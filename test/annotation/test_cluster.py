@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of docs/datasets.md, and a real Dask scheduler and workers, each a process, that are killed at work."""
 
-from __future__ import annotations
-
-import json
 import os
 import re
 import shlex
@@ -11,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,7 +62,7 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory):
     started = Cluster(tmp_path_factory.mktemp("cluster"))
     try:
         started.wait()
@@ -76,7 +72,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def folder(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(cluster, tmp_path_factory):
     """Where all commands of the page have run, in its order."""
     pytest.importorskip("pyarrow")
     with pytest.MonkeyPatch.context() as patch:
@@ -93,7 +89,7 @@ def folder(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield folder
 
 
-def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
+def test_the_files_that_the_page_promises_are_there(folder):
     for name in ("table.parquet", "table.csv", "cluster.parquet"):
         assert (folder / name).stat().st_size > 0, name
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -105,34 +101,16 @@ def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
     }
 
 
-def test_the_table_of_the_page_is_that_of_the_code() -> None:
+def test_the_table_of_the_page_is_that_of_the_code():
     lines = [f"| `{name}` | {column.type} | {column.kinds} | {column.meaning} |" for name, column in COLUMNS.items()]
     assert "\n".join(lines) in PAGE
-
-
-def test_a_summary_for_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["batch", "recordings", "--output", "table.parquet", "--resume", "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
-    assert (summary["recordings"], summary["skipped"], summary["failed"]) == (COUNT, COUNT - 1, 1)
-
-
-def test_wrong_options_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, named in (
-        (["--output", "table.xlsx"], ".parquet or .csv"),
-        (["--output", "table.csv"], "--overwrite"),
-        (["--jobs", "0", "--output", "new.csv"], "--jobs"),
-    ):
-        assert main(["batch", "recordings", *words]) == 2
-        error = capsys.readouterr().err
-        assert named in error
-        assert error.count("\n") == 1
 
 
 def children(process: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def test_a_lost_worker_changes_nothing(folder: Path, cluster: Cluster) -> None:
+def test_a_lost_worker_changes_nothing(folder, cluster):
     local, remote = folder / "local.csv", folder / "remote.csv"
     annotate_recordings([f"file://{folder}/recordings"], local, TASK, jobs=1)
     victim = cluster.processes[1]
@@ -155,7 +133,7 @@ def test_a_lost_worker_changes_nothing(folder: Path, cluster: Cluster) -> None:
     assert children(cluster.processes[2].pid) == []
 
 
-def test_a_lost_scheduler_leaves_a_table_to_go_on_from(folder: Path, cluster: Cluster) -> None:
+def test_a_lost_scheduler_leaves_a_table_to_go_on_from(folder, cluster):
     output = folder / "lost.csv"
 
     def kill_scheduler(source: Source, outcome: Outcome) -> None:
@@ -170,7 +148,7 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(folder: Path, cluster: Cl
     assert output.read_text().count("\nrecording,") == COUNT
 
 
-def test_no_scheduler_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("panda_dynamics_ros.annotation.job.PATIENCE_WITH_SCHEDULER", "1s")
     write(tmp_path / "data", 1)
     with pytest.raises(ArgumentError, match="expected the address of a Dask scheduler"):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real worker processes over recordings that are whole, broken, too large, or kill and stop their worker."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -29,7 +27,7 @@ from panda_dynamics_ros.recordings.dataset import EXAMPLE
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_recording_has_its_row(tmp_path: Path) -> None:
+def test_every_recording_has_its_row(tmp_path):
     files = write(tmp_path / "data", 3)
     (tmp_path / "data" / "empty.mcap").touch()
     (tmp_path / "data" / "text.csv").write_text("no numbers\nat all\n")
@@ -66,7 +64,7 @@ def children() -> list[int]:
     return [int(child) for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()]
 
 
-def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path):
     """A named pipe that nobody writes to is a recording that hangs."""
     (fast,) = find_recordings(write(tmp_path, 1))
     os.mkfifo(tmp_path / "hangs.csv")
@@ -90,7 +88,7 @@ def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path: Path) ->
         end_workers()
 
 
-def test_programs_that_lie_beside_recordings_do_not_run(tmp_path: Path) -> None:
+def test_programs_that_lie_beside_recordings_do_not_run(tmp_path):
     """`python -m` looks for modules in the working folder first."""
     write(tmp_path, 1)
     for module in ("yaml", "numpy", "pickle", "secrets"):
@@ -103,7 +101,7 @@ def test_programs_that_lie_beside_recordings_do_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "has_run").exists()
 
 
-def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
+def test_a_recording_that_is_too_large_is_one_row(tmp_path):
     rows = 3_000_000  # 22 columns of 24 MB, half a gigabyte
     large = tmp_path / "large.npz"
     columns: dict[str, Any] = dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows))
@@ -114,14 +112,14 @@ def test_a_recording_that_is_too_large_is_one_row(tmp_path: Path) -> None:
     assert outcome.done == 2
 
 
-def test_workers_that_cannot_start_end_the_run(tmp_path: Path) -> None:
+def test_workers_that_cannot_start_end_the_run(tmp_path):
     write(tmp_path / "data", 1)
     with pytest.raises(WorkerError, match="could not start"):
         annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK._replace(robot="no robot"))
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_recording_is_not_replaced_by_the_table(overwrite: bool, tmp_path: Path) -> None:
+def test_a_recording_is_not_replaced_by_the_table(overwrite, tmp_path):
     """Not where it is named, nor where it lies in a folder; another file only where the user says so."""
     (log,) = write(tmp_path / "data", 1)
     before = log.read_bytes()
@@ -141,7 +139,7 @@ def test_a_recording_is_not_replaced_by_the_table(overwrite: bool, tmp_path: Pat
     assert other.read_text() == "a,b\n"
 
 
-def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
+def test_resume_does_what_is_not_done(tmp_path):
     files, output = write(tmp_path / "data", 3), tmp_path / "table.parquet"
     broken = tmp_path / "data" / "broken.mcap"
     broken.write_bytes(b"nothing")
@@ -168,7 +166,7 @@ def test_resume_does_what_is_not_done(tmp_path: Path) -> None:
     assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before]
 
 
-def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path):
     for log in write(tmp_path / "data", 8, seconds=6.0):
         for k in range(11):  # so many that it does not end before it is interrupted
             os.link(log, log.with_name(f"{k}_{log.name}"))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of pick-and-place cycles: what they say happened is in their torques."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from benchmarks.cycle.methods import Rows
-from benchmarks.cycle.recordings import PULL, Arm, Recording, cycles, drawn_arm, object_of
+from benchmarks.cycle.recordings import PULL, Arm, cycles, drawn_arm, object_of
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -28,19 +26,19 @@ def as_modelled(name: str) -> tuple[pdr.RobotModel, Arm]:
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3"])
-def recording(request: pytest.FixtureRequest) -> Recording:
+def recording(request):
     robot, arm = as_modelled(request.param)
     return cycles(robot, 1, 5, arm=arm)
 
 
-def test_a_recording_is_one_motion_within_the_limits(recording: Recording) -> None:
+def test_a_recording_is_one_motion_within_the_limits(recording):
     r, limits = recording, recording.robot.limits
     assert ((r.q > limits.lower) & (r.q < limits.upper)).all()
     # Positions are rounded to 10 urad and noisy with 20, so a step of 1 ms is known to .1 rad/s at five sigmas.
     np.testing.assert_allclose(np.diff(r.q, axis=0) / np.diff(r.stamp)[:, None], r.dq[1:], atol=0.2)
 
 
-def test_loads_come_and_go_in_the_torques(recording: Recording) -> None:
+def test_loads_come_and_go_in_the_torques(recording):
     """Where the arm rests, the torque changes by the object's weight and a part of what friction holds."""
     r = recording
     for h in (h for h in r.happenings if h.kind in ("pick", "handed over", "release")):
@@ -54,7 +52,7 @@ def test_loads_come_and_go_in_the_torques(recording: Recording) -> None:
         np.testing.assert_allclose(measured, expected, rtol=0.0, atol=NOISE + 0.6)
 
 
-def test_a_pull_is_in_the_torques_and_nowhere_in_the_truth(recording: Recording) -> None:
+def test_a_pull_is_in_the_torques_and_nowhere_in_the_truth(recording):
     r = recording
     pulled = next(h for h in r.happenings if h.kind == "pulled")
     middle, before = int(1e3 * (pulled.begin + 0.5)), int(1e3 * pulled.begin) - 100
@@ -65,7 +63,7 @@ def test_a_pull_is_in_the_torques_and_nowhere_in_the_truth(recording: Recording)
     assert force[2] < -0.5 * PULL
 
 
-def test_an_arm_has_the_torques_of_the_simulated_panda(panda: pdr.RobotModel) -> None:
+def test_an_arm_has_the_torques_of_the_simulated_panda(panda):
     """MuJoCo's torques along its own motion, with other links, friction and a load, to rounding."""
     pytest.importorskip("mujoco")
     arm = drawn_arm(panda, np.random.default_rng(3))
@@ -86,7 +84,7 @@ def test_an_arm_has_the_torques_of_the_simulated_panda(panda: pdr.RobotModel) ->
     np.testing.assert_allclose(arm.torques(q, dq, ddq, load)[moved], run.tau[:-1][moved], rtol=0.0, atol=1e-9)
 
 
-def test_simple_methods_weigh_an_arm_that_is_its_model(recording: Recording) -> None:
+def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     """Without model error only what friction holds is left, which the difference of two rests takes out."""
     pick = next(h for h in recording.happenings if h.kind == "pick")
     rows = Rows(recording)

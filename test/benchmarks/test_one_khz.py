@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The 1 kHz benchmark measures what it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from benchmarks.one_khz.__main__ import Latency
 FIRST = 1_700_000_000_123_456_789  # ns
 
 
-def test_latency_is_from_a_sample_to_its_own_answer() -> None:
+def test_latency_is_from_a_sample_to_its_own_answer():
     """Samples sent late, and answers to every second one and to none of them."""
     stamps = FIRST + 1_000_000 * np.arange(100)
     sent = stamps + 30_000 * np.arange(100)  # ns
@@ -28,7 +26,7 @@ def test_latency_is_from_a_sample_to_its_own_answer() -> None:
     assert (latency.count, latency.median, latency.largest) == (50, pytest.approx(0.25), pytest.approx(1.0))
 
 
-def test_messages_are_a_robots_with_any_stamp(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_a_robots_with_any_stamp(monkeypatch):
     monkeypatch.setattr(publisher, "CYCLE", 3)
     encoded = publisher.messages()[1]
     publisher.STAMP.pack_into(encoded, publisher.STAMP_AT, 1_700_000_001, 999_999_999)

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `panda-dynamics` command itself: help, errors, interruptions, and what it does not load."""
-
-from __future__ import annotations
+"""The `panda-dynamics` command itself: help, errors, interruptions, what it does not load; options of the arm."""
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+import urdf_texts
 
+import panda_dynamics_ros as pdr
 from panda_dynamics_ros import __version__, cli
 from panda_dynamics_ros.cli import main, pose
+from panda_dynamics_ros.cli.options import add_robot_option, load_arm
 from panda_dynamics_ros.errors import DataError
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +36,7 @@ def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 
 
-def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_offers_the_commands_that_are_there(capsys):
     assert main(["--help"]) == 0
     printed = capsys.readouterr().out
     for name, summary in cli.COMMANDS.items():
@@ -41,24 +44,16 @@ def test_help_offers_the_commands_that_are_there(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_with_an_example(name, capsys):
     assert main([name, "--help"]) == 0
     printed = capsys.readouterr().out
     assert f"usage: panda-dynamics {name}" in printed
     assert f"examples:\n  panda-dynamics {name} " in printed
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"panda-dynamics {__version__}\n"
-
-
-def test_errors_of_the_package_are_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_instead(monkeypatch, DataError("bag.mcap: expected joint states,\n  got none"))
-    assert main(IDENTITY) == 2
-    assert capsys.readouterr().err == "panda-dynamics: error: bag.mcap: expected joint states, got none\n"
 
 
 @pytest.mark.parametrize(
@@ -66,30 +61,29 @@ def test_errors_of_the_package_are_one_line(
     [
         (PermissionError(13, "Permission denied", "/output"), "/output: Permission denied"),
         (OSError(28, "No space left on device"), "No space left on device"),
+        (DataError("bag.mcap: expected joint states,\n  got none"), "bag.mcap: expected joint states, got none"),
     ],
 )
-def test_what_the_system_refuses_is_one_line(
-    error: OSError, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_package_or_the_system_refuses_is_one_line(error, words, monkeypatch, capsys):
     run_instead(monkeypatch, error)
     assert main(IDENTITY) == 2
     assert capsys.readouterr().err == f"panda-dynamics: error: {words}\n"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("bug"), ValueError("bug"), OSError("bug")])
-def test_an_unknown_error_surfaces(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_an_unknown_error_surfaces(monkeypatch, error):
     run_instead(monkeypatch, error)
     with pytest.raises(type(error), match="bug"):
         main(IDENTITY)
 
 
-def test_an_interruption_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interruption_ends_quietly(monkeypatch, capsys):
     run_instead(monkeypatch, KeyboardInterrupt())
     assert main(IDENTITY) == 130
     assert capsys.readouterr().err == "panda-dynamics: interrupted\n"
 
 
-def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_one_line(monkeypatch, capsys):
     def warn(_: argparse.Namespace) -> int:
         warnings.warn("bag.mcap: not\nwhole", stacklevel=1)
         return 0
@@ -99,7 +93,7 @@ def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert capsys.readouterr().err == "panda-dynamics: warning: bag.mcap: not whole\n"
 
 
-def test_a_reader_that_went_away_leaves_no_traceback() -> None:
+def test_a_reader_that_went_away_leaves_no_traceback():
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "panda_dynamics_ros.cli", *IDENTITY]
@@ -108,7 +102,7 @@ def test_a_reader_that_went_away_leaves_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_command_loads_no_other() -> None:
+def test_a_command_loads_no_other():
     code = "from panda_dynamics_ros.cli import main; main({!r}); import sys; print(*sys.modules)"
     for arguments in (["--help"], ["pose", "--help"], IDENTITY):
         done = in_a_process(code.format(arguments))
@@ -116,3 +110,38 @@ def test_a_command_loads_no_other() -> None:
         loaded = set(done.stdout.splitlines()[-1].split())
         assert "panda_dynamics_ros.cli" in loaded
         assert not loaded & {"panda_dynamics_ros.cli.replay", "matplotlib", "rich", "rosbags", "mujoco", "rclpy"}
+
+
+def arm(*words: str) -> pdr.RobotModel:
+    parser = argparse.ArgumentParser()
+    add_robot_option(parser)
+    return load_arm(parser.parse_args(words))
+
+
+def test_each_option_is_that_of_load_robot(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(urdf_texts.with_slide_and_fixed_joints())
+    turned = ("--mounting", "0.1", "-0.2", "0.3", "--gravity", "0", "-0.5", "-9.7")
+    robot = arm("--robot", str(file), "--base", "carriage", "--tip", "fork", "--friction", "none", *turned)
+    wanted = pdr.load_robot(file, base="carriage", tip="fork", mounting=(0.1, -0.2, 0.3), gravity=(0.0, -0.5, -9.7))
+    assert np.array_equal(robot.table, wanted.table)
+    assert not robot.friction.table[:, :3].any()
+    assert arm("--end-effector", "hand").name == "panda+hand"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"],
+)
+def test_every_command_about_an_arm_has_them(command, capsys):
+    assert main([command, "--help"]) == 0
+    words = capsys.readouterr().out
+    for option in ("--end-effector", "--base", "--tip", "--friction", "--mounting", "--gravity", "--effort"):
+        assert f"  {option} " in words
+
+
+def test_a_command_takes_them(tmp_path, capsys):
+    file = tmp_path / "arm.urdf"
+    file.write_text(urdf_texts.with_slide_and_fixed_joints())
+    assert main(["inertia", str(file), "--base", "carriage", "--tip", "wrist", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["joint"]) == 3

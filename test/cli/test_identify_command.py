@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics excite`: one motion in its files; `identify`: from a recording to a robot file."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,12 +9,12 @@ import pytest
 import yaml
 from motion import PAYLOAD, sinusoids, torques, write_csv
 
-from panda_dynamics_ros import RobotModel, load_robot
+from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.cli import main
 
 
 @pytest.fixture
-def recording(panda: RobotModel, tmp_path: Path) -> Path:
+def recording(panda, tmp_path):
     motion = sinusoids(10.0, 100.0)
     return write_csv(tmp_path / "motion.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion))
 

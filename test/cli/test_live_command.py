@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics live`: a Panda's payload by its IP address, recording, Ctrl-C, errors."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,14 +18,14 @@ COMMAND = (sys.executable, "-m", "panda_dynamics_ros.cli", "live", "--binding", 
 
 
 @pytest.fixture(scope="module")
-def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def robot(tmp_path_factory):
     needs("panda_py")
     with panda(HOST, tmp_path_factory.mktemp("panda")):
         yield HOST
 
 
 @pytest.fixture(scope="module")
-def run(robot: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, object], Path]:
+def run(robot, tmp_path_factory):
     """The summary of 12 s, and the recording."""
     file = tmp_path_factory.mktemp("live") / "run.csv"
     done = subprocess.run(
@@ -40,30 +36,28 @@ def run(robot: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str,
     return json.loads(done.stdout), file
 
 
-def test_the_payload_is_found(run: tuple[dict[str, object], Path]) -> None:
+def test_the_payload_is_found(run):
     """Torques are exact but for the friction that the published model knows, so the mass is within its interval."""
     summary, _ = run
     payload = summary["payload"]
-    assert isinstance(payload, dict)
     assert abs(payload["mass"] - PAYLOAD.mass) < 1.96 * payload["std"][0]
     assert payload["std"][0] < 0.15
     np.testing.assert_allclose(payload["com"], PAYLOAD.com, atol=0.03)
 
 
-def test_what_the_robot_says_of_itself(run: tuple[dict[str, object], Path]) -> None:
+def test_what_the_robot_says_of_itself(run):
     summary, _ = run
     assert (summary["binding"], summary["robot"]) == ("panda-python", "panda+ee")
-    assert (summary["mode"], len(summary["errors"])) == ("user_stopped", 1)  # type: ignore[arg-type]
+    assert (summary["mode"], len(summary["errors"])) == ("user_stopped", 1)
     for entry, body in ((summary["end_effector"], HAND), (summary["franka_load"], LOAD)):
-        assert isinstance(entry, dict)
         assert entry["mass"] == pytest.approx(body.mass)
         np.testing.assert_allclose(entry["com"], body.com)
-    assert summary["pose_error_m"] < 1e-9  # type: ignore[operator]
-    period = 1000.0 / summary["rate_hz"]  # type: ignore[operator]
+    assert summary["pose_error_m"] < 1e-9
+    period = 1000.0 / summary["rate_hz"]
     assert period == pytest.approx(max(1, round(period)))  # ms: of a busy machine every other state, or third, comes
 
 
-def test_the_recording_has_all_that_replay_reads(run: tuple[dict[str, object], Path]) -> None:
+def test_the_recording_has_all_that_replay_reads(run):
     summary, file = run
     data = pdr.load_dataset(file, "panda")
     assert len(data.stamp) == summary["samples"]
@@ -77,7 +71,7 @@ def test_the_recording_has_all_that_replay_reads(run: tuple[dict[str, object], P
     assert load.is_stale  # 1.2 kg are carried
 
 
-def test_ctrl_c_ends_it_with_its_table(robot: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_with_its_table(robot, tmp_path):
     with (tmp_path / "out").open("w") as out:
         process = subprocess.Popen(
             [*COMMAND, robot],

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics pose` as a person and as a program use it."""
 
-from __future__ import annotations
-
 import io
 import json
 from array import array
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from panda_dynamics_ros import RobotModel, pose
+from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.cli import main
 
@@ -40,7 +38,7 @@ def run_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[s
 
 
 @pytest.mark.parametrize("source", FORMATS)
-def test_every_format_gives_all_the_others(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_gives_all_the_others(source, capsys):
     found = run_json(["pose", "--from", source, *words(FORMATS[source])], capsys)
     assert set(found) == {"matrix", "column_major", "quaternion", "translation", "measure_pose"}
     # Roundings of numbers of order one, and of mm and degrees of order hundreds.
@@ -51,7 +49,7 @@ def test_every_format_gives_all_the_others(source: str, capsys: pytest.CaptureFi
     np.testing.assert_allclose(found["measure_pose"], MEASURED, atol=1e-11)
 
 
-def test_a_quaternion_alone_turns_without_moving(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quaternion_alone_turns_without_moving(capsys):
     found = run_json(["pose", "--from", "quaternion", "-.5", "-5e-1", "-0.5", "-.5"], capsys)
     assert found["translation"] == [0.0, 0.0, 0.0]
     np.testing.assert_allclose(found["quaternion"], [0.5, 0.5, 0.5, 0.5], atol=1e-15)
@@ -69,15 +67,13 @@ def test_a_quaternion_alone_turns_without_moving(capsys: pytest.CaptureFixture[s
     ],
 )
 @pytest.mark.parametrize("way", ["stdin", "one word"])
-def test_numbers_may_be_separated_and_given_in_any_way(
-    text: str, way: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_may_be_separated_and_given_in_any_way(text, way, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     found = run_json(["pose", "--from", "measure-pose", "-" if way == "stdin" else text], capsys)
     np.testing.assert_allclose(found["matrix"], T, atol=1e-14)
 
 
-def test_what_a_person_reads_can_be_given_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_person_reads_can_be_given_again(capsys):
     assert main(["pose", "--from", "measure-pose", *words(MEASURED)]) == 0
     lines = capsys.readouterr().out.splitlines()
     blocks: list[list[str]] = []
@@ -98,13 +94,13 @@ def test_what_a_person_reads_can_be_given_again(capsys: pytest.CaptureFixture[st
     assert measured == ["-306.9", "12.5", "-486", "-170", "-20", "45"]
 
 
-def test_roundings_and_negative_zeros_do_not_show(capsys: pytest.CaptureFixture[str]) -> None:
+def test_roundings_and_negative_zeros_do_not_show(capsys):
     assert main(["pose", "--from", "measure-pose", "-0.0", "0", "-1e-12", "180", "-0", "-90", "--to", "matrix"]) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert shown == [["0", "-1", "0", "0"], ["-1", "0", "0", "0"], ["0", "0", "-1", "0"], ["0", "0", "0", "1"]]
 
 
-def test_formats_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_formats_may_be_chosen(capsys):
     found = run_json(["pose", "--from", "matrix", *words(T.ravel()), "--to", "quaternion", "measure-pose"], capsys)
     assert set(found) == {"translation", "quaternion", "measure_pose"}
     assert main(["pose", "--from", "matrix", *words(T.ravel()), "--to", "column-major"]) == 0
@@ -112,7 +108,7 @@ def test_formats_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("frame", ["flange", "ee", "joint3", "base"])
-def test_forward_kinematics(frame: str, panda: RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_forward_kinematics(frame, panda, capsys):
     arguments = ["pose", "--robot", "panda", "--q", *words(READY), "--frame", frame]
     found = run_json(arguments, capsys)
     np.testing.assert_allclose(found["matrix"], panda.pose(READY, frame), atol=1e-15)

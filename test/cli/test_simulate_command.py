@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics simulate`, from the file of a motion to a recording."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,27 +15,25 @@ from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest, read_m
 
 
 @pytest.fixture
-def motion(rng: np.random.Generator) -> FourierMotion:
+def motion(rng):
     centre = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
     return FourierMotion(centre, *at_rest(*(0.15 * rng.normal(size=(2, 7, 4)))), 4.0)
 
 
 @pytest.fixture
-def file(motion: FourierMotion, tmp_path: Path) -> Path:
+def file(motion, tmp_path):
     times = np.arange(0.0, 4.005, 0.01)
     return write_motion(times, motion(times), tmp_path / "motion.csv")
 
 
-def test_a_motion_comes_back_from_its_file(motion: FourierMotion, file: Path) -> None:
+def test_a_motion_comes_back_from_its_file(motion, file):
     t = np.linspace(0.0, 4.0, 777)  # between the rows too
     # Nine digits are written; the acceleration multiplies their rounding by (8 pi / 4)^2.
     for written, read in zip(motion(t), read_motion(file)(t), strict=True):
         assert np.abs(written - read).max() < 1e-6
 
 
-def test_the_arm_follows_the_motion_and_another_take_has_other_noise(
-    motion: FourierMotion, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_arm_follows_the_motion_and_another_take_has_other_noise(motion, file, tmp_path, capsys):
     takes = []
     for take in ("1", "2", "1"):
         words = ["simulate", str(file), "--repeat", "1", "--take", take, "--output", str(tmp_path / "bag"), "--json"]
@@ -54,7 +49,7 @@ def test_the_arm_follows_the_motion_and_another_take_has_other_noise(
     assert np.sqrt(np.mean((first.tau - other.tau) ** 2)) < 0.5
 
 
-def test_the_arm_may_carry_a_hand(motion: FourierMotion, file: Path, tmp_path: Path) -> None:
+def test_the_arm_may_carry_a_hand(motion, file, tmp_path):
     """At rest the torques of two arms that differ by it differ by its weight: 3 N m at joint 4."""
     taken = []
     for tool in ("none", "hand"):
@@ -69,9 +64,7 @@ def test_the_arm_may_carry_a_hand(motion: FourierMotion, file: Path, tmp_path: P
     assert main(["simulate", str(file), "--effort", "actuator", "--output", str(tmp_path / "other")]) == 2
 
 
-def test_a_recording_is_not_replaced_unless_asked(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recording_is_not_replaced_unless_asked(file, tmp_path, capsys):
     (tmp_path / "bag").mkdir()
     (tmp_path / "bag" / "metadata.yaml").write_text("precious")
     assert main(["simulate", str(file), "--output", str(tmp_path / "bag")]) == 2

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`panda-dynamics inertia` and `base-parameters` as a person and as a program use them."""
-
-from __future__ import annotations
+"""`panda-dynamics inertia`, `base-parameters` and `export` as a person and as a program use them."""
 
 import json
 import re
+import shutil
+import subprocess
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.codegen import generate
 from panda_dynamics_ros.dynamics.kinematics import links_in_base
 
 UPPER = np.triu_indices(3)
@@ -27,7 +30,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 
 
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma", "fr3"])
-def test_inertia_as_json_has_every_digit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inertia_as_json_has_every_digit(name, capsys):
     robot = pdr.load_robot(name)
     found = run_json(capsys, name, "--q", *map(repr, READY))
     assert (found["robot"], found["q"]) == (name, READY)
@@ -41,14 +44,7 @@ def test_inertia_as_json_has_every_digit(name: str, capsys: pytest.CaptureFixtur
         assert base["inertia_about_com"] == inertia[i][UPPER].tolist()
 
 
-@pytest.mark.parametrize(("frame", "other"), [("joint", "base"), ("base", "joint")])
-def test_one_frame_only(frame: str, other: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "--frame", frame)
-    assert frame in found
-    assert other not in found
-
-
-def test_with_the_hand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_the_hand(capsys):
     found = run_json(capsys, "--end-effector", "hand")
     assert found["robot"] == "panda+hand"
     assert found["joint"][6]["mass"] == pytest.approx(0.735522 + 0.76, abs=1e-12)
@@ -58,7 +54,7 @@ def numbers(line: str) -> list[float]:
     return [float(word) for word in re.findall(r"-?\d+\.\d+", line)]
 
 
-def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_for_a_person(capsys):
     """The table of document 000 as printed there, then about the CoM, then in base, six decimals each."""
     assert main(["inertia", "panda_ledezma"]) == 0
     text = capsys.readouterr().out
@@ -74,7 +70,7 @@ def test_tables_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in base {S} at q = 0 0 0 0 0 0 0" in text
 
 
-def test_every_base_parameter_has_its_closed_form(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_base_parameter_has_its_closed_form(panda, capsys):
     assert main(["base-parameters"]) == 0
     printed = capsys.readouterr().out
     assert "panda: 43 base parameters of 70 inertial parameters" in printed
@@ -88,7 +84,7 @@ def test_every_base_parameter_has_its_closed_form(panda: pdr.RobotModel, capsys:
     assert "without effect on the torques: m1 mX1 mY1 mZ1 XX1 XY1 XZ1 YY1 YZ1 m2 mZ2" in printed
 
 
-def test_base_parameters_as_json_are_complete(robot: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_base_parameters_as_json_are_complete(robot, capsys):
     assert main(["base-parameters", robot.name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["robot"], found["count"], found["inertial_parameters"]) == (robot.name, 43, 70)
@@ -101,3 +97,55 @@ def test_base_parameters_as_json_are_complete(robot: pdr.RobotModel, capsys: pyt
     assert {"name": "XXR7", "unit": "kg m^2", "expression": "XXR7 = XX7 - YY7"}.items() <= next(
         entry.items() for entry in found["parameters"] if entry["name"] == "XXR7"
     )
+
+
+FR3 = load_robot("fr3")
+
+
+def test_source_goes_to_standard_output_and_counts_beside_it(capsys):
+    assert main(["export", "fr3"]) == 0
+    printed = capsys.readouterr()
+    code = generate(FR3)
+    assert printed.out == code.source
+    heading, *rows = printed.err.splitlines()
+    assert heading.split() == ["function", "multiplications", "additions", "sin,", "cos"]
+    assert [row.split() for row in rows] == [
+        [key, str(count.multiplications), str(count.additions), str(count.trigonometric)]
+        for key, count in code.counts.items()
+    ]
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_source_goes_to_a_file(language, tmp_path, capsys):
+    file = tmp_path / "new" / "arm.txt"
+    arguments = ["--language", language, "--output", str(file), "--name", "my_arm", "--functions", "pose"]
+    assert main(["export", "fr3", *arguments]) == 0
+    assert file.read_text() == generate(FR3, language, ["pose"], "my_arm").source
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"written: {file}\n")
+
+
+def test_a_header_comes_with_a_c_file(tmp_path):
+    """A program that includes only the header links with the source, in C and in C++."""
+    assert main(["export", "fr3", "--functions", "gravity_torques", "pose", "--output", str(tmp_path / "arm.c")]) == 0
+    (tmp_path / "main.c").write_text('#include "arm.h"\nint main(void) { double q[7] = {0}, tau[7]; '
+                                     "fr3_gravity_torques(q, tau); return tau[0] != 0.0; }\n")  # fmt: skip
+    for compiler in ("cc", "c++"):
+        if shutil.which(compiler) is None:
+            pytest.skip(f"no {compiler} on this machine")
+        sources = [str(tmp_path / "main.c"), str(tmp_path / "arm.c")]
+        subprocess.run([compiler, *sources, "-lm", "-o", str(tmp_path / "program")], check=True)
+        assert subprocess.run([str(tmp_path / "program")], check=False).returncode == 0
+
+
+def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
+    code = generate(FR3)
+    counts = {key: asdict(count) for key, count in code.counts.items()}
+    common = {"robot": "fr3", "language": "c", "name": "fr3", "functions": counts}
+    assert main(["export", "fr3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {**common, "source": code.source}
+    file = tmp_path / "fr3.c"
+    assert main(["export", "fr3", "--json", "--output", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out) == {**common, "output": str(file), "header": str(tmp_path / "fr3.h")}
+    assert file.read_text() == code.source

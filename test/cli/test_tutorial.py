@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of docs/identify.md, in the order of the page, as a newcomer would type them."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +35,7 @@ def poses_file(robot: RobotModel, path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory):
     """Where all commands of the page have run."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("tutorial")
@@ -49,19 +46,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def test_the_page_goes_all_the_way() -> None:
+def test_the_page_goes_all_the_way():
     """Each step for the first time after the one before it."""
     used = [words[0] for words in commands()]
     assert list(dict.fromkeys(used))[:4] == ["excite", "simulate", "identify", "replay"]
 
 
-def test_the_files_that_the_page_promises_are_there(folder: Path) -> None:
+def test_the_files_that_the_page_promises_are_there(folder):
     names = ["motion.csv", "motion.yaml", "motion.png", "identification/report.html", "links.xml"]
     for name in names:
         assert (folder / name).is_file(), name
 
 
-def test_the_identified_arm_finds_what_the_simulated_one_carries(folder: Path) -> None:
+def test_the_identified_arm_finds_what_the_simulated_one_carries(folder):
     payload = json.loads((folder / "result" / "summary.json").read_text())["payload"]
     # 3 sigma: the loop is closed over real files, with one noise.
     assert abs(payload["mass"] - 1.0) < 3.0 * payload["std"][0]
@@ -71,9 +68,7 @@ def test_the_identified_arm_finds_what_the_simulated_one_carries(folder: Path) -
     assert (np.abs(error) < 3.0 * np.array(payload["std"][1:4]) + 0.001).all()
 
 
-def test_the_identified_arm_leaves_less_than_the_published_one(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_identified_arm_leaves_less_than_the_published_one(folder, capsys):
     words = ["identify", "recording", "--validate", "another", "--output", "again.yaml", "--json"]
     assert main(words) == 0
     rms = json.loads(capsys.readouterr().out)["validation"][0]["torque_rms"]

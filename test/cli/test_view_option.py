@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics replay --view`, as a user starts it, opens the page and ends it."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal
@@ -15,15 +13,13 @@ import pytest
 from browser import chromium, open_page
 from motion import PAYLOAD, sinusoids, torques, write_csv
 
-import panda_dynamics_ros as pdr
-
 pytestmark = pytest.mark.usefixtures("not_drawn")
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "from panda_dynamics_ros.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory, panda: pdr.RobotModel) -> Path:
+def log(tmp_path_factory, panda):
     """A CSV of four seconds at 200 Hz with a payload."""
     motion = sinusoids(4.0, 200.0)
     tau = torques(panda, motion, PAYLOAD)
@@ -35,7 +31,7 @@ def command(prologue: str, *arguments: object) -> list[str]:
 
 
 @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
-def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tmp_path: Path) -> None:
+def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log, tmp_path):
     pytest.importorskip("viser", reason="the live view needs viser")
     # A shell's background job ignores Ctrl-C, and so would its children.
     prologue = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -65,7 +61,7 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log: Path, tm
     assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_viser_one_line_says_what_is_missing(log: Path, tmp_path: Path) -> None:
+def test_without_viser_one_line_says_what_is_missing(log, tmp_path):
     without = command("sys.modules['viser'] = None", "replay", log, "--view", "--output", tmp_path)
     done = subprocess.run(without, cwd=ROOT, capture_output=True, text=True, timeout=120.0)
     assert done.returncode == 2

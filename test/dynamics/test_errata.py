@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the source documents are wrong about the dynamics, and what they mean: one test for each finding."""
-
-from __future__ import annotations
+"""Where the source documents are wrong about the dynamics, and what they mean: one test for each finding; and the
+mapping of document 000 to {S}: against Pinocchio, by hand at q = 0, and with both of its errata."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import random_body, random_states, transform
-from oracles import assert_agrees, skew
+from arms import random_body, random_chain, random_states, transform
+from oracles import Pinocchio, assert_agrees, pin, skew
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics.kinematics import links_in_base
 from panda_dynamics_ros.robot.inertial import symmetric_from_six
 
 # Document 000 prints four decimals; the sixth decimals of the Gaz set add at most 3e-6 to the half digit.
@@ -20,23 +20,23 @@ HAND = pdr.InertialParameters(0.73, (-0.01, 0.0, 0.03), np.diag((0.001, 0.0025, 
 
 
 @pytest.fixture(scope="module")
-def ledezma() -> pdr.RobotModel:
+def ledezma():
     return pdr.load_robot("panda_ledezma")
 
 
-def test_table_of_000_is_the_gaz_set_about_the_joint_origins(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_table_of_000_is_the_gaz_set_about_the_joint_origins(panda, ledezma):
     """ERRATA 1 and 2: links 2 to 6 are (m, m c, inertia about the joint frame's origin), entry by entry."""
     for printed, gaz in zip(ledezma.links[1:6], panda.links[1:6], strict=True):
         np.testing.assert_allclose(printed.vector, gaz.vector, rtol=0.0, atol=ROUNDING)
 
 
-def test_inertia_of_000_is_not_about_the_com(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_inertia_of_000_is_not_about_the_com(panda, ledezma):
     """Read as 000 says, about the CoM, no link but the compact second one is within a hundred roundings."""
     for printed, gaz in zip(ledezma.links[2:6], panda.links[2:6], strict=True):
         assert np.abs(symmetric_from_six(printed.vector[4:]) - gaz.inertia).max() > 40 * ROUNDING
 
 
-def test_first_link_of_000_is_gaz_s_with_another_com_height(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_first_link_of_000_is_gaz_s_with_another_com_height(panda, ledezma):
     """ERRATA 1: c_z = -0.0936, which has no effect on the dynamics (nor has the difference to ours)."""
     gaz, printed = panda.links[0], ledezma.links[0]
     assert printed.com[2] == pytest.approx(-0.0936, abs=5e-5)
@@ -47,14 +47,14 @@ def test_first_link_of_000_is_gaz_s_with_another_com_height(panda: pdr.RobotMode
     assert_agrees(moved.inverse_dynamics(*states), panda.inverse_dynamics(*states), 1e-12)  # rounding alone
 
 
-def test_last_link_of_000_carries_the_hand(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_last_link_of_000_carries_the_hand(panda, ledezma):
     """ERRATA 1, to the digit: the hand's CoM was attached without its -45 degrees, its inertia with them."""
     inertia = HAND.transformed(HAND_TURN).inertia
     attached = panda.with_payload(pdr.InertialParameters(HAND.mass, HAND.com, inertia))
     np.testing.assert_allclose(attached.links[6].vector, ledezma.links[6].vector, rtol=0.0, atol=ROUNDING)
 
 
-def test_mass_matrix_of_000_read_both_ways(panda: pdr.RobotModel, ledezma: pdr.RobotModel) -> None:
+def test_mass_matrix_of_000_read_both_ways(panda, ledezma):
     """ERRATA 1: 4.6 % off read as about the CoM, 0.3 % read as about the origin (RMS, against Gaz with the hand)."""
     as_printed = [
         pdr.InertialParameters(link.mass, link.com, symmetric_from_six(link.vector[4:])) for link in ledezma.links
@@ -71,7 +71,7 @@ def test_mass_matrix_of_000_read_both_ways(panda: pdr.RobotModel, ledezma: pdr.R
     assert deviation(ledezma) == pytest.approx(0.003, abs=0.0002)
 
 
-def test_payload_rule_of_change(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_payload_rule_of_change(panda, rng):
     """ERRATA 9, document 003, slide 20, typed out: only the last link changes, all in frame n."""
     payload, link = random_body(rng), panda.links[6]
     changed = panda.with_payload(payload, "joint7")
@@ -88,9 +88,62 @@ def test_payload_rule_of_change(panda: pdr.RobotModel, rng: np.random.Generator)
     assert changed.links[:6] == panda.links[:6]
 
 
-def test_payload_at_the_flange_is_carried_into_the_last_joint(panda: pdr.RobotModel) -> None:
+def test_payload_at_the_flange_is_carried_into_the_last_joint(panda):
     """The flange is 0.107 m further along z, without a turn: c gains 0.107 in z, I_C stays."""
     payload = pdr.InertialParameters(2.0, (0.02, -0.015, 0.06), np.diag((0.004, 0.005, 0.003)))
     at_joint = pdr.InertialParameters(2.0, (0.02, -0.015, 0.167), np.diag((0.004, 0.005, 0.003)))
     by_flange, by_joint = panda.with_payload(payload, "flange"), panda.with_payload(at_joint, "joint7")
     np.testing.assert_allclose(by_flange.inertial_vector, by_joint.inertial_vector, rtol=0.0, atol=1e-15)
+
+
+ZERO = np.zeros(7)
+
+
+@pytest.fixture(scope="module", params=["panda", "panda_ledezma", "fr3", 5])
+def arm(request):
+    return random_chain(5, seed=50) if request.param == 5 else pdr.load_robot(request.param)
+
+
+def test_bodies_are_where_pinocchio_has_them(arm, rng):
+    q = random_states(arm, rng, samples=50).q
+    mass, com, inertia = links_in_base(arm, q)
+    oracle = Pinocchio(arm)
+    for k in range(len(q)):
+        pin.forwardKinematics(oracle.model, oracle.data, q[k])
+        for i in range(arm.n):
+            body = oracle.data.oMi[i + 1].act(oracle.model.inertias[i + 1])
+            assert mass[i] == body.mass
+            # Rounding of a few products of rotations; lengths and inertias are below 10.
+            assert np.abs(com[k, i] - body.lever).max() < 1e-13
+            assert np.abs(inertia[k, i] - body.inertia).max() < 1e-13
+
+
+def test_ledezmas_arm_at_zero_by_hand():
+    """At q = 0 frame 2 is turned about x by -90 degrees, 4 and 6 by 90, 7 by 180, the others not at all: the table's
+    own numbers stand in base, with other signs and in another order."""
+    mass, com, inertia = links_in_base(pdr.load_robot("panda_ledezma"), ZERO)
+    assert mass.tolist() == [4.9707, 0.6469, 3.2286, 3.5879, 1.2259, 1.6666, 1.4655]
+    by_hand = {  # link: the origin of its frame in base, and (x, y, z) of m c there
+        2: ((0, 0, 0.333), (-0.0020, 0.0023, 0.0186)),
+        3: ((0, 0, 0.649), (0.0888, 0.1267, -0.2147)),
+        4: ((0.0825, 0, 0.649), (-0.1908, -0.0985, 0.3746)),
+        5: ((0, 0, 1.033), (-0.0147, 0.0503, -0.0471)),
+        6: ((0, 0, 1.033), (0.1002, 0.0175, -0.0235)),
+        7: ((0.088, 0, 1.033), (0.0004, 0.0031, -0.1453)),
+    }
+    for link, (origin, first_moment) in by_hand.items():
+        want = np.array(origin) + np.array(first_moment) / mass[link - 1]
+        assert np.abs(com[link - 1] - want).max() < 1e-14, f"link {link}"  # rounding
+    # Link 2, Rx(-90): x, y, z of the link are x, -z, y of base; Steiner's term taken off in the link's own frame.
+    c = np.array([-0.0020, -0.0186, 0.0023]) / 0.6469
+    about_origin = symmetric_from_six([0.0085, -0.0040, 0.0103, 0.0281, 0.0008, 0.0265])
+    about_com = about_origin - 0.6469 * (c @ c * np.eye(3) - np.outer(c, c))
+    turn = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
+    assert np.abs(inertia[1] - turn @ about_com @ turn.T).max() < 1e-15
+
+
+def test_leading_dimensions(panda, rng):
+    q = rng.normal(size=(2, 3, 7))
+    mass, com, inertia = links_in_base(panda, q)
+    assert (mass.shape, com.shape, inertia.shape) == ((7,), (2, 3, 7, 3), (2, 3, 7, 3, 3))
+    assert np.array_equal(com[1, 2], links_in_base(panda, q[1, 2])[1])

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction torques against formulas written out here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +14,7 @@ from panda_dynamics_ros.robot.friction import PRESLIDING
 EXACT = 1e-14  # N m: sums of a few terms below 2 N m
 
 
-def test_gaz_sigmoid_of_the_panda(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_gaz_sigmoid_of_the_panda(panda, rng):
     """Gaz et al., RA-L 2019, supplementary material, table I, with its equation typed out."""
     phi1 = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])  # N m
     phi2 = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])  # s/rad
@@ -26,7 +24,7 @@ def test_gaz_sigmoid_of_the_panda(panda: pdr.RobotModel, rng: np.random.Generato
     np.testing.assert_allclose(panda.friction_torques(dq), want, rtol=0.0, atol=EXACT)
 
 
-def test_linear_model_with_a_smooth_sign(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_linear_model_with_a_smooth_sign(panda, rng):
     """Gaz et al., table III: fv dq + fc sign(dq) + fo, with tanh for the sign."""
     fv = np.array([0.0665, 0.1987, 0.0399, 0.2257, 0.1023, -0.0132, 0.0638])
     fc = np.array([0.2450, 0.1523, 0.1827, 0.3591, 0.2669, 0.1658, 0.2109])
@@ -39,7 +37,7 @@ def test_linear_model_with_a_smooth_sign(panda: pdr.RobotModel, rng: np.random.G
     np.testing.assert_allclose(robot.friction_torques(-fast), -fv - fc + fo, rtol=0.0, atol=EXACT)
 
 
-def test_stribeck_adds_to_the_coulomb_step_at_low_speed(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_stribeck_adds_to_the_coulomb_step_at_low_speed(panda, rng):
     """[Fc + Fs exp(-(v / vs)^2)] tanh(v / w), typed out."""
     friction = Friction.of(
         7,
@@ -53,7 +51,7 @@ def test_stribeck_adds_to_the_coulomb_step_at_low_speed(panda: pdr.RobotModel, r
     np.testing.assert_allclose(replace(panda, friction=friction).friction_torques(dq), want, rtol=0.0, atol=EXACT)
 
 
-def test_dry_friction_follows_the_way_of_a_joint() -> None:
+def test_dry_friction_follows_the_way_of_a_joint():
     """A path by hand: s rises by way / PRESLIDING, saturates, turns at once at the reversal and stays at rest."""
     way = PRESLIDING * np.array([0.0, 1.5, 1.0, -0.5, 0.0, 0.0, -1.0, -3.0, 0.25, 0.0])
     s, half_width = presliding_states(np.cumsum(way)[:, None])
@@ -62,14 +60,14 @@ def test_dry_friction_follows_the_way_of_a_joint() -> None:
     np.testing.assert_allclose(half_width[:, 0], [1.0, 0.25, *8 * [0.0]], atol=1e-12)
 
 
-def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng: np.random.Generator) -> None:
+def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng):
     """150 s at 1 kHz with the encoders' noise: its span of ten sigmas is a tenth of PRESLIDING."""
     q = np.concatenate([np.linspace(0.0, 0.1, 1000), np.full(150_000, 0.1)])[:, None] * np.array([1.0, -1.0])
     s, _ = presliding_states(q + 2e-5 * rng.standard_normal(q.shape))
     assert (np.abs(s[1000:] - [1.0, -1.0]) < 0.1).all()
 
 
-def test_samples_one_by_one_and_as_rows_are_the_same(rng: np.random.Generator) -> None:
+def test_samples_one_by_one_and_as_rows_are_the_same(rng):
     q = np.cumsum(0.3 * PRESLIDING * rng.standard_normal((300, 7)), axis=0)
     state = PreslidingState(7)
     values = [(state.update(row), state.half_width) for row in q]
@@ -78,7 +76,7 @@ def test_samples_one_by_one_and_as_rows_are_the_same(rng: np.random.Generator) -
     assert (state.half_width == 1.0).all()
 
 
-def test_memory_takes_the_place_of_the_sign(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_memory_takes_the_place_of_the_sign(panda, rng):
     """(coulomb + stribeck e^-(dq/vs)^2) s; the other terms are functions of the velocity."""
     friction = replace(
         panda.friction,
@@ -95,13 +93,13 @@ def test_memory_takes_the_place_of_the_sign(panda: pdr.RobotModel, rng: np.rando
 
 
 @pytest.mark.parametrize("q", [[1.0, 2.0], [[np.nan]], "abc"])
-def test_what_is_not_a_recording_of_positions_is_refused(q: object) -> None:
+def test_what_is_not_a_recording_of_positions_is_refused(q):
     with pytest.raises(pdr.PandaDynamicsError, match="q: expected"):
-        presliding_states(q)  # type: ignore[arg-type]
+        presliding_states(q)
 
 
 @pytest.mark.parametrize("speed", [1e3, -1e3, 1e300, -1e300])
-def test_any_speed_gives_a_finite_torque(panda: pdr.RobotModel, speed: float) -> None:
+def test_any_speed_gives_a_finite_torque(panda, speed):
     """exp(-x) overflows there, and 1 / (1 + inf) = 0 is the right answer."""
     tau = panda.friction_torques(np.full(7, speed))
     assert np.isfinite(tau).all()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the functions take: leading dimensions, number types, memory layouts. And what they refuse, and how."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -47,11 +45,8 @@ def states_for(function: str, robot: pdr.RobotModel, rng: np.random.Generator, s
     return list(random_states(robot, rng, samples))[: len(FUNCTIONS[function][1])]
 
 
-# ---- leading dimensions ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_leading_dimensions_are_those_of_the_states(function: str, panda: pdr.RobotModel, rng: Any) -> None:
+def test_leading_dimensions_are_those_of_the_states(function, panda, rng):
     shape = FUNCTIONS[function][2]
     rows = states_for(function, panda, rng, samples=6)
     result = call(function, panda, *rows)
@@ -65,7 +60,7 @@ def test_leading_dimensions_are_those_of_the_states(function: str, panda: pdr.Ro
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("empty", [(0, 7), (3, 0, 7)])
-def test_no_states_give_no_results(function: str, empty: tuple[int, ...], panda: pdr.RobotModel) -> None:
+def test_no_states_give_no_results(function, empty, panda):
     arrays = [np.zeros(empty)] * len(FUNCTIONS[function][1])
     assert call(function, panda, *arrays).shape == (*empty[:-1], *FUNCTIONS[function][2])
 
@@ -74,21 +69,16 @@ def test_no_states_give_no_results(function: str, empty: tuple[int, ...], panda:
 @pytest.mark.parametrize(
     ("first", "others"), [((1, 7), (5, 7)), ((7,), (5, 7)), ((3, 1, 7), (4, 7)), ((5, 7), (7,)), ((0, 7), (1, 7))]
 )
-def test_leading_dimensions_broadcast(
-    function: str, first: tuple[int, ...], others: tuple[int, ...], panda: pdr.RobotModel, rng: Any
-) -> None:
+def test_leading_dimensions_broadcast(function, first, others, panda, rng):
     shapes = [first] + [others] * (len(FUNCTIONS[function][1]) - 1)
     arrays = [rng.normal(size=shape) for shape in shapes]
     full = [np.array(x) for x in np.broadcast_arrays(*arrays)]
     assert np.array_equal(call(function, panda, *arrays), call(function, panda, *full))
 
 
-# ---- number types and memory layouts ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("kind", ["lists", "tuples", "int64", "int8", "float32", "big-endian"])
-def test_any_real_numbers_will_do(function: str, kind: str, panda: pdr.RobotModel) -> None:
+def test_any_real_numbers_will_do(function, kind, panda):
     whole = np.array([1, -1, 2, -2, 0, 3, 1])  # the same number in every type
     given: Any = whole.tolist() if kind == "lists" else tuple(whole) if kind == "tuples" else None
     if given is None:
@@ -101,7 +91,7 @@ def test_any_real_numbers_will_do(function: str, kind: str, panda: pdr.RobotMode
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("layout", ["read-only", "strided", "reversed", "Fortran", "unaligned"])
-def test_any_memory_layout_will_do(function: str, layout: str, panda: pdr.RobotModel, rng: Any) -> None:
+def test_any_memory_layout_will_do(function, layout, panda, rng):
     plain = states_for(function, panda, rng)
     laid_out = [LAYOUTS[layout](x) for x in plain]
     for x, same in zip(plain, laid_out, strict=True):
@@ -132,7 +122,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_arguments_stay_as_they_are(function: str, panda: pdr.RobotModel, rng: Any) -> None:
+def test_arguments_stay_as_they_are(function, panda, rng):
     given = states_for(function, panda, rng)
     before = [x.copy() for x in given]
     result = call(function, panda, *given)
@@ -140,38 +130,26 @@ def test_arguments_stay_as_they_are(function: str, panda: pdr.RobotModel, rng: A
     assert not any(np.shares_memory(result, x) for x in given)
 
 
-# ---- edges of the state space ----------------------------------------------------------------------------------
-
-
-def test_zero_velocity_gives_no_coriolis_torque(robot: pdr.RobotModel, rng: Any) -> None:
+def test_zero_velocity_gives_no_coriolis_torque(robot, rng):
     q = random_states(robot, rng).q
     assert not robot.coriolis_torques(q, np.zeros(7)).any()
     assert not robot.coriolis_matrix(q, np.zeros(7)).any()
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------
-
 NOT_ARRAYS: dict[str, tuple[Any, str]] = {
     "too short": (np.zeros(6), "expected shape (..., 7), got (6,)"),
-    "too long": (np.zeros((4, 8)), "expected shape (..., 7), got (4, 8)"),
     "transposed": (np.zeros((7, 4)), "expected shape (..., 7), got (7, 4)"),
-    "scalar": (0.5, "expected shape (..., 7), got ()"),
-    "nothing in it": ([], "expected shape (..., 7), got (0,)"),
     "NaN": ([0, 0, np.nan, 0, 0, 0, 0], "expected finite numbers, got nan at index (2,)"),
     "infinity": ([[0.0] * 7, [0, 0, 0, 0, 0, -np.inf, 0]], "expected finite numbers, got -inf at index (1, 5)"),
     "string": ("zero", "expected an array of real numbers, got 'zero'"),
-    "strings": (["0"] * 7, "expected an array of real numbers, got ['0', "),
-    "None": (None, "expected an array of real numbers, got None"),
     "complex": (np.zeros(7) + 1j, "expected an array of real numbers, got array([0.+1.j, "),
-    "booleans": ([True] * 7, "expected an array of real numbers, got [True, "),
     "ragged": ([[0.0] * 7, [0.0] * 6], "expected an array of real numbers, got [[0.0, "),
-    "mapping": ({"joint1": 0.0}, "expected an array of real numbers, got {'joint1': 0.0}"),
 }
 
 
 @pytest.mark.parametrize(("function", "argument"), ARGUMENTS)
 @pytest.mark.parametrize("wrong", NOT_ARRAYS)
-def test_a_wrong_joint_array_is_named(function: str, argument: str, wrong: str, panda: pdr.RobotModel) -> None:
+def test_a_wrong_joint_array_is_named(function, argument, wrong, panda):
     value, message = NOT_ARRAYS[wrong]
     arrays = [value if name == argument else np.zeros(7) for name in FUNCTIONS[function][1]]
     with pytest.raises(ArgumentError) as caught:
@@ -183,7 +161,7 @@ def test_a_wrong_joint_array_is_named(function: str, argument: str, wrong: str, 
 
 
 @pytest.mark.parametrize("function", OF_SEVERAL)
-def test_leading_dimensions_that_do_not_broadcast_are_named(function: str, panda: pdr.RobotModel) -> None:
+def test_leading_dimensions_that_do_not_broadcast_are_named(function, panda):
     names = FUNCTIONS[function][1]
     arrays = [np.zeros((3, 7))] + [np.zeros((4, 7))] * (len(names) - 1)
     with pytest.raises(ArgumentError) as caught:
@@ -194,7 +172,7 @@ def test_leading_dimensions_that_do_not_broadcast_are_named(function: str, panda
 
 @pytest.mark.parametrize("frame", ["gripper", "joint0", "joint8", "Flange", "", None, 7, ["flange"], np.array(["ee"])])
 @pytest.mark.parametrize("function", ["pose", "jacobian"])
-def test_an_unknown_frame_is_answered_with_those_there_are(function: str, frame: Any, panda: pdr.RobotModel) -> None:
+def test_an_unknown_frame_is_answered_with_those_there_are(function, frame, panda):
     known = "base, joint1, joint2, joint3, joint4, joint5, joint6, joint7, flange, ee"
     with pytest.raises(ArgumentError) as caught:
         getattr(panda, function)(np.zeros(7), frame)
@@ -202,7 +180,7 @@ def test_an_unknown_frame_is_answered_with_those_there_are(function: str, frame:
 
 
 @pytest.mark.parametrize("frame", ["base", "joint6", "gripper", None, np.array(["ee", "flange"])])
-def test_a_payload_goes_on_the_last_link_only(frame: Any, panda: pdr.RobotModel) -> None:
+def test_a_payload_goes_on_the_last_link_only(frame, panda):
     q = np.zeros(7)
     calls: list[Callable[[], Any]] = [
         lambda: panda.payload_regressor(q, q, q, frame),
@@ -216,24 +194,19 @@ def test_a_payload_goes_on_the_last_link_only(frame: Any, panda: pdr.RobotModel)
 
 
 @pytest.mark.parametrize("link", [0, 8, -1, 1.0, 2.5, "1", None, np.nan, [1], np.array([1, 2])])
-def test_links_count_from_1_to_n(link: Any, panda: pdr.RobotModel) -> None:
+def test_links_count_from_1_to_n(link, panda):
     with pytest.raises(ArgumentError) as caught:
         panda.com_jacobian(np.zeros(7), link)
     assert str(caught.value) == f"link: expected an integer from 1 to 7, got {link!r}"
 
 
-def test_numpy_integers_are_link_numbers(panda: pdr.RobotModel) -> None:
-    q = np.full(7, 0.3)
-    assert np.array_equal(panda.com_jacobian(q, np.int32(5)), panda.com_jacobian(q, 5))
-
-
 @pytest.mark.parametrize("payload", [1.5, None, np.zeros(10)])
-def test_a_payload_is_a_body(payload: Any, panda: pdr.RobotModel) -> None:
+def test_a_payload_is_a_body(payload, panda):
     with pytest.raises(ArgumentError, match=r"payload: expected InertialParameters, got (float|NoneType|ndarray)$"):
         panda.with_payload(payload)
 
 
-def test_an_arm_without_inertia_cannot_be_accelerated(panda: pdr.RobotModel) -> None:
+def test_an_arm_without_inertia_cannot_be_accelerated(panda):
     weightless = replace(panda, links=(pdr.InertialParameters.zero(),) * 7)
     with pytest.raises(RobotDescriptionError, match="links of panda: expected inertia at every joint"):
         weightless.forward_dynamics(np.zeros(7), np.zeros(7), np.ones(7))

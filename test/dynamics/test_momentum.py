@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The momentum form: p = M dq, bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each."""
-
-from __future__ import annotations
+"""The momentum form: p = M dq, bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each; and one compiled
+call of the inner loop against the functions that it stands for."""
 
 import numpy as np
 import pytest
@@ -9,32 +8,32 @@ from arms import random_body, random_chain, random_states, transform
 from oracles import assert_agrees, rate
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics import payload_momentum_regressors
+from panda_dynamics_ros.dynamics import payload_momentum_regressors, robot_state
 
 EXACT = 1e-12  # of a sample's largest entry; rounding has been seen up to 1e-14
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3", "chain"])
-def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
+def arm(request):
     if request.param == "chain":
         return random_chain(6, seed=8)
     return pdr.load_robot(request.param).with_end_effector(transform((0.3, -0.5, 0.8), (0.02, -0.05, 0.1)))
 
 
-def test_momentum_is_mass_matrix_times_velocity(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_momentum_is_mass_matrix_times_velocity(arm, rng):
     q, dq, _ = random_states(arm, rng)
     p, _ = arm.momentum(q, dq)
     assert_agrees(p, np.einsum("kij,kj->ki", arm.mass_matrix(q), dq), EXACT)
 
 
-def test_bias_is_gravity_minus_transposed_coriolis(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_bias_is_gravity_minus_transposed_coriolis(arm, rng):
     q, dq, _ = random_states(arm, rng)
     _, bias = arm.momentum(q, dq)
     want = arm.gravity_torques(q) - np.einsum("kji,kj->ki", arm.coriolis_matrix(q, dq), dq)
     assert_agrees(bias, want, EXACT)
 
 
-def test_momentum_changes_by_torque_minus_bias(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_momentum_changes_by_torque_minus_bias(arm, rng):
     """d/dt p = tau - bias along q + t dq + t^2/2 ddq, whose state is (q, dq, ddq) at t = 0."""
     q, dq, ddq = random_states(arm, rng)
 
@@ -47,9 +46,7 @@ def test_momentum_changes_by_torque_minus_bias(arm: pdr.RobotModel, rng: np.rand
 
 
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
-def test_payload_momentum_and_bias_are_linear_in_the_payload(
-    arm: pdr.RobotModel, rng: np.random.Generator, frame: str
-) -> None:
+def test_payload_momentum_and_bias_are_linear_in_the_payload(arm, rng, frame):
     frame = f"joint{arm.n}" if frame == "last joint" else frame
     (q, dq, _), payload = random_states(arm, rng), random_body(rng)
     Y_p, Y_bias = payload_momentum_regressors(arm, q, dq, frame)
@@ -59,9 +56,7 @@ def test_payload_momentum_and_bias_are_linear_in_the_payload(
     assert_agrees(Y_bias @ payload.vector, loaded[1] - empty[1], 1e-10)
 
 
-def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(
-    arm: pdr.RobotModel, rng: np.random.Generator
-) -> None:
+def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(arm, rng):
     """Y_L = d/dt Y_p + Y_bias: the estimator's regression, against the regressor with accelerations."""
     q, dq, ddq = random_states(arm, rng)
 
@@ -72,3 +67,21 @@ def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(
     Y_bias = payload_momentum_regressors(arm, q, dq)[1]
     # Truncation as in `test_momentum_changes_by_torque_minus_bias`.
     assert_agrees(Y_dot + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
+
+
+def test_robot_state_is_pose_gravity_coriolis_and_payload_regressor(robot, rng):
+    robot = robot.with_end_effector(transform((0.3, -0.5, 0.8), (0.02, -0.05, 0.1)))
+    for q, dq, ddq in zip(*random_states(robot, rng, samples=20), strict=True):
+        state = robot_state(robot, q, dq, ddq)
+        # The same product of nine placements in another order: each adds a rounding of 1e-16.
+        np.testing.assert_allclose(state.T_base_ee, robot.pose(q, "ee"), rtol=0.0, atol=2e-15)
+        # The same kernels on the same numbers: equal to the last bit.
+        assert np.array_equal(state.gravity_torques, robot.gravity_torques(q))
+        assert np.array_equal(state.coriolis_torques, robot.coriolis_torques(q, dq))
+        assert np.array_equal(state.payload_regressor, robot.payload_regressor(q, dq, ddq))
+
+
+def test_without_an_acceleration_it_is_zero(panda, rng):
+    q, dq = rng.normal(size=(2, 7))
+    regressor = robot_state(panda, q.tolist(), dq.tolist()).payload_regressor
+    assert np.array_equal(regressor, panda.payload_regressor(q, dq, np.zeros(7)))

@@ -5,8 +5,6 @@ Link i has length l_i, mass m_i, its centre of mass at distance d_i from joint i
 angles count from the horizontal: x0 is horizontal, y0 points up, so gravity is along -y0 in base.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import States, chain, random_states, transform
@@ -21,7 +19,7 @@ EXACT = 1e-12  # a dozen products against a dozen: rounding, seen up to 2e-13
 
 
 @pytest.fixture(scope="module")
-def arm() -> pdr.RobotModel:
+def arm():
     bodies = ((M1, D1, IC1), (M2, D2, IC2))
     # Only Izz enters in the plane; the other moments are those of a flat body, Izz = Ixx + Iyy.
     links = tuple(pdr.InertialParameters(m, (d, 0.0, 0.0), np.diag((0.4, 0.6, 1.0)) * ic) for m, d, ic in bodies)
@@ -30,7 +28,7 @@ def arm() -> pdr.RobotModel:
 
 
 @pytest.fixture(scope="module")
-def states(arm: pdr.RobotModel) -> States:
+def states(arm):
     return random_states(arm, np.random.default_rng(9))
 
 
@@ -56,18 +54,18 @@ def dynamic_coefficients() -> np.ndarray:
     ])  # fmt: skip
 
 
-def test_torques(arm: pdr.RobotModel, states: States) -> None:
+def test_torques(arm, states):
     assert_agrees(arm.inverse_dynamics(*states), regression_matrix(states) @ dynamic_coefficients(), EXACT)
 
 
-def test_column_of_the_second_mass_depends_on_two_others(arm: pdr.RobotModel, states: States) -> None:
+def test_column_of_the_second_mass_depends_on_two_others(arm, states):
     """Slide 9: Y_m2 = l1 Y_(m1 d1) + l1^2 Y_I1zz."""
     Y = arm.regressor(*states)
     m1d1, i1zz, m2 = Y[..., 1], Y[..., 9], Y[..., 10]
     assert_agrees(m2, L1 * m1d1 + L1**2 * i1zz, EXACT)
 
 
-def test_mass_matrix(arm: pdr.RobotModel, states: States) -> None:
+def test_mass_matrix(arm, states):
     a1, a2, a3, _ = dynamic_coefficients()
     c2 = np.cos(states.q[:, 1])
     corner = a3 + a2 * L1 * c2
@@ -75,7 +73,7 @@ def test_mass_matrix(arm: pdr.RobotModel, states: States) -> None:
     assert_agrees(arm.mass_matrix(states.q), np.moveaxis(want, -1, 0), EXACT, axes=2)
 
 
-def test_coriolis_matrix(arm: pdr.RobotModel, states: States) -> None:
+def test_coriolis_matrix(arm, states):
     """Christoffel symbols of the mass matrix above: h = -a2 l1 s2."""
     a2 = dynamic_coefficients()[1]
     (_, q2), (dq1, dq2) = states.q.T, states.dq.T
@@ -84,13 +82,13 @@ def test_coriolis_matrix(arm: pdr.RobotModel, states: States) -> None:
     assert_agrees(arm.coriolis_matrix(states.q, states.dq), np.moveaxis(want, -1, 0), EXACT, axes=2)
 
 
-def test_gravity_torques(arm: pdr.RobotModel, states: States) -> None:
+def test_gravity_torques(arm, states):
     _, a2, _, a4 = dynamic_coefficients()
     c1, c12 = np.cos(states.q[:, 0]), np.cos(states.q.sum(axis=1))
     assert_agrees(arm.gravity_torques(states.q), G * np.stack([a4 * c1 + a2 * c12, a2 * c12], axis=-1), EXACT)
 
 
-def test_payload_changes_the_coefficients_of_both_links(arm: pdr.RobotModel, states: States) -> None:
+def test_payload_changes_the_coefficients_of_both_links(arm, states):
     """Slide 20 on this arm: a payload of mass m at distance d on link 2 adds to m2, m2 d2 and I2zz alone."""
     mass, distance, inertia = 0.9, 0.5, 0.02
     payload = pdr.InertialParameters(mass, (distance, 0.0, 0.0), np.diag((0.4, 0.6, 1.0)) * inertia)

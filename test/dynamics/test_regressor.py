@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The regressors: linear in the parameters, triangular, of the ranks that the theory gives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arms import random_body, random_chain, random_states, transform
@@ -15,7 +13,7 @@ RANK = 1e-9  # of the largest singular value: those that are zero come out below
 
 
 @pytest.fixture(scope="module", params=["panda", "panda_ledezma", "fr3", "chain"])
-def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
+def arm(request):
     """An arm whose end effector stands neither at the flange nor parallel to it."""
     if request.param == "chain":
         return random_chain(6, seed=7)
@@ -27,13 +25,13 @@ def singular_values(Y: np.ndarray) -> np.ndarray:
     return values / values[0]
 
 
-def test_torques_are_linear_in_the_inertial_vector(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_torques_are_linear_in_the_inertial_vector(arm, rng):
     """tau = Y pi (document 003, slide 5)."""
     states = random_states(arm, rng)
     assert_agrees(arm.regressor(*states) @ arm.inertial_vector, arm.inverse_dynamics(*states), EXACT)
 
 
-def test_regressor_is_block_upper_triangular(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_regressor_is_block_upper_triangular(arm, rng):
     """Joint i's torque depends on links i..n only (document 003, slide 5), and on each of these."""
     Y = arm.regressor(*random_states(arm, rng, samples=50))
     blocks = np.abs(Y.reshape(50, arm.n, arm.n, 10)).max(axis=(0, 3))
@@ -42,7 +40,7 @@ def test_regressor_is_block_upper_triangular(arm: pdr.RobotModel, rng: np.random
 
 
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
-def test_payload_torques_are_linear_in_the_payload(arm: pdr.RobotModel, rng: np.random.Generator, frame: str) -> None:
+def test_payload_torques_are_linear_in_the_payload(arm, rng, frame):
     frame = f"joint{arm.n}" if frame == "last joint" else frame
     states, payload = random_states(arm, rng), random_body(rng)
     carried = arm.with_payload(payload, frame).inverse_dynamics(*states) - arm.inverse_dynamics(*states)
@@ -50,7 +48,7 @@ def test_payload_torques_are_linear_in_the_payload(arm: pdr.RobotModel, rng: np.
     assert_agrees(arm.payload_regressor(*states, frame) @ payload.vector, carried, 1e-10)
 
 
-def test_one_static_pose_shows_three_of_the_four_gravity_parameters(panda: pdr.RobotModel) -> None:
+def test_one_static_pose_shows_three_of_the_four_gravity_parameters(panda):
     """What a payload estimator cannot know at standstill: the CoM along gravity."""
     q = np.array([0.1, -0.4, 0.2, -2.0, 0.3, 1.8, 0.6])
     Y = panda.payload_regressor(q, np.zeros(7), np.zeros(7))
@@ -58,7 +56,7 @@ def test_one_static_pose_shows_three_of_the_four_gravity_parameters(panda: pdr.R
     assert not Y[:, 4:].any(), "an arm at rest feels no inertia"
 
 
-def test_gravity_is_linear_in_mass_and_first_moment(robot: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_gravity_is_linear_in_mass_and_first_moment(robot, rng):
     q = random_states(robot, rng).q
     Y = robot.regressor(q, np.zeros(robot.n), np.zeros(robot.n))
     assert_agrees(Y @ robot.inertial_vector, Pinocchio(robot).gravity_torques(q), relative=1e-9)
@@ -67,9 +65,7 @@ def test_gravity_is_linear_in_mass_and_first_moment(robot: pdr.RobotModel, rng: 
     assert by_link[..., 1:4].any()
 
 
-def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(
-    panda: pdr.RobotModel, rng: np.random.Generator
-) -> None:
+def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng):
     """Gravity turns about no axis of joint 1: its torque is always zero, and mass and CoM regroup as they do."""
     q = random_states(panda, rng, 400).q
     Y = panda.regressor(q, np.zeros(7), np.zeros(7))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The load in Franka's own model: of a model that is known, and of a real FR3's recordings."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -18,7 +16,7 @@ from panda_dynamics_ros.recordings.franka_load import franka_loads, load_entry, 
 CARRIED = pdr.InertialParameters(2.0, PAYLOAD.com, PAYLOAD.inertia)
 
 
-def test_the_load_of_a_known_model_is_found(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_the_load_of_a_known_model_is_found(panda, rng):
     """Franka's model differs in offsets, tau_ext is noisy and low-passed by nothing: the carried 2 kg do not matter."""
     motion = sinusoids(6.0)
     tau = torques(panda, motion, CARRIED)
@@ -33,7 +31,7 @@ def test_the_load_of_a_known_model_is_found(panda: pdr.RobotModel, rng: np.rando
     assert load.com_std.max() < 0.01
 
 
-def test_nothing_is_said_of_a_moment(panda: pdr.RobotModel) -> None:
+def test_nothing_is_said_of_a_moment(panda):
     motion = sinusoids(0.5)
     tau = torques(panda, motion)
     assert believed_load(panda, motion.stamp, motion.q, motion.dq, tau, tau) is None
@@ -41,7 +39,7 @@ def test_nothing_is_said_of_a_moment(panda: pdr.RobotModel) -> None:
 
 
 @pytest.mark.parametrize("part", ["a", "b"])
-def test_a_real_fr3_has_its_hand_in_its_model(part: str) -> None:
+def test_a_real_fr3_has_its_hand_in_its_model(part):
     """Franka's hand weighs 0.73 kg at (-0.01, 0, 0.03) m in Desk; the recordings' source documents no load."""
     data = pdr.load_dataset(public_log(f"fr3_hand_teleop/teleop_1khz_{part}.csv"), "fr3")
     robot = pdr.load_robot("fr3")
@@ -51,7 +49,7 @@ def test_a_real_fr3_has_its_hand_in_its_model(part: str) -> None:
     assert not load.is_stale
 
 
-def test_a_forgotten_set_load_is_named(panda: pdr.RobotModel) -> None:
+def test_a_forgotten_set_load_is_named(panda):
     """Franka has 1 kg all the time, and 2 kg are carried."""
     motion = sinusoids(8.0)
     tau = torques(panda, motion, CARRIED)
@@ -67,11 +65,3 @@ def test_a_forgotten_set_load_is_named(panda: pdr.RobotModel) -> None:
     for nothing in (None, np.zeros_like(tau)):  # zeros come from simulators
         without = replace(data, tau_ext=nothing)
         assert franka_loads(without, panda, pdr.replay(without, panda)) == ()
-
-
-def test_external_torques_have_the_shape_of_torques(panda: pdr.RobotModel) -> None:
-    motion = sinusoids(0.1)
-    with pytest.raises(pdr.PandaDynamicsError, match=r"tau_ext: expected shape \(100, 7\)"):
-        pdr.JointDataset(
-            motion.stamp, motion.q, motion.dq, motion.q, panda.joint_names, "here", tau_ext=np.zeros((100, 6))
-        )

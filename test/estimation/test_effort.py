@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What drivers call effort: without gravity, of the actuators, motor currents; and what does not fit is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +19,7 @@ EXACT = 1e-9
 
 
 @pytest.fixture(scope="module")
-def recording() -> pdr.JointDataset:
+def recording():
     """A loaded Panda for 6 s."""
     panda, motion = pdr.load_robot("panda"), sinusoids(6.0)
     tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, np.random.default_rng(3))
@@ -49,7 +47,7 @@ def estimate_of(robot: pdr.RobotModel, recording: pdr.JointDataset, effort: Floa
 
 
 @pytest.mark.parametrize("kind", ["without_gravity", "actuator", "current"])
-def test_a_payload_is_found_in_efforts_of_each_kind(panda: pdr.RobotModel, recording: pdr.JointDataset, kind: str):
+def test_a_payload_is_found_in_efforts_of_each_kind(panda, recording, kind):
     estimate = estimate_of(arm_of(kind), recording, efforts(kind, panda, recording))
     assert estimate.problem == ""
     assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=MASS)
@@ -59,7 +57,7 @@ def test_a_payload_is_found_in_efforts_of_each_kind(panda: pdr.RobotModel, recor
 
 
 @pytest.mark.parametrize("kind", ["without_gravity", "current"])
-def test_replay_smoothing_and_identification_take_them(panda: pdr.RobotModel, recording: pdr.JointDataset, kind: str):
+def test_replay_smoothing_and_identification_take_them(panda, recording, kind):
     other = replace(recording, tau=efforts(kind, panda, recording))
     robot = replace(arm_of(kind), rotor_inertia=np.zeros(7)) if kind == "current" else arm_of(kind)
     if kind == "current":
@@ -71,7 +69,7 @@ def test_replay_smoothing_and_identification_take_them(panda: pdr.RobotModel, re
     assert found.last.mass == pytest.approx(wanted.last.mass, abs=1e-6)
 
 
-def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(panda: pdr.RobotModel) -> None:
+def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(panda):
     motion = sinusoids(12.0)
     tau = torques(panda, motion) + ROTORS * motion.ddq
     data = pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "a motion")
@@ -91,9 +89,7 @@ def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(
         ("measured", "current", "set effort to current"),
     ],
 )
-def test_an_effort_that_does_not_fit_is_named(
-    panda: pdr.RobotModel, recording: pdr.JointDataset, said: str, is_really: str, words: str
-) -> None:
+def test_an_effort_that_does_not_fit_is_named(panda, recording, said, is_really, words):
     effort = recording.tau if is_really == "measured" else efforts(is_really, panda, recording)
     if is_really == "current":
         effort = recording.tau / 8.0
@@ -114,12 +110,12 @@ def test_an_effort_that_does_not_fit_is_named(
         ({"rotor_inertia": [1.0] * 6}, "rotor_inertia: expected shape"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(given: dict[str, object], words: str) -> None:
+def test_what_does_not_fit_together_is_refused(given, words):
     with pytest.raises(ArgumentError, match=words):
-        pdr.load_robot("panda", **given)  # type: ignore[arg-type]
+        pdr.load_robot("panda", **given)
 
 
-def test_a_robot_file_keeps_it(tmp_path) -> None:
+def test_a_robot_file_keeps_it(tmp_path):
     robot = arm_of("current")
     read = pdr.load_robot(pdr.write_robot(robot, tmp_path / "arm.yaml"))
     assert (read.effort, list(read.motor_constants)) == ("current", list(CONSTANTS))

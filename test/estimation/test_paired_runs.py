@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of one motion on an arm whose error repeats: 5 % heavier links, other friction, offsets, coloured noise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -61,7 +59,7 @@ def errors(estimate: pdr.PayloadEstimate, truth: InertialParameters) -> tuple[Fl
     return error, error / (1e3 * np.array([estimate.std[0], *estimate.com_std]))
 
 
-def test_what_repeats_in_the_arm_cancels() -> None:
+def test_what_repeats_in_the_arm_cancels():
     result = pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, begin=60.0, seed=1)], [run("A", seed=2)])
     error, deviations = errors(result.estimate, PAYLOAD)
     # The arm's own error looks like 100 g and more; the noise allows a few grams and a millimetre.
@@ -72,7 +70,7 @@ def test_what_repeats_in_the_arm_cancels() -> None:
     assert result.estimate.identifiable[:4].all()
 
 
-def test_intervals_hold() -> None:
+def test_intervals_hold():
     """Of 12 weighings of 4 numbers each, 2.4 misses are expected of 95 % intervals; 8 have a chance of 0.2 %."""
     misses = 0
     for seed in range(12):
@@ -83,7 +81,7 @@ def test_intervals_hold() -> None:
     assert misses < 8
 
 
-def test_runs_are_aligned_by_posture_not_by_clock() -> None:
+def test_runs_are_aligned_by_posture_not_by_clock():
     """The loaded run begins half a second later in the motion and is up to 6 % slower and faster in between."""
     stamp = MOTION.stamp[200:]  # 1 s for the warp to begin
     w = 2.0 * np.pi / 5.0
@@ -102,7 +100,7 @@ def slowed(stamp: FloatArray, phase: FloatArray, rate: FloatArray, change: Float
     return Motion(stamp, there.q, there.dq * rate, there.ddq * rate**2 + there.dq * change[:, None])
 
 
-def test_order_abba_cancels_a_drift() -> None:
+def test_order_abba_cancels_a_drift():
     """An offset that grows by 0.1 N m from run to run, in all joints: half a metre from joint 2 that weighs 20 g."""
     runs = [
         run(letter, PAYLOAD if letter == "B" else None, begin=60.0 * k, seed=k, offset=0.1 * k)
@@ -117,7 +115,7 @@ def test_order_abba_cancels_a_drift() -> None:
     assert both.std[0] < 0.65 * alone.std[0] < 0.01
 
 
-def test_torques_at_rest_are_within_the_noise_only_with_the_right_load() -> None:
+def test_torques_at_rest_are_within_the_noise_only_with_the_right_load():
     resting = _with_pauses()
     loaded, unloaded = run("B", PAYLOAD, motion=resting, begin=60.0, seed=1), run("A", motion=resting, seed=2)
     result = pdr.weigh_paired_runs(ROBOT, [loaded], [unloaded])
@@ -139,10 +137,7 @@ def _with_pauses() -> Motion:
     return slowed(stamp, np.cumsum(rate) / 200.0, rate, np.gradient(rate, 1.0 / 200.0))
 
 
-# ---- runs that cannot be compared ------------------------------------------------------------------------------
-
-
-def test_runs_of_different_motions_are_named_with_the_worst_joint() -> None:
+def test_runs_of_different_motions_are_named_with_the_worst_joint():
     other = replace_joint(4, 0.4)
     with pytest.raises(DataError, match=r"B and A: expected runs of one motion.*joint 5 from .* s, up to 0\.\d+ rad"):
         pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=other, begin=60.0)], [run("A", seed=1)])
@@ -154,14 +149,14 @@ def replace_joint(joint: int, by: float) -> Motion:
     return replace(MOTION, q=q)
 
 
-def test_swapped_runs_are_found() -> None:
+def test_swapped_runs_are_found():
     with pytest.raises(
         DataError, match=r"A: expected loaded runs that weigh more than the unloaded B, got -\d.*swapped"
     ):
         pdr.weigh_paired_runs(ROBOT, [run("A", seed=1)], [run("B", PAYLOAD, begin=60.0)])
 
 
-def test_a_payload_that_changed_in_a_run_is_found() -> None:
+def test_a_payload_that_changed_in_a_run_is_found():
     whole, lost = run("B", PAYLOAD, begin=60.0), run("B", begin=60.0)
     half = len(MOTION.stamp) // 2
     tau = np.vstack((whole.tau[:half], lost.tau[half:]))
@@ -170,7 +165,7 @@ def test_a_payload_that_changed_in_a_run_is_found() -> None:
         pdr.weigh_paired_runs(ROBOT, [dropped], [run("A", seed=1)])
 
 
-def test_another_payload_in_another_run_is_found() -> None:
+def test_another_payload_in_another_run_is_found():
     heavier = InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia)
     loaded = [run("B1", PAYLOAD, begin=60.0, seed=1), run("B2", heavier, begin=120.0, seed=2)]
     with pytest.raises(DataError, match=r"B\d: expected one payload in all loaded runs"):
@@ -179,18 +174,15 @@ def test_another_payload_in_another_run_is_found() -> None:
         pdr.weigh_paired_runs(ROBOT, loaded[:1], [run("A1", seed=3), run("A2", PAYLOAD, begin=180.0, seed=4)])
 
 
-def test_a_run_of_each_kind_is_needed() -> None:
+def test_a_run_of_each_kind_is_needed():
     with pytest.raises(ArgumentError, match="loaded, unloaded: expected a run of each, got 1 and 0"):
         pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD)], [])
 
 
-def test_a_run_must_be_long_enough() -> None:
+def test_a_run_must_be_long_enough():
     short = sinusoids(1.0, rate=200.0)
     with pytest.raises(DataError, match=r"B: expected 1\.5 s or more in one piece, got 0\.99 s"):
         pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=short)], [run("A")])
-
-
-# ---- alignment and noise by themselves ------------------------------------------------------------------------
 
 
 def cost_of_cheapest_path(first: np.ndarray, second: np.ndarray) -> float:
@@ -209,13 +201,13 @@ def cost_of_cheapest_path(first: np.ndarray, second: np.ndarray) -> float:
     return min(total(len(first) - 1, m) for m in range(len(second)))
 
 
-def test_the_warp_finds_where_a_stretch_of_a_motion_lies() -> None:
+def test_the_warp_finds_where_a_stretch_of_a_motion_lies():
     path = np.cumsum(np.abs(np.random.default_rng(0).normal(size=(60, 2))), axis=0)
     row = warp(path[20:45], path, FAR)
     np.testing.assert_array_equal(row, np.arange(20, 45))
 
 
-def test_the_warp_is_monotone_and_no_dearer_than_the_recursion(rng: np.random.Generator) -> None:
+def test_the_warp_is_monotone_and_no_dearer_than_the_recursion(rng):
     first, second = rng.normal(size=(14, 2)).cumsum(axis=0), rng.normal(size=(17, 2)).cumsum(axis=0)
     row = warp(first, second, np.inf)
     assert (np.diff(row) >= 0).all()
@@ -223,7 +215,7 @@ def test_the_warp_is_monotone_and_no_dearer_than_the_recursion(rng: np.random.Ge
     assert ((first - second[row]) ** 2).sum() <= cost_of_cheapest_path(first, second) + 1e-9
 
 
-def test_whitened_noise_is_white(rng: np.random.Generator) -> None:
+def test_whitened_noise_is_white(rng):
     """An Ornstein-Uhlenbeck process and white noise, drawn by their definition."""
     a, drawn = np.exp(-0.1 / TAU), rng.normal(size=(2, 4000))
     series = signal.lfilter([np.sqrt(1.0 - a * a)], [1.0, -a], drawn[0]) + WHITE * drawn[1]
@@ -232,11 +224,8 @@ def test_whitened_noise_is_white(rng: np.random.Generator) -> None:
     assert abs(np.mean(white[1:] * white[:-1])) < 0.07
 
 
-# ---- a real arm --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(3))
-def test_the_second_pass_of_the_public_log(seed: int) -> None:
+def test_the_second_pass_of_the_public_log(seed):
     """1 kg on the second pass of a motion, whose first pass was unloaded; the torques are those of the true motion."""
     first = pdr.load_dataset(public_log("panda_gaz/excitation_1khz_first_7600ms.csv"))
     second = pdr.load_dataset(public_log("panda_gaz/excitation_1khz_second_pass_13333ms_to_17000ms.csv"))

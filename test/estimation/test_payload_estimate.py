@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an estimate says of itself: deviations, margins, and whether something is carried."""
-
-from __future__ import annotations
+"""What an estimate says of itself: deviations, margins, whether something is carried; the body, and options."""
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from panda_dynamics_ros import InertialParameters
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros import InertialParameters, PandaDynamicsError
+from panda_dynamics_ros.estimation import ContactDetector, EstimatorOptions, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation.publication import ConsistentBody
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 COM = np.array([0.02, -0.015, 0.06])
@@ -30,24 +30,24 @@ def estimate_of(mass: float, mass_std: float, com_std: float = 0.005) -> Payload
         (0.0, 0.0, False),
     ],
 )
-def test_something_is_carried_where_the_interval_says_so(mass: float, mass_std: float, carried: bool) -> None:
+def test_something_is_carried_where_the_interval_says_so(mass, mass_std, carried):
     assert estimate_of(mass, mass_std).is_carried is carried
 
 
-def test_the_centre_of_mass_is_known_within_a_decimetre_of_a_payload() -> None:
+def test_the_centre_of_mass_is_known_within_a_decimetre_of_a_payload():
     assert estimate_of(1.0, 0.02, com_std=0.045).com_is_known
     assert not estimate_of(1.0, 0.02, com_std=0.055).com_is_known  # 1.96 * 0.055 = 0.108 m
     assert not estimate_of(0.05, 1e-4, com_std=0.001).com_is_known
     assert not estimate_of(0.0, 0.01).com_is_known
 
 
-def test_margins_are_half_of_95_percent_intervals() -> None:
+def test_margins_are_half_of_95_percent_intervals():
     estimate = estimate_of(1.0, 0.1)
     assert estimate.mass_margin == pytest.approx(0.196)
     np.testing.assert_allclose(estimate.com_margin, 1.96 * estimate.com_std)
 
 
-def test_the_inertia_deviates_as_that_of_samples(rng: np.random.Generator) -> None:
+def test_the_inertia_deviates_as_that_of_samples(rng):
     """200,000 payloads drawn from the covariance: 0.3 % of sampling (5 sigma: 0.8 %), and the second order."""
     root = 1e-3 * rng.normal(size=(10, 10))
     vector = InertialParameters(2.0, COM, 0.05 * np.eye(3)).vector
@@ -59,7 +59,114 @@ def test_the_inertia_deviates_as_that_of_samples(rng: np.random.Generator) -> No
     np.testing.assert_allclose(estimate.inertia_std, sampled.std(axis=0), rtol=0.01)
 
 
-def test_without_a_mass_nothing_is_known_of_its_place() -> None:
+def test_without_a_mass_nothing_is_known_of_its_place():
     estimate = estimate_of(0.0, 0.0)
     assert np.isinf(estimate.com_std).all()
     assert np.isinf(estimate.inertia_std).all()
+
+
+@pytest.mark.parametrize("make", [PayloadEstimator, ContactDetector])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_gap_s": 0.0}, r"^max_gap_s: expected a positive number, got 0$"),
+        ({"bandwidth_hz": -1.0}, r"^bandwidth_hz: expected a positive number, got -1$"),
+        ({"max_gap_s": np.nan}, r"^max_gap_s: expected finite numbers, got nan$"),
+        ({"max_gap_s": 1.0, "width": 1.0, "gap": 1.0}, r"^options: expected any of .*max_gap_s.*, got gap, width$"),
+    ],
+)
+def test_bad_options_are_refused_by_name(panda, make, options, said):
+    with pytest.raises(PandaDynamicsError, match=said):
+        make(panda, **options)
+
+
+def test_a_known_mass_of_zero_says_that_it_is_unknown():
+    assert EstimatorOptions.of({"known_mass": 0.0}).known_mass == 0.0
+    with pytest.raises(PandaDynamicsError, match=r"^known_mass: expected a positive number, got -0\.1$"):
+        EstimatorOptions(known_mass=-0.1)
+
+
+def test_the_spread_of_the_prior_is_that_of_mass_moment_and_inertia():
+    spread = EstimatorOptions(mass_std=2.0, com_std=0.05, inertia_std=0.03).prior_std
+    np.testing.assert_allclose(spread, [2.0, 0.1, 0.1, 0.1, *[0.03] * 6], rtol=1e-15)
+
+
+BODY = InertialParameters(1.2, np.array([0.03, -0.02, 0.08]), np.diag([0.003, 0.004, 0.002]))
+COVARIANCE = np.diag(np.array([0.03, *[0.006] * 3, *[0.002] * 6]) ** 2)
+INFORMATION = np.diag(1.0 / np.diag(COVARIANCE))
+
+
+def pseudo_inertia_smallest(vector):
+    return np.linalg.eigvalsh(InertialParameters.from_vector(vector).pseudo_inertia)[0]
+
+
+def test_a_consistent_estimate_stays():
+    found = ConsistentBody().nearest(BODY.vector, COVARIANCE)
+    # The weights on what the data leaves open are worth a tenth of a sigma.
+    np.testing.assert_allclose((found - BODY.vector) * np.sqrt(np.diag(INFORMATION)), 0.0, atol=0.1)
+
+
+def cholesky_factor(x):
+    L = np.zeros((4, 4))
+    L[np.tril_indices(4)] = x
+    return L
+
+
+def test_nearest_is_what_a_general_optimiser_finds():
+    """Oracle: SLSQP over a Cholesky factor, another parametrisation, with no regularisation."""
+    target = BODY.vector.copy()
+    target[4:] -= np.array([0.02, 0.0, 0.0, 0.01, 0.0, 0.015])  # an impossible inertia
+
+    def vector_of(J):
+        inertia = np.trace(J[:3, :3]) * np.eye(3) - J[:3, :3]
+        return np.concatenate(([J[3, 3]], J[:3, 3], inertia[np.triu_indices(3)]))
+
+    def cost(x):
+        L = cholesky_factor(x)
+        error = vector_of(L @ L.T) - target
+        return error @ INFORMATION @ error
+
+    start = np.linalg.cholesky(BODY.pseudo_inertia)[np.tril_indices(4)]
+    best = minimize(cost, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    found = ConsistentBody().nearest(target, COVARIANCE, iterations=200)
+    error = found - target
+    assert pseudo_inertia_smallest(found) > 0.0
+    # The optimum lies on the cone's boundary, where the weak preference for sizes keeps ours just inside.
+    assert error @ INFORMATION @ error <= best.fun * 1.05 + 0.2
+    assert found[0] == pytest.approx(target[0], abs=0.03)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_estimate_becomes_a_body(seed):
+    rng = np.random.default_rng(seed)
+    spread = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
+    square = rng.normal(size=(10, 10))
+    covariance = (square @ square.T + np.eye(10)) * np.outer(spread, spread) / 20.0
+    target = rng.normal(size=10) * spread
+    found = ConsistentBody().nearest(target, covariance)
+    assert np.isfinite(found).all()
+
+    def cost(vector):
+        return (vector - target) @ np.linalg.solve(covariance, vector - target)
+
+    # At most as far from the estimate as nothing is, but for the weak preference for sizes.
+    assert cost(found) <= cost(np.zeros(10)) + 0.2
+    # Strictly inside in exact arithmetic; from_vector subtracts m c^2, which costs some digits of 1e-16.
+    assert pseudo_inertia_smallest(found) > -1e-12
+
+
+def test_no_payload_is_published_as_almost_nothing():
+    target = np.array([-0.05, 0.001, 0.0, -0.002, *[0.0] * 6])
+    found = ConsistentBody().nearest(target, COVARIANCE)
+    assert 0.0 < found[0] < 0.02
+
+
+def test_warm_start_does_not_change_the_answer():
+    body = ConsistentBody()
+    target = BODY.vector * np.array([1.0, *[1.0] * 3, *[0.2] * 6])
+    first = body.nearest(target, COVARIANCE, iterations=200)
+    for _ in range(5):
+        again = body.nearest(target, COVARIANCE, iterations=200)
+    std = 1.0 / np.sqrt(np.diag(INFORMATION))
+    # On the cone's boundary the logarithms creep: the search stops when a step gains a millionth of the cost.
+    np.testing.assert_allclose((again - first) / std, 0.0, atol=0.05)

@@ -87,16 +87,6 @@ def test_bad_input_is_refused_by_name_and_harms_nothing(loaded, name, value):
     assert estimator.estimate is before
 
 
-def test_repeated_and_backward_stamps_are_counted_and_left_out(loaded):
-    estimator, motion = loaded
-    before, counts = estimator.estimate, estimator.counts
-    duplicates, backwards = counts.duplicate, counts.backward
-    wrong = np.full(7, 80.0)
-    assert estimator.update(motion.stamp[-1], REST, np.zeros(7), wrong) is before
-    assert estimator.update(motion.stamp[-1] - 0.1, REST, np.zeros(7), wrong) is before
-    assert (counts.duplicate, counts.backward) == (duplicates + 1, backwards + 1)
-
-
 @pytest.mark.parametrize("jump", [3.0, 3600.0, -1000.0])
 def test_after_silence_the_estimate_goes_on(panda, jump):
     """A gap, or a bag that starts again: the payload is what it was, within its sigma, and learning goes on."""
@@ -125,23 +115,6 @@ def test_an_hour_of_standstill_changes_nothing(panda):
     assert estimate.status == "standing still, holding"
     assert abs(estimate.mass - before.mass) < before.std[0]
     assert estimate.std[0] > 0.5 * before.std[0], "standing still must not look like learning"
-
-
-def test_nan_bursts_leave_the_estimate_alone(panda):
-    motion = sinusoids(4.0, rate=200.0)
-    tau = torques(panda, motion, PAYLOAD)
-    clean, burst = PayloadEstimator(panda), PayloadEstimator(panda)
-    refused = 0
-    for k, stamp in enumerate(motion.stamp):
-        clean.update(stamp, motion.q[k], motion.dq[k], tau[k])
-        if 400 <= k < 420:
-            with pytest.raises(PandaDynamicsError):
-                burst.update(stamp, motion.q[k], motion.dq[k], tau[k] * np.nan)
-            refused += 1
-            continue
-        burst.update(stamp, motion.q[k], motion.dq[k], tau[k])
-    assert refused == 20
-    assert burst.estimate.mass == pytest.approx(clean.estimate.mass, abs=clean.estimate.std[0])
 
 
 def test_tare_makes_the_tool_the_new_zero(panda):

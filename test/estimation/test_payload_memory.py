@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An estimator goes on where another one stopped."""
+"""An estimator goes on where another one stopped; a saved estimate comes back to the bit; anything else is refused."""
 
-from __future__ import annotations
-
+import base64
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from motion import PAYLOAD, coloured, sinusoids, torques
-from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 
 TOOL = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.003, 0.004, 0.003]))
 
@@ -26,7 +27,7 @@ def feed(
 
 
 @pytest.fixture
-def tared(panda: RobotModel) -> PayloadEstimator:
+def tared(panda):
     """Carries a payload below a tool that was tared."""
     estimator = PayloadEstimator(panda)
     feed(estimator, panda, TOOL, 0.0, 4.0)
@@ -35,7 +36,7 @@ def tared(panda: RobotModel) -> PayloadEstimator:
     return estimator
 
 
-def test_the_estimate_is_what_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_the_estimate_is_what_it_was(tared, panda):
     """Memory to the bit, covariance to rounding; the body up to where its iteration stops from another start."""
     before, memory = tared.estimate, tared.memory
     assert before.mass > 0.8
@@ -50,7 +51,7 @@ def test_the_estimate_is_what_it_was(tared: PayloadEstimator, panda: RobotModel)
     assert after.status == "waiting for samples"
 
 
-def test_it_goes_on_as_if_nothing_had_been(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_it_goes_on_as_if_nothing_had_been(tared, panda):
     """Two seconds later: without the tare the tool would count as 0.7 kg, ten sigma."""
     memory = tared.memory
     restored = PayloadEstimator(panda)
@@ -62,11 +63,10 @@ def test_it_goes_on_as_if_nothing_had_been(tared: PayloadEstimator, panda: Robot
     assert now[-1].std[0] < 1.5 * then[-1].std[0]
 
 
-def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
     """With the arm's errors an interval goes on; without them it is the first one's, on an arm like any other."""
     memory, restored = tared.memory, PayloadEstimator(panda)
     restored.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
-    assert memory.arm is not None
     assert restored.memory.arm is not None
     for name in ("mean", "covariance", "noise_ratio"):
         np.testing.assert_array_equal(getattr(restored.memory.arm, name), getattr(memory.arm, name))
@@ -77,13 +77,13 @@ def test_what_was_learnt_about_the_arm_comes_back(tared: PayloadEstimator, panda
     assert restored.arm_errors.offset_std.mean() < 0.8 * unlearnt.mean()  # one joint's scale may have grown
 
 
-def test_the_memory_of_another_arm_is_refused(tared: PayloadEstimator) -> None:
+def test_the_memory_of_another_arm_is_refused(tared):
     memory, other = tared.memory, PayloadEstimator(load_robot("fr3"))
     with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape"):
         other.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
 
 
-def test_what_is_remembered_stays_as_it_was(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_what_is_remembered_stays_as_it_was(tared, panda):
     memory = tared.memory
     vector = memory.vector.copy()
     feed(tared, panda, TOOL, 8.0, 1.0)
@@ -91,7 +91,7 @@ def test_what_is_remembered_stays_as_it_was(tared: PayloadEstimator, panda: Robo
     assert not np.array_equal(tared.memory.vector, vector)
 
 
-def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared: PayloadEstimator, panda: RobotModel) -> None:
+def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared, panda):
     memory = tared.memory
     restored = PayloadEstimator(panda)
     restored.restore(memory.vector, memory.covariance, memory.tare)
@@ -112,9 +112,163 @@ def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared: PayloadEstimato
         ("tare", np.zeros(4)),
     ],
 )
-def test_what_is_no_memory_is_refused_and_harms_nothing(name: str, value: ArrayLike, tared: PayloadEstimator) -> None:
+def test_what_is_no_memory_is_refused_and_harms_nothing(name, value, tared):
     before = tared.estimate
     arguments: dict[str, Any] = {"vector": np.zeros(10), "covariance": np.eye(10), "tare": np.zeros(10)}
     with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):
         tared.restore(**{**arguments, name: value})
     assert tared.estimate is before
+
+
+@pytest.fixture(scope="module")
+def estimator(panda):
+    """Two seconds of a payload on top of a tare."""
+    estimator = PayloadEstimator(panda)
+    motion = sinusoids(4.0, rate=200.0)
+    tau = torques(panda, motion, PAYLOAD)
+    for k in range(len(tau)):
+        estimator.update(motion.stamp[k], motion.q[k], motion.dq[k], tau[k])
+        if k == 400:
+            estimator.tare()
+    return estimator
+
+
+@pytest.fixture
+def saved(estimator, tmp_path):
+    return save_estimate(estimator.estimate, estimator.memory, tmp_path / "deep" / "payload.yaml")
+
+
+def test_what_was_saved_is_loaded(estimator, saved):
+    memory, loaded = estimator.memory, load_estimate(saved)
+    assert memory.tare.any()
+    for name in ("vector", "covariance", "tare"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(memory, name))
+    for name in ("mean", "covariance", "noise_ratio"):
+        np.testing.assert_array_equal(getattr(loaded.arm, name), getattr(memory.arm, name))
+
+
+def test_a_file_of_before_the_arm_was_saved_will_do(saved):
+    saved.write_text(yaml.safe_dump(without(yaml.safe_load(saved.read_text()), "memory", "arm")))
+    assert load_estimate(saved).arm is None
+
+
+def test_a_person_can_read_it(estimator, saved):
+    content = yaml.safe_load(saved.read_text())
+    assert content["franka_set_load"]["mass"] == estimator.estimate.mass
+    assert content["std"] == estimator.estimate.std.tolist()
+    assert content["identifiable"] == estimator.estimate.identifiable.tolist()
+    assert len(saved.read_text().splitlines()) < 100
+
+
+def test_an_estimator_that_has_seen_nothing_can_be_saved(panda, tmp_path):
+    estimator = PayloadEstimator(panda)
+    path = save_estimate(estimator.estimate, estimator.memory, tmp_path / "nothing.yaml")
+    np.testing.assert_array_equal(load_estimate(path).covariance, estimator.memory.covariance)
+
+
+def test_saving_replaces_the_file_as_a_whole(estimator, saved, monkeypatch):
+    """Who fails in the middle leaves the old file and no other."""
+    before = saved.read_bytes()
+
+    def full_disk(self: Path, text: str, encoding: str) -> int:
+        self.write_bytes(text.encode(encoding)[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save_estimate(estimator.estimate, estimator.memory, saved)
+    assert saved.read_bytes() == before
+    assert [file.name for file in saved.parent.iterdir()] == ["payload.yaml"]
+
+
+def without(content: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The content with the last of the keys gone."""
+    inner = content
+    for key in keys[:-1]:
+        inner = inner[key]
+    del inner[keys[-1]]
+    return content
+
+
+def with_memory(content: dict[str, Any], **values: object) -> dict[str, Any]:
+    content["memory"].update(values)
+    return content
+
+
+def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
+    content["memory"]["arm"].update(values)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda content: without(content, "memory"), "without memory.vector, memory.covariance, memory.tare"),
+        (lambda content: without(content, "memory", "tare"), "without memory.tare"),
+        (lambda content: {**content, "memory": 7}, "without memory.vector"),
+        (lambda content: [content], "without memory.vector"),
+        (lambda content: None, "without memory.vector"),
+        (lambda content: with_memory(content, vector=[1.0] * 9), r"memory.vector: expected shape \(10,\), got \(9,\)"),
+        (lambda content: with_memory(content, tare=["a"] * 10), "memory.tare: expected an array of real numbers"),
+        (lambda content: with_memory(content, vector=[float("nan")] * 10), "memory.vector: expected finite numbers"),
+        (lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()), "positive eigenvalues, got -1"),
+        (lambda content: with_memory(content, vector=[1e308] * 10), "memory.vector: expected"),
+        (lambda content: with_memory(content, tare=[-1e308] * 10), "memory.tare: expected"),
+        (
+            lambda content: with_memory(content, covariance=(1e-300 * np.eye(10)).tolist()),
+            "memory.covariance: expected",
+        ),
+        (lambda content: with_memory(content, covariance=(1e300 * np.eye(10)).tolist()), "memory.covariance: expected"),
+        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
+        (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
+        (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
+        (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),
+        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 0 numbers"),
+    ],
+)
+def test_what_is_no_saved_payload_is_refused(change, words, saved):
+    saved.write_text(yaml.safe_dump(change(yaml.safe_load(saved.read_text()))))
+    with pytest.raises(PandaDynamicsError, match=words) as caught:
+        load_estimate(saved)
+    assert str(caught.value).startswith(f"{saved}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe\x00", b"a: [1\nb", b"[" * 20_000, b"a: 2024-13-45", b"x" * 2_000_000]
+)
+def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content, tmp_path):
+    (tmp_path / "bad.yaml").write_bytes(content)
+    with pytest.raises(PandaDynamicsError, match=r"bad\.yaml: expected a saved payload") as caught:
+        load_estimate(tmp_path / "bad.yaml")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(FileNotFoundError, match="got no such file"):
+        load_estimate(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])
+@pytest.mark.parametrize("part", [slice(None), slice(10)], ids=["all", "payload"])
+@pytest.mark.parametrize("name", ["mean", "covariance", "noise_ratio"])
+def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, panda, estimator, tmp_path):
+    """Whoever restores it goes on with finite estimates, and in two seconds with those of the payload."""
+    memory = estimator.memory
+    path = save_estimate(estimator.estimate, memory, tmp_path / "payload.yaml")
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    numbers = getattr(memory.arm, name).copy()
+    numbers[part] = value
+    if name == "covariance":
+        numbers = np.diag(numbers.diagonal())
+    content["memory"]["arm"][name] = base64.b64encode(numbers.astype("<f8").tobytes()).decode()
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
+    try:
+        loaded = load_estimate(path)
+        restored.restore(loaded.vector, loaded.covariance, loaded.tare, loaded.arm)
+    except PandaDynamicsError as error:
+        assert f"arm.{name}: expected" in str(error)
+        return
+    for sample in zip(motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), strict=True):
+        estimate = restored.update(*sample)
+        assert np.isfinite([*estimate.vector, *estimate.std]).all()
+    carried = estimate.mass + memory.tare[0]
+    assert abs(carried - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05

@@ -28,9 +28,22 @@ def after(robot, motion, tau, **options):
     return estimator.estimate, estimator
 
 
-@pytest.mark.parametrize("loaded", [False, True])
-def test_a_healthy_arm_has_no_problem(panda, arm, loaded):
-    assert after(panda, arm[0], arm[1 + loaded])[0].problem == ""
+@pytest.mark.parametrize(
+    ("load", "known", "named"),
+    [(0.0, 0.0, False), (1.0, 0.0, False), (1.0, 1.0, False), (1.0, 2.0, True), (0.0, 2.0, False)],
+)
+def test_a_healthy_arm_has_no_problem_unless_a_known_mass_contradicts_it(panda, arm, load, known, named):
+    """An arm that carries nothing contradicts no known mass."""
+    problem = after(panda, arm[0], arm[1 + (load > 0.0)], known_mass=known)[0].problem
+    assert ("contradicts known_mass = 2 kg" in problem) == bool(problem) == named
+
+
+@pytest.mark.parametrize(("begin", "named"), [(0.0, True), (1.5, False)])
+def test_what_weighs_as_much_as_a_hand_from_the_start_may_be_one(panda, arm, begin, named):
+    motion, unloaded, loaded = arm
+    carried = 0.72 * (motion.stamp >= begin)[:, None]
+    estimate, _ = after(panda, motion, unloaded + carried * (loaded - unloaded))
+    assert ("set end_effector to hand" in estimate.problem) == named
 
 
 @pytest.mark.parametrize("name", [*WRONG, *REFUSED])
@@ -46,29 +59,6 @@ def test_wrong_input_is_named(panda, name):
         assert abs(estimate.mass - PAYLOAD.mass) < 2.0 * estimate.std[0]
 
 
-@pytest.mark.parametrize("gain", [0.97, 1.03])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_common_gain_is_within_the_interval(panda, gain, seed):
-    """It cannot be told from heavier links: 3 % are 0.12 kg from the start. 2.5 sigmas, since seeds are drawn."""
-    r = recording(panda, 6.0, 200.0, seed)
-    estimate, _ = after(panda, r.motion, gain * r.tau)
-    assert abs(estimate.mass - PAYLOAD.mass) < 2.5 * estimate.std[0]
-
-
-@pytest.mark.parametrize("lost", [2, 10, 50, 100, 207, 400, 600, 1000, 2000])
-def test_lost_samples_are_no_change(panda, lost):
-    """2 ms to 2 s, where the arm moves on meanwhile."""
-    r = recording(panda, 6.0)
-    keep = (np.arange(len(r.tau)) < 3000) | (np.arange(len(r.tau)) >= 3000 + lost)
-    monitor = pdr.ArmMonitor(panda)
-    found = monitor.update_rows(r.motion.stamp[keep], r.motion.q[keep], r.motion.dq[keep], r.tau[keep])
-    assert not any(estimate.event for _, estimate, _ in found.estimates)
-    assert found.contacts == []
-    estimate = monitor.payload_estimator.estimate
-    assert estimate.problem == ""
-    assert abs(estimate.mass - PAYLOAD.mass) < 2.0 * estimate.std[0]
-
-
 def test_a_pick_on_an_arm_lighter_than_its_model(panda):
     """Links that include a hand which is not mounted: less than nothing is carried before the pick, 1 kg after it."""
     motion, model = sinusoids(10.0, 500.0), pdr.load_robot("panda_ledezma")
@@ -79,12 +69,6 @@ def test_a_pick_on_an_arm_lighter_than_its_model(panda):
     assert any("lighter than those of the unloaded arm" in e.problem for e in estimates)
     estimate = estimates[-1]
     assert abs(estimate.mass - PAYLOAD.mass) < 2.5 * estimate.std[0]
-
-
-@pytest.mark.parametrize(("known", "named"), [(2.0, True), (0.5, True), (1.0, False)])
-def test_a_known_mass_that_contradicts_the_torques_is_named(panda, arm, known, named):
-    estimate, _ = after(panda, arm[0], arm[2], known_mass=known)
-    assert ("contradicts known_mass" in estimate.problem) == named
 
 
 @pytest.mark.parametrize(
@@ -179,14 +163,6 @@ def test_real_arms(log, robot, end_effector, words):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_an_arm_that_is_guided_by_hand_picks_nothing_up(panda, number):
-    data = pdr.load_dataset(public_log(f"panda_hand_guided/hand_guided_100hz_{number}.csv"), panda)
-    _, estimates = followed(panda, data, data.tau)
-    assert set(kinds(estimates)) <= {"contact"}
-    assert max(estimate.mass - 3.0 * estimate.std[0] for estimate in estimates) < 0.15
-
-
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
     """The same recordings, begun at any second: what the hand does then was there from the start, as a payload may be.
 
@@ -197,7 +173,8 @@ def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
         k = data.stamp >= start
         rest = pdr.JointDataset(data.stamp[k], data.q[k], data.dq[k], data.tau[k], data.names, "the rest")
         _, estimates = followed(panda, rest, rest.tau)
-        assert set(kinds(estimates)) <= {"contact", "load"}, start
+        # Where the arm rests at first, it is known before the hand comes.
+        assert set(kinds(estimates)) <= ({"contact"} if start == data.stamp[0] else {"contact", "load"}), start
         for estimate in estimates:
             assert estimate.mass - 3.0 * estimate.std[0] < (0.15 if estimate.stamp > start + 1.5 else 0.4), start
 

@@ -106,25 +106,6 @@ def test_a_step_of_the_torque(panda, stream, share):
     assert refused < 5
 
 
-def test_what_continues_elsewhere_is_refused_and_then_accepted(panda, stream):
-    """A second controller: after some samples that agree with each other it is the stream; and nothing is a problem."""
-    q = stream[1] + np.where(np.arange(1000) >= 500, 0.3, 0.0)[:, None]
-    kept, _, validator = selected(panda, (stream[0], q, *stream[2:]))
-    refused = validator.counts.implausible["position jump"]
-    assert 5 <= refused <= 30
-    assert kept[-1] == 999
-    assert validator.problem == ""
-
-
-def test_many_refusals_are_a_problem(panda, stream):
-    kept, _, validator = selected(panda, (*stream[:3], 1e3 * stream[3]))
-    assert len(kept) == 0
-    assert validator.problem.startswith("many samples are implausible: tau: expected at most")
-
-
-# ---- what no arm can have measured
-
-
 def reason(gate, stamp, q, dq, tau):
     try:
         gate.check(stamp, q, dq, tau)
@@ -208,9 +189,6 @@ def test_a_late_sample_spoils_none_of_the_next(panda, samples):
     assert set(refused(SampleGate(panda), [*samples[:500], late, *samples[500:]])) == {""}
 
 
-# ---- positions, velocities and stamps
-
-
 def problems(stamp, q, dq):
     check, found = KinematicCheck(q.shape[1]), set()
     for sample in zip(np.diff(stamp, prepend=-np.inf), q, dq, strict=True):
@@ -226,36 +204,26 @@ def noisy(rate, rng):
     return motion.stamp, motion.q, late.dq + 0.004 * rng.standard_normal(motion.dq.shape)
 
 
-@pytest.mark.parametrize("rate", [1000.0, 100.0, 30.0, 10.0, 2.0])
-def test_a_motion_is_consistent_at_any_rate(rng, rate):
-    assert problems(*noisy(rate, rng)) == {""}
+def only(stamp, q, dq, kept):
+    return stamp[kept], q[kept], dq[kept]
 
 
-@pytest.mark.parametrize("share", [0.3, 0.9])
-def test_lost_samples_are_no_problem(rng, share):
-    keep = rng.random(10_000) > share
-    assert problems(*(field[keep] for field in noisy(1000.0, rng))) == {""}
+CONSISTENT = {
+    **{f"{rate:g} Hz": lambda rng, rate=rate: noisy(rate, rng) for rate in (1000.0, 100.0, 30.0, 10.0, 2.0)},
+    "lost samples": lambda rng: only(*noisy(1000.0, rng), rng.random(10_000) > 0.9),
+    "ten samples a second, at its begin": lambda rng: only(*noisy(1000.0, rng), np.arange(10_000) % 1000 < 10),
+    "stamped on arrival, in bursts": lambda rng: (
+        0.01 * (np.arange(10_000) // 10) + 1e-5 * (np.arange(10_000) % 10), *noisy(1000.0, rng)[1:]
+    ),
+    "at rest, with an offset": lambda rng: (
+        1e-3 * np.arange(20_000), np.zeros((20_000, 7)), 0.002 + 0.004 * rng.standard_normal((20_000, 7))
+    ),
+}  # fmt: skip
 
 
-def test_a_trickle_is_no_problem(rng):
-    """Ten samples, then nothing for a second."""
-    stamp, q, dq = noisy(1000.0, rng)
-    keep = stamp % 1.0 < 0.01
-    assert problems(stamp[keep], q[keep], dq[keep]) == {""}
-
-
-def test_samples_that_come_in_bursts_are_no_problem(rng):
-    """Stamped on arrival: ten of them within 0.1 ms, every 10 ms."""
-    stamp, q, dq = noisy(1000.0, rng)
-    k = np.arange(len(stamp))
-    assert problems(0.01 * (k // 10) + 1e-5 * (k % 10), q, dq) == {""}
-
-
-def test_an_arm_at_rest_is_no_problem(rng):
-    """Velocities have an offset, and positions do not change."""
-    stamp = 1e-3 * np.arange(20_000)
-    q, dq = np.zeros((len(stamp), 7)), 0.002 + 0.004 * rng.standard_normal((len(stamp), 7))
-    assert problems(stamp, q, dq) == {""}
+@pytest.mark.parametrize("name", CONSISTENT)
+def test_what_belongs_together_has_no_problem(rng, name):
+    assert problems(*CONSISTENT[name](rng)) == {""}
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,12 @@
 once went wrong belongs into test/fuzz/corpus, into the folder of its kind, and stays there.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +33,7 @@ ROBOT = Path(pdr.__file__).parent / "robot"
 
 
 @pytest.fixture(scope="module")
-def readers() -> Iterator[LimitedReaders]:
+def readers():
     with LimitedReaders() as readers:
         yield readers
 
@@ -127,7 +125,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_mutated_file_is_read_or_refused(kind: str, readers: LimitedReaders, tmp_path: Path) -> None:
+def test_a_mutated_file_is_read_or_refused(kind, readers, tmp_path):
     reader, ending, make = KINDS[kind]
     original = make(tmp_path)
     path = tmp_path / ("metadata.yaml" if kind == "metadata" else f"file{ending}")
@@ -161,7 +159,7 @@ NAMES = [
 ]
 
 
-def test_a_working_folder_of_strangers_changes_nothing(tmp_path: Path) -> None:
+def test_a_working_folder_of_strangers_changes_nothing(tmp_path):
     """Configuration and programs of all kinds that lie where a command is started; the result is the same without."""
     log, start = csv_log(50), "from panda_dynamics_ros.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
 
@@ -187,6 +185,6 @@ def test_a_working_folder_of_strangers_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(CORPUS.glob("*/*")), ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_what_once_went_wrong_is_read_or_refused(file: Path, readers: LimitedReaders) -> None:
+def test_what_once_went_wrong_is_read_or_refused(file, readers):
     outcome = readers.outcome(KINDS[file.parent.name][0], file)
     assert outcome.startswith(("read: ", "refused: ")), outcome

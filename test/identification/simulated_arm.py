@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm whose truth is known, and recordings of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

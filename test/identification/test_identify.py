@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification of arms whose truth is known, and of a real one."""
 
-from __future__ import annotations
-
 import sys
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +26,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation import SimulatedPanda
 
 
-def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_exact_torques_give_the_exact_base_parameters(panda, rng):
     arm = other_arm(panda, rng)
     fit = pdr.identify(record(arm), robot=panda, prior_scale=PLAIN)
     truth = panda.base_parameters().mapping @ arm.inertial_vector
@@ -39,7 +36,7 @@ def test_exact_torques_give_the_exact_base_parameters(panda: pdr.RobotModel, rng
     assert fit.torque_rms.max() < 0.01
 
 
-def test_sigmas_cover_the_truth(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_sigmas_cover_the_truth(panda, rng):
     """Of the true base parameters, 90 to 99 % are in the 95 % intervals, though the torque's error is coloured."""
     inside = []
     for _ in range(8):
@@ -50,16 +47,14 @@ def test_sigmas_cover_the_truth(panda: pdr.RobotModel, rng: np.random.Generator)
     assert 0.90 <= np.mean(inside) <= 0.99
 
 
-def test_a_tilted_base_is_found(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_a_tilted_base_is_found(panda, rng):
     leaning = replace(panda, gravity=np.array([9.81 * 0.006, -9.81 * 0.004, -9.81]))
     fit = pdr.identify(record(leaning, 40.0, rng, scale=0.1), robot=panda)
     # 0.03 N m of disturbance on the 60 N m that a whole tilt would give; the bodies take the rest.
     assert fit.tilt == pytest.approx([0.006, -0.004], abs=0.0025)
 
 
-def test_the_result_is_an_arm_that_can_exist_and_be_saved(
-    panda: pdr.RobotModel, rng: np.random.Generator, tmp_path: Path
-) -> None:
+def test_the_result_is_an_arm_that_can_exist_and_be_saved(panda, rng, tmp_path):
     fit = pdr.identify(record(other_arm(panda, rng), 15.0, rng), robot=panda)
     assert all(link.is_physical() for link in fit.robot.links)
     loaded = pdr.load_robot(fit.save(tmp_path / "mine.yaml"))
@@ -67,7 +62,7 @@ def test_the_result_is_an_arm_that_can_exist_and_be_saved(
     assert np.array_equal(loaded.friction.table, fit.robot.friction.table)
 
 
-def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda, rng):
     """Least squares finds links that cannot exist, above all from parts of a recording."""
     data = record(other_arm(panda, rng), 15.0, rng, scale=1.0)
     fit = pdr.identify(data, robot=panda, prior_scale=PLAIN)
@@ -80,15 +75,13 @@ def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda: pdr.RobotMode
     assert np.linalg.norm(fit.cross_validated_rms) < 0.95 * np.linalg.norm(free)
 
 
-def test_without_the_solver_it_says_what_to_install(
-    panda: pdr.RobotModel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_solver_it_says_what_to_install(panda, rng, monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[identification\]'"):
         pdr.identify(record(other_arm(panda, rng), 15.0, rng, scale=1.0), robot=panda, prior_scale=PLAIN)
 
 
-def test_stribeck_friction_is_found(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_stribeck_friction_is_found(panda, rng):
     stribeck = 2.0 * panda.residual.std
     sticky = replace(panda.friction, stribeck=stribeck, stribeck_velocity=np.full(7, STRIBECK_VELOCITY))
     sticky = replace(sticky, transition=np.full(7, TRANSITION))
@@ -99,7 +92,7 @@ def test_stribeck_friction_is_found(panda: pdr.RobotModel, rng: np.random.Genera
     assert fit.friction.stribeck[:6] == pytest.approx(stribeck[:6], rel=0.4)
 
 
-def test_a_real_arm_is_predicted_better_than_by_the_published_model(panda_1khz_log: Path) -> None:
+def test_a_real_arm_is_predicted_better_than_by_the_published_model(panda_1khz_log):
     fit = pdr.identify(pdr.load_dataset(panda_1khz_log))
     # 0.356 N m was measured; 0.40 with friction as a function of velocity, the published model 0.80.
     assert np.linalg.norm(fit.cross_validated_rms) < 0.36
@@ -108,9 +101,7 @@ def test_a_real_arm_is_predicted_better_than_by_the_published_model(panda_1khz_l
     assert fit.not_identified == ()
 
 
-def test_recordings_are_read_one_by_one_and_their_rows_in_parts(
-    panda: pdr.RobotModel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recordings_are_read_one_by_one_and_their_rows_in_parts(panda, rng, monkeypatch):
     """Of recordings that an iterator gives, one at a time is in memory; the result is that of all at once."""
     arm = other_arm(panda, rng)
     made = [record(arm, 6.0, rng) for _ in range(6)]
@@ -143,7 +134,7 @@ def test_recordings_are_read_one_by_one_and_their_rows_in_parts(
     np.testing.assert_allclose(parts.cross_validated_rms, whole.cross_validated_rms, rtol=1e-4)
 
 
-def test_the_simulated_plant_is_found_within_its_sigmas(panda: pdr.RobotModel) -> None:
+def test_the_simulated_plant_is_found_within_its_sigmas(panda):
     pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
     plant = SimulatedPanda(panda, seed=3)
     run = plant.record(30.0)

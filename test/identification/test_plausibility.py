@@ -4,10 +4,7 @@
 Thresholds were chosen on simulated arms of seeds 0 to 5 and on hand-guided recordings 1 and 2; those below are others.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,14 +34,12 @@ def simulated(
     return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
 
 
-def test_an_unloaded_arm_passes(panda: pdr.RobotModel) -> None:
+def test_an_unloaded_arm_passes(panda):
     assert pdr.identify(simulated(panda, 11), panda).problems == ()
 
 
 @pytest.mark.parametrize(("seed", "mass"), [(14, 1.0), (15, 0.5)])
-def test_a_loaded_arm_is_named_and_saved_by_force_only(
-    panda: pdr.RobotModel, seed: int, mass: float, tmp_path: Path
-) -> None:
+def test_a_loaded_arm_is_named_and_saved_by_force_only(panda, seed, mass, tmp_path):
     load = pdr.InertialParameters(mass, BODY.com, mass * BODY.inertia)
     with pytest.warns(
         ImplausibleRecordingWarning, match=r"carries about .* record it unloaded, or name what is mounted"
@@ -58,19 +53,19 @@ def test_a_loaded_arm_is_named_and_saved_by_force_only(
     assert fit.save(tmp_path / "mine.yaml", force=True).is_file()
 
 
-def test_a_load_for_a_part_of_the_time_is_named(panda: pdr.RobotModel) -> None:
+def test_a_load_for_a_part_of_the_time_is_named(panda):
     with pytest.warns(ImplausibleRecordingWarning, match="parts of the recording differ by"):
         assert pdr.identify(simulated(panda, 16, BODY, pick_at=6.0), panda, prior_scale=QUICK).problems
 
 
 @pytest.mark.parametrize("sigma", [0.1, 10.0])
-def test_noise_in_place_of_torques_is_refused(panda: pdr.RobotModel, rng: np.random.Generator, sigma: float) -> None:
+def test_noise_in_place_of_torques_is_refused(panda, rng, sigma):
     data = record(panda, 15.0)
     with pytest.raises(DataError, match="that no such arm explains"):
         pdr.identify(replace(data, tau=sigma * rng.normal(size=data.tau.shape)), panda, prior_scale=PLAIN)
 
 
-def test_torques_without_gravity_are_named(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_torques_without_gravity_are_named(panda, rng):
     data = record(panda, 15.0, rng)
     with pytest.warns(ImplausibleRecordingWarning, match=r"kg less at the flange than panda: is gravity missing"):
         assert pdr.identify(
@@ -78,7 +73,7 @@ def test_torques_without_gravity_are_named(panda: pdr.RobotModel, rng: np.random
         ).problems
 
 
-def test_units_are_checked(panda: pdr.RobotModel) -> None:
+def test_units_are_checked(panda):
     data = record(panda, 8.0)
     with pytest.raises(DataError, match=r"positions in rad, got up to \d+; are they in degrees\?"):
         pdr.identify(replace(data, q=np.rad2deg(data.q), dq=np.rad2deg(data.dq)), panda)
@@ -88,7 +83,7 @@ def test_units_are_checked(panda: pdr.RobotModel) -> None:
         pdr.identify(record(panda, 0.055), panda)
 
 
-def test_joints_of_another_kind_of_arm_are_named(panda: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_joints_of_another_kind_of_arm_are_named(panda, rng):
     data = record(other_arm(panda, rng), 15.0, rng)
     other = replace(data, names=tuple(f"left_fr3_joint{i}" for i in range(1, 8)))
     with pytest.warns(
@@ -99,9 +94,7 @@ def test_joints_of_another_kind_of_arm_are_named(panda: pdr.RobotModel, rng: np.
     assert pdr.identify(same, panda, prior_scale=QUICK).problems == ()
 
 
-def test_a_fit_that_predicts_worse_than_the_prior_is_not_saved(
-    panda: pdr.RobotModel, rng: np.random.Generator, tmp_path: Path
-) -> None:
+def test_a_fit_that_predicts_worse_than_the_prior_is_not_saved(panda, rng, tmp_path):
     """The prior is the truth: whatever a fit changes is fitted to the disturbance."""
     fit = pdr.identify(record(panda, 6.0, rng, scale=1.0), panda, prior_scale=PLAIN)
     assert any("keep panda" in problem for problem in fit.problems)
@@ -109,13 +102,13 @@ def test_a_fit_that_predicts_worse_than_the_prior_is_not_saved(
         fit.save(tmp_path / "mine.yaml")
 
 
-def test_real_unloaded_arms_pass(panda: pdr.RobotModel, panda_1khz_log: Path, panda_30hz_bag: Path) -> None:
+def test_real_unloaded_arms_pass(panda, panda_1khz_log, panda_30hz_bag):
     assert pdr.identify(pdr.load_dataset(panda_1khz_log), panda).problems == ()
     assert pdr.identify(pdr.load_dataset(panda_30hz_bag), panda).problems == ()
 
 
 @pytest.mark.parametrize("part", ["a", "b"])
-def test_the_hand_of_a_real_fr3_is_a_load_unless_it_is_named(part: str) -> None:
+def test_the_hand_of_a_real_fr3_is_a_load_unless_it_is_named(part):
     bare, with_hand = pdr.load_robot("fr3"), pdr.load_robot("fr3", end_effector="hand")
     data = pdr.load_dataset(public_log(f"fr3_hand_teleop/teleop_1khz_{part}.csv"), bare)
     assert pdr.identify(data, with_hand).problems == ()
@@ -124,7 +117,7 @@ def test_the_hand_of_a_real_fr3_is_a_load_unless_it_is_named(part: str) -> None:
 
 
 @pytest.mark.parametrize("part", [3, 4])
-def test_an_arm_that_a_person_guides_is_named(panda: pdr.RobotModel, part: int) -> None:
+def test_an_arm_that_a_person_guides_is_named(panda, part):
     data = pdr.load_dataset(public_log(f"panda_hand_guided/hand_guided_100hz_{part}.csv"), panda)
     with pytest.warns(ImplausibleRecordingWarning, match="did something touch it"):
         pdr.identify(data, panda, prior_scale=QUICK)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels' cache on disk: it is used, a change of any kernel is noticed, and nobody else can put code into it.
+"""The kernels' cache on disk: it is used, a change of any kernel is noticed, and nobody else can put code into it. Of
+several processes that start at once, one compiles what all nodes need, the others wait and load.
 
 Real processes with a cache folder of their own, and a kernel of the package that compiles in a second.
 """
 
-from __future__ import annotations
-
+import ast
 import os
 import subprocess
 import sys
@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import newton_euler
 from panda_dynamics_ros.dynamics.kernels import compiled
 
@@ -43,13 +42,13 @@ def run(folder: Path, **environment: str) -> tuple[Path, int, str]:
     return Path(cache), int(hits), done.stderr
 
 
-def test_the_next_process_loads_what_one_has_compiled(tmp_path: Path) -> None:
+def test_the_next_process_loads_what_one_has_compiled(tmp_path):
     cache, hits, said = run(tmp_path)
     assert (cache.parent, hits, said) == (tmp_path / "usual", 0, "")
     assert run(tmp_path) == (cache, 1, "")
 
 
-def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path, monkeypatch):
     """numba looks at the file of a kernel alone, not at those of the kernels that it calls."""
     monkeypatch.setattr(compiled, "PACKAGE", tmp_path)
     names = []
@@ -62,7 +61,7 @@ def test_the_folder_is_named_after_the_texts_of_all_kernels(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize("text", ["cache_dir: taken\ndisable_jit: 1\nopt: 7\ncpu_name: generic\n", "{broken: ["])
-def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Path, text: str) -> None:
+def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path, text):
     """A folder of recordings from a stranger: with `cache_dir` its forged machine code would be run."""
     (tmp_path / ".numba_config.yaml").write_text(text)
     cache, _, said = run(tmp_path)
@@ -71,7 +70,7 @@ def test_a_configuration_of_numba_in_the_working_folder_is_not_read(tmp_path: Pa
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(tmp_path, monkeypatch):
     """The places where the cache may be are in this folder."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "usual"))
@@ -79,7 +78,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_folder_that_others_may_write_to_is_no_cache(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_others_may_write_to_is_no_cache(elsewhere, monkeypatch):
     shared = elsewhere / "shared"
     shared.mkdir()
     shared.chmod(0o757)
@@ -99,7 +98,7 @@ def test_a_folder_that_others_may_write_to_is_no_cache(elsewhere: Path, monkeypa
     assert chosen.parent == shared
 
 
-def test_where_nothing_can_be_written_there_is_no_cache(elsewhere: Path) -> None:
+def test_where_nothing_can_be_written_there_is_no_cache(elsewhere):
     (elsewhere / "usual").write_text("")
     (elsewhere / f"panda_dynamics_ros-{os.geteuid()}").write_text("")
     with pytest.warns(RuntimeWarning) as said:
@@ -107,7 +106,7 @@ def test_where_nothing_can_be_written_there_is_no_cache(elsewhere: Path) -> None
     assert len(said) == 2
 
 
-def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path: Path) -> None:
+def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path):
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     assert compiled.is_private(inner)
@@ -124,7 +123,7 @@ def test_private_is_what_nobody_else_can_write_to_or_replace(tmp_path: Path) -> 
         assert not compiled.is_private(inner), "of another user"
 
 
-def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotModel) -> None:
+def test_one_version_of_a_kernel_serves_every_memory_layout(panda):
     """numba takes read-only and unaligned arrays for types of their own: seconds of compiling, in mid-stream."""
     read_only = np.broadcast_to(0.5, (2, 7))
     unaligned = np.frombuffer(bytes(57), dtype=np.uint8)[1:].view(np.float64)
@@ -132,3 +131,70 @@ def test_one_version_of_a_kernel_serves_every_memory_layout(panda: pdr.RobotMode
     panda.inverse_dynamics(read_only, unaligned, [0] * 7)
     panda.inverse_dynamics(unaligned, unaligned, unaligned)
     assert len(newton_euler.newton_euler_of_one.signatures) == 1
+
+
+# A "node" that takes as long as its standard input is open, instead of one that compiles for ten seconds.
+WARMING = """
+import sys
+from panda_dynamics_ros import warm_up
+warm_up.NODES = {"one": lambda: print("run", flush=True) or sys.stdin.readline()}
+warm_up.warm_up("one", report=lambda line: print(line.split()[0], flush=True))
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """With a cache of this test's own."""
+    return os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+
+
+def start(environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WARMING],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def heard(process: subprocess.Popen[str], *lines: str) -> None:
+    """The next lines that a process prints are these."""
+    assert process.stdout is not None
+    assert tuple(process.stdout.readline().strip() for _ in lines) == lines
+
+
+def test_the_first_process_compiles_and_the_second_waits_and_loads(environment):
+    first = start(environment)
+    heard(first, "compiling", "run")
+    second = start(environment)
+    heard(second, "waiting")
+    assert first.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
+    assert second.communicate("\n", timeout=60)[0].split() == ["run", "done"], "it loads, and does not compile"
+    assert start(environment).communicate("\n", timeout=60)[0].split() == ["run", "done"]
+
+
+def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(environment):
+    first = start(environment)
+    heard(first, "compiling", "run")
+    waiting = start(environment)
+    heard(waiting, "waiting")
+    first.kill()
+    first.wait(timeout=60)
+    heard(waiting, "compiling", "run")
+    assert waiting.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
+
+
+def test_no_kernel_assigns_an_array_to_a_slice():
+    """numba's check of the shapes formats a message, which takes two seconds to compile: loops take none."""
+    found = []
+    for file in (ROOT / "panda_dynamics_ros").rglob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef) or not {"compiled", "part"} & set(
+                map(ast.unparse, function.decorator_list)
+            ):
+                continue
+            for node in ast.walk(function):
+                targets = node.targets if isinstance(node, ast.Assign) else []
+                slices = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Slice)]
+                if slices and isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert found == []

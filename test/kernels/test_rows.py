@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of states against one: the same bits, for every number of rows; and cosines and sines against libm."""
-
-from __future__ import annotations
+"""Blocks of states against one: the same bits, for every number of rows; cosines and sines against libm; small matrices
+against LAPACK, to rounding: entries of order one, condition numbers below 1e3."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import pytest
 from arms import random_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics.kernels import batch
+from panda_dynamics_ros.dynamics.kernels import batch, small_matrices
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
@@ -47,7 +46,7 @@ def angles(rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([*parts, edges])
 
 
-def test_cosine_and_sine_are_those_of_libm(rng: np.random.Generator) -> None:
+def test_cosine_and_sine_are_those_of_libm(rng):
     x = angles(rng)
     c, s = np.empty_like(x), np.empty_like(x)
     of_one(x, c, s)
@@ -65,7 +64,7 @@ def blocks_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("rows", [1, 15, 16, 21, 35])
-def test_rows_are_what_they_are_alone(function: str, rows: int, robot: pdr.RobotModel, rng: Any) -> None:
+def test_rows_are_what_they_are_alone(function, rows, robot, rng):
     call, count = FUNCTIONS[function]
     states = [x.copy() for x in random_states(robot, rng, samples=rows)[:count]]
     states[0][0, 3] = 3.0 * LARGEST  # one state of a block takes the long way to its cosines
@@ -75,10 +74,57 @@ def test_rows_are_what_they_are_alone(function: str, rows: int, robot: pdr.Robot
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_sliding_joints_as_well(function: str, panda: pdr.RobotModel, rng: Any) -> None:
+def test_sliding_joints_as_well(function, panda, rng):
     robot = replace(panda, prismatic=(False, True, False, True, True, False, True))
     call, count = FUNCTIONS[function]
     states = random_states(robot, rng, samples=19)[:count]
     together = call(robot, *states)
     for k in range(19):
         assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
+
+
+def kernel(part):
+    """A function of Python that calls a part of kernels."""
+
+    @compiled
+    def call(A, b):
+        part(A, b)
+
+    return call
+
+
+forward, solve, invert = (
+    kernel(part) for part in (small_matrices.forward, small_matrices.solve, small_matrices.invert)
+)
+
+
+@compiled
+def factorise(A):
+    small_matrices.factorise(A)
+
+
+@pytest.fixture(params=[1, 4, 10])
+def matrix(request, rng):
+    square = rng.normal(size=(request.param, request.param))
+    return square @ square.T + np.eye(request.param)
+
+
+def test_factor(matrix):
+    L = matrix.copy()
+    factorise(L)
+    np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(matrix), atol=1e-12)
+
+
+def test_solutions(matrix, rng):
+    b, L = rng.normal(size=len(matrix)), np.linalg.cholesky(matrix)
+    half, whole = b.copy(), b.copy()
+    forward(L, half)
+    solve(L, whole)
+    np.testing.assert_allclose(half, np.linalg.solve(L, b), atol=1e-12)
+    np.testing.assert_allclose(whole, np.linalg.solve(matrix, b), atol=1e-12)
+
+
+def test_inverse(matrix):
+    inverse = np.empty_like(matrix)
+    invert(matrix.copy(), inverse)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), atol=1e-12)

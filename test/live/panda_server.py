@@ -8,8 +8,6 @@ names of libfranka's RobotState) once per millisecond, from the first on for eac
 A client of another version is refused as by the robot; a silent server accepts clients and sends no states.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which binding connects, what each failure says, and connections that are lost."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 from pathlib import Path
@@ -35,7 +33,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("said", SAID)
-def test_every_error_is_one_sentence_with_a_remedy(said: str) -> None:
+def test_every_error_is_one_sentence_with_a_remedy(said):
     error = explained(said, "172.16.0.2", "pylibfranka", connected=False)
     assert error.kind == SAID[said]
     quoted = f" ({said.rstrip('.')})"
@@ -48,7 +46,7 @@ def test_every_error_is_one_sentence_with_a_remedy(said: str) -> None:
         assert sentence.replace("pylibfranka does", "{binding} does") in " ".join(PAGE.read_text().split())
 
 
-def test_a_binding_of_the_other_robot_says_which_to_install(tmp_path: Path) -> None:
+def test_a_binding_of_the_other_robot_says_which_to_install(tmp_path):
     needs("pylibfranka", "panda_py")
     words = r"pylibfranka does not speak this robot's version .* panda-python for a Panda .*library version: 10"
     with panda(HOST, tmp_path), pytest.raises(ConnectionFailedError, match=words) as caught:
@@ -58,7 +56,7 @@ def test_a_binding_of_the_other_robot_says_which_to_install(tmp_path: Path) -> N
         FrankaConnection(HOST, "panda-python")
 
 
-def test_the_binding_that_fits_is_found(tmp_path: Path) -> None:
+def test_the_binding_that_fits_is_found(tmp_path):
     needs("pylibfranka", "panda_py")
     with panda(HOST, tmp_path):
         found = FrankaConnection(HOST)
@@ -68,7 +66,7 @@ def test_the_binding_that_fits_is_found(tmp_path: Path) -> None:
         assert (found.binding, found.robot) == ("pylibfranka", "fr3")
 
 
-def test_states_that_do_not_arrive(tmp_path: Path) -> None:
+def test_states_that_do_not_arrive(tmp_path):
     """A robot that accepts the client and sends nothing: as behind a firewall."""
     needs("panda_py")
     with panda(HOST, tmp_path, silent=True), pytest.raises(ConnectionFailedError, match="allow UDP") as caught:
@@ -81,14 +79,14 @@ def test_states_that_do_not_arrive(tmp_path: Path) -> None:
     [(HOST, "refused"), ("no-such-robot.invalid", "no such host"), ("a" * 64 + ".b", "no such host")],
     ids=["no server", "no host", "no name"],  # addresses differ from process to process
 )
-def test_a_robot_that_is_not_there(address: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_robot_that_is_not_there(address, kind, monkeypatch):
     monkeypatch.setattr(module, "_candidates", lambda binding: ["pylibfranka"])  # none is needed to find that out
     with pytest.raises(ConnectionFailedError) as caught:
         FrankaConnection(address)
     assert caught.value.kind == kind
 
 
-def test_a_robot_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_robot_that_does_not_answer(monkeypatch):
     """A listening port whose queue is full does not answer, as a robot that is switched off does not."""
     monkeypatch.setattr(module, "_candidates", lambda binding: ["pylibfranka"])
     monkeypatch.setattr(module, "TIMEOUT", 0.5)
@@ -107,7 +105,7 @@ def test_a_robot_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.kind == "timed out"
 
 
-def test_without_any_binding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_binding(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[fr3\]'"):
         FrankaConnection(HOST)
@@ -116,12 +114,12 @@ def test_without_any_binding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("address", "binding"), [("", "auto"), ("127.0.0.1", "libfranka")])
-def test_bad_arguments(address: str, binding: str) -> None:
+def test_bad_arguments(address, binding):
     with pytest.raises(pdr.PandaDynamicsError, match="expected"):
         FrankaConnection(address, binding)
 
 
-def test_a_lost_connection_comes_back(tmp_path: Path) -> None:
+def test_a_lost_connection_comes_back(tmp_path):
     needs("panda_py")
     said: list[str] = []
     with panda(HOST, tmp_path):
@@ -140,7 +138,7 @@ def test_a_lost_connection_comes_back(tmp_path: Path) -> None:
     assert said[1:] == [f"{HOST}: connected again"]
 
 
-def test_stamps_follow_the_shortest_delay() -> None:
+def test_stamps_follow_the_shortest_delay():
     """The first state comes 30 ms late; the clocks differ by 1000 s, and delays are 1 to 6 ms."""
     clock = RobotClock()
     first = clock.at(10.0, 1010.030)

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """franka.launch.py: the whole suite on a Panda of the loopback, and on one that is not there."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from franka_servers import host, needs, panda
 from launched import installed, installed_package, launched
@@ -13,7 +9,7 @@ pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed
 
 
 @pytest.mark.ros
-def test_a_robot_is_read_by_its_address(tmp_path: Path) -> None:
+def test_a_robot_is_read_by_its_address(tmp_path):
     needs("panda_py")
     prefix = installed_package(tmp_path / "install")
     arguments = {"robot_ip": host(0), "binding": "panda-python", "namespace": "right", "one_process": "true"}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both nodes on a stream that faults are put into: what they count and say, whether the estimate is unharmed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -11,10 +9,9 @@ from motion import PAYLOAD
 from sensor_msgs.msg import JointState
 
 import panda_dynamics_ros as pdr
-from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe, Ready, values_of
 from nodes.processes import Nodes
-from nodes.robot_stream import ARM, Script, greet
+from nodes.robot_stream import ARM, PayloadStream, Script, greet
 
 INPUTS = ("payload_estimator: input", "panda_dynamics: input")
 ESTIMATE = "payload_estimator: estimate"

@@ -5,8 +5,6 @@ They are forked from a process that has imported `nodes.loaded`, as `ros2 run` w
 imports. `test_stopping.py` and the demo start them from nothing.
 """
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

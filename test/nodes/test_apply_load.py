@@ -7,11 +7,8 @@ with the generators that PyPI has. Without them, service and state are real ones
 gives to their fields.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -24,7 +21,6 @@ from geometry_msgs.msg import InertiaStamped
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import SetBool, Trigger
 
-from nodes.probe import Probe
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import UNDECIDED
@@ -46,7 +42,7 @@ def less_certain(index: int, std: float) -> Any:
     return {"covariance": covariance}
 
 
-def test_a_converged_estimate_is_fit_unless_the_arm_is_touched() -> None:
+def test_a_converged_estimate_is_fit_unless_the_arm_is_touched():
     assert unfit_for_load(FIT) == ""
     assert unfit_for_load(FIT, is_touched=True) == "a contact lasts"
 
@@ -62,7 +58,7 @@ def test_a_converged_estimate_is_fit_unless_the_arm_is_touched() -> None:
         ({"identifiable": np.array([True, True, True, False] + [False] * 6)}, "not identifiable yet: z"),
     ],
 )
-def test_what_is_missing_is_named(change: dict[str, Any], words: str) -> None:
+def test_what_is_missing_is_named(change, words):
     assert words in unfit_for_load(replace(FIT, **change))
 
 
@@ -94,9 +90,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["franka_msgs", "stand-ins"])
-def robot(
-    probe: Probe, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., None]]:
+def robot(probe, monkeypatch, request):
     """Starts a robot that takes loads or refuses them; it reports `load`, if there is one."""
     is_real = request.param == "franka_msgs"
     if not is_real:
@@ -138,7 +132,7 @@ def robot(
 
 
 @pytest.fixture
-def service(probe: Probe) -> Iterator[LoadService]:
+def service(probe):
     """Beside a node that is not spun: the robot is waited for by the service's own threads."""
     node = rclpy.create_node("estimator")
     service = LoadService(node, lambda: FIT, lambda: False)
@@ -147,7 +141,7 @@ def service(probe: Probe) -> Iterator[LoadService]:
     node.destroy_node()
 
 
-def test_a_load_that_the_robot_takes(robot: Callable[..., None], service: LoadService, probe: Probe) -> None:
+def test_a_load_that_the_robot_takes(robot, service, probe):
     robot(True)
     answer = probe.call(Trigger, "estimator/apply_load")
     assert answer.success, answer.message
@@ -165,16 +159,14 @@ def test_a_load_that_the_robot_takes(robot: Callable[..., None], service: LoadSe
         (InertialParameters(0.5, BODY.com, BODY.inertia), "; but it reports 0.500 kg at"),
     ],
 )
-def test_what_the_robot_reports_afterwards_is_read_back(
-    load: InertialParameters, words: str, robot: Callable[..., None], service: LoadService
-) -> None:
+def test_what_the_robot_reports_afterwards_is_read_back(load, words, robot, service):
     robot(True, load=load)
     done, answer = service.apply(FIT)
     assert done
     assert words in answer
 
 
-def test_an_estimate_that_is_unfit_is_not_sent(robot: Callable[..., None], service: LoadService, probe: Probe) -> None:
+def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):
     robot(True)
     service._estimate = lambda: replace(FIT, **less_certain(0, 0.15))
     answer = probe.call(Trigger, "estimator/apply_load")
@@ -183,14 +175,14 @@ def test_an_estimate_that_is_unfit_is_not_sent(robot: Callable[..., None], servi
     assert not SENT
 
 
-def test_a_load_that_the_robot_refuses(robot: Callable[..., None], service: LoadService) -> None:
+def test_a_load_that_the_robot_refuses(robot, service):
     robot(False)
     done, words = service.apply(FIT)
     assert not done
     assert words.startswith("the robot refused the load: motion is running")
 
 
-def test_no_robot(robot: Callable[..., None], service: LoadService) -> None:
+def test_no_robot(robot, service):
     done, words = service.apply(FIT)
     assert not done
     assert words.startswith("nobody offers the service service_server/set_load")

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm of `robot_description`, its mounting, and gravity that comes by a topic, in real nodes."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,14 +25,14 @@ DESCRIPTION = re.sub('"link(.)"', r'"arm_link\1"', urdf_texts.panda().replace("t
 
 
 @pytest.fixture(scope="module")
-def arm() -> pdr.RobotModel:
+def arm():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fingers are locked
         return pdr.load_robot(DESCRIPTION)
 
 
 @pytest.fixture
-def script(panda: pdr.RobotModel) -> Script:
+def script(panda):
     return Script(panda, 0.01)
 
 
@@ -47,9 +44,7 @@ def torques_of(probe: Probe, nodes: Nodes, script: Script) -> np.ndarray:
     return np.array(heard[-1].effort)
 
 
-def test_nodes_wait_for_the_topic_and_take_its_arm(
-    probe: Probe, fresh: Nodes, script: Script, arm: pdr.RobotModel
-) -> None:
+def test_nodes_wait_for_the_topic_and_take_its_arm(probe, fresh, script, arm):
     fresh.start("suite", robot="robot_description", mounting=list(CEILING))
     topic = f"{fresh.namespace}/robot_description"
     waiting = f"waiting for the URDF on {topic}: start robot_state_publisher"
@@ -66,9 +61,7 @@ def test_nodes_wait_for_the_topic_and_take_its_arm(
     probe.node.destroy_publisher(description)
 
 
-def test_the_parameter_goes_before_the_topic(
-    probe: Probe, fresh: Nodes, script: Script, arm: pdr.RobotModel, tmp_path: Path
-) -> None:
+def test_the_parameter_goes_before_the_topic(probe, fresh, script, arm, tmp_path):
     """As a launch file passes it, with xacro's output; payloads are in the frame of the tip."""
     parameters = {"robot": "robot_description", "robot_description": DESCRIPTION, "gravity": [0.0, 1.0, -9.7]}
     file = tmp_path / "parameters.yaml"
@@ -82,7 +75,7 @@ def test_the_parameter_goes_before_the_topic(
     assert payloads[-1].header.frame_id == arm.flange_link == "arm_link8"
 
 
-def test_efforts_without_gravity_leave_nothing_external(probe: Probe, fresh: Nodes, panda: pdr.RobotModel) -> None:
+def test_efforts_without_gravity_leave_nothing_external(probe, fresh, panda):
     """A driver that subtracts gravity: with the parameter, the torques of the unloaded arm are explained."""
     fresh.start("dynamics", effort="without_gravity")
     script = Script(panda, 0.3)

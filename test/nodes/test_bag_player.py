@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `bag_player`: a recording comes over the topic as it was recorded, to its end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,30 +9,26 @@ from bag_files import samples, write_bag
 from motion import PAYLOAD, sinusoids, torques
 from sensor_msgs.msg import JointState
 
-from nodes.probe import Probe, values_of
-from nodes.processes import Nodes
-from panda_dynamics_ros import RobotModel
+from nodes.probe import values_of
 from panda_dynamics_ros.recordings import JointStateSample, JointStateStream, read_joint_states, write_joint_states
 
 START = 1.7e9
 
 
 @pytest.fixture(scope="module")
-def recorded() -> list[JointStateSample]:
+def recorded():
     """1.5 s at 1 kHz."""
     return samples(1500, start=START)
 
 
 @pytest.fixture(scope="module")
-def bag(recorded: list[JointStateSample], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bag(recorded, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bag") / "recording"
     write_joint_states(folder, recorded, topic="/arm/joint_states")
     return folder
 
 
-def test_a_recording_is_played_to_its_end(
-    bag: Path, recorded: list[JointStateSample], probe: Probe, nodes: Nodes
-) -> None:
+def test_a_recording_is_played_to_its_end(bag, recorded, probe, nodes):
     nodes.start("bag_player", bag=bag)
     got = probe.listen(JointState, f"{nodes.namespace}/joint_states")
     probe.until(lambda: len(got) == len(recorded), "the whole recording")
@@ -51,9 +44,7 @@ def test_a_recording_is_played_to_its_end(
         )
 
 
-def test_the_estimate_survives_a_loop_in_simulated_time(
-    panda: RobotModel, probe: Probe, fresh: Nodes, tmp_path: Path
-) -> None:
+def test_the_estimate_survives_a_loop_in_simulated_time(panda, probe, fresh, tmp_path):
     """Two seconds of a payload, over and over, while the player is the clock."""
     motion = sinusoids(2.0, rate=500.0)
     tau = torques(panda, motion, PAYLOAD)
@@ -71,7 +62,7 @@ def test_the_estimate_survives_a_loop_in_simulated_time(
     assert sorted(fresh.running()) == ["bag_player", "payload_estimator"]
 
 
-def test_stamps_hours_away_are_not_waited_for(probe: Probe, fresh: Nodes, tmp_path: Path) -> None:
+def test_stamps_hours_away_are_not_waited_for(probe, fresh, tmp_path):
     """One stamp two hours ahead, and a clock that was set back by two."""
     recorded = samples(300, start=START)
     away = [replace(recorded[100], stamp=START + 7200.0, recorded_ns=None)]
@@ -86,7 +77,7 @@ def test_stamps_hours_away_are_not_waited_for(probe: Probe, fresh: Nodes, tmp_pa
     assert "the recorded stamps jump by 7199.9 s" in fresh.log("bag_player")
 
 
-def test_a_recording_is_read_while_it_is_played(bag: Path, probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_is_read_while_it_is_played(bag, probe, monkeypatch):
     """Only the next sample is in memory, however long the recording."""
     from panda_dynamics_ros.nodes import bag_player
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: the wrench on the flange, contacts in words and for programs, and a payload that is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -66,14 +64,14 @@ def pushed(panda: RobotModel, script: Script) -> Script:
 
 
 @pytest.fixture(scope="module")
-def stream(probe: Probe, nodes: Nodes, panda: RobotModel) -> Stream:
+def stream(probe, nodes, panda):
     """The node after a push."""
     stream = Stream(probe, nodes)
     stream.feed(pushed(panda, Script(load_robot("panda", friction="none"), 0.001 * SAMPLES)))
     return stream
 
 
-def test_the_wrench_on_the_flange_is_found(stream: Stream) -> None:
+def test_the_wrench_on_the_flange_is_found(stream):
     """.15 s are nine time constants of the filter of 10 Hz, which is 16 ms late for joint torques that move with q."""
     assert {message.header.frame_id for message in stream.wrenches} == {"panda_link0"}
     assert [nanoseconds_of(m.header.stamp) for m in stream.wrenches] == [1_000_000 * k for k in range(SAMPLES)]
@@ -84,7 +82,7 @@ def test_the_wrench_on_the_flange_is_found(stream: Stream) -> None:
     np.testing.assert_allclose(found[600:BEGIN], 0.0, atol=0.05)
 
 
-def test_a_contact_is_said_when_it_begins_and_when_it_ends(stream: Stream) -> None:
+def test_a_contact_is_said_when_it_begins_and_when_it_ends(stream):
     said = [(status.level, values_of(status)) for status in stream.contacts]
     assert said[0][0] == DiagnosticStatus.OK
     assert said[0][1]["since"] == ""
@@ -99,7 +97,7 @@ def test_a_contact_is_said_when_it_begins_and_when_it_ends(stream: Stream) -> No
     assert stream.contacts[-1].message.startswith("no contact; the last, on link 7, ended at")
 
 
-def test_each_contact_has_a_stamp_and_a_wrench_with_the_same(stream: Stream) -> None:
+def test_each_contact_has_a_stamp_and_a_wrench_with_the_same(stream):
     """The torques of a contact are those at the largest test statistic, a short while after its beginning."""
     stamps = [nanoseconds_of(message.header.stamp) for message in stream.stamped]
     assert stamps == [nanoseconds_of(message.header.stamp) for message in stream.of_contacts]
@@ -116,13 +114,6 @@ def test_each_contact_has_a_stamp_and_a_wrench_with_the_same(stream: Stream) -> 
     assert 0.3 < np.linalg.norm(found) / np.linalg.norm(WRENCH[:3]) < 1.2
 
 
-def test_diagnostics_say_it_in_words(stream: Stream) -> None:
-    status = stream.diagnostic(lambda values: values["contacts"] == "1")
-    assert status.level == DiagnosticStatus.OK
-    assert "on link 7" in status.message
-    assert any(each.message.startswith("contact on link") for each in stream.contacts)
-
-
 def inertia(payload: InertialParameters, frame: str) -> InertiaStamped:
     message = InertiaStamped()
     message.header.frame_id = frame
@@ -133,7 +124,7 @@ def inertia(payload: InertialParameters, frame: str) -> InertiaStamped:
     return message
 
 
-def test_a_payload_counts_as_external_until_it_is_known(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:
+def test_a_payload_counts_as_external_until_it_is_known(probe, fresh, panda):
     """It is neither a contact when told of, nor an external torque from then on; another frame's is refused."""
     topic = f"{fresh.namespace}/payload"
     stream = Stream(probe, fresh, payload_topic=topic)

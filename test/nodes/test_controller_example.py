@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example of a controller: what it sends, how fast, what it does when the torques stop, and an arm held by it."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +78,7 @@ class Controlled:
 
 
 @pytest.fixture(scope="module")
-def controlled(
-    probe: Probe, nodes: Nodes, panda: pdr.RobotModel, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Controlled]:
+def controlled(probe, nodes, panda, tmp_path_factory):
     controlled = Controlled(probe, nodes, panda, tmp_path_factory.mktemp("controller"))
     try:
         yield controlled
@@ -94,7 +89,7 @@ def controlled(
 
 
 @pytest.fixture
-def controller(probe: Probe) -> Iterator[Any]:
+def controller(probe):
     """The example's node in this process."""
     specification = importlib.util.spec_from_file_location("gravity_compensation_controller", FILE)
     assert specification is not None
@@ -106,17 +101,17 @@ def controller(probe: Probe) -> Iterator[Any]:
     node.destroy_node()
 
 
-def test_it_sends_gravity_and_coriolis_torques_of_one_sample(controlled: Controlled) -> None:
+def test_it_sends_gravity_and_coriolis_torques_of_one_sample(controlled):
     for k in (200, 1500):
         controlled.settle(k, controlled.torques(k))
 
 
-def test_a_payload_is_carried(controlled: Controlled) -> None:
+def test_a_payload_is_carried(controlled):
     controlled.payload.publish(conversions.inertia_message(conversions.time_message(0.0), "panda_link8", PAYLOAD))
     controlled.settle(700, controlled.torques(700, PAYLOAD))
 
 
-def test_no_torque_jumps(controlled: Controlled) -> None:
+def test_no_torque_jumps(controlled):
     """Two samples between which torques differ by more than a step; a command may be lost, which is no jump."""
     controlled.settle(0, controlled.torques(0, PAYLOAD))
     controlled.commands.clear()
@@ -128,7 +123,7 @@ def test_no_torque_jumps(controlled: Controlled) -> None:
     assert max(steps) > 0.9 * STEP
 
 
-def test_when_torques_stop_the_arm_is_held_and_the_log_says_why(controlled: Controlled) -> None:
+def test_when_torques_stop_the_arm_is_held_and_the_log_says_why(controlled):
     """Coriolis torques belong to a motion that nobody sees any more."""
     controlled.settle(1200, controlled.torques(1200, PAYLOAD))
     held = controlled.robot.with_payload(PAYLOAD).gravity_torques(controlled.script.motion.q[1200])
@@ -150,7 +145,7 @@ def tell(node: Any, robot: pdr.RobotModel, stamp: float, q: np.ndarray, dq: np.n
         heard(conversions.torque_message(conversions.time_message(stamp + after), names, torques))
 
 
-def test_torques_of_different_samples_are_not_mixed(controller: Any, panda: pdr.RobotModel) -> None:
+def test_torques_of_different_samples_are_not_mixed(controller, panda):
     """In this process: over DDS nobody decides which message comes first."""
     q, dq = np.full(7, 0.5), np.ones(7)
     tell(controller, panda, 1.0, q, dq)  # makes the joints' names known
@@ -162,7 +157,7 @@ def test_torques_of_different_samples_are_not_mixed(controller: Any, panda: pdr.
     np.testing.assert_allclose(controller.wanted, panda.coriolis_torques(q, dq), rtol=0.0, atol=EXACT)
 
 
-def test_an_arm_in_mujoco_stays_where_it_is(controller: Any, panda: pdr.RobotModel) -> None:
+def test_an_arm_in_mujoco_stays_where_it_is(controller, panda):
     """Gravity and payload at work, closed over MuJoCo's own dynamics for half a second; without them it falls."""
     mujoco = pytest.importorskip("mujoco", reason="the arm to be held is MuJoCo's")
     from panda_dynamics_ros.simulation.plant import mujoco_model
@@ -185,7 +180,7 @@ def test_an_arm_in_mujoco_stays_where_it_is(controller: Any, panda: pdr.RobotMod
     assert moved[True] < 1e-9
 
 
-def test_the_example_in_cpp_compiles(tmp_path: Path) -> None:
+def test_the_example_in_cpp_compiles(tmp_path):
     """Where ROS 2's C++ library is installed: the wheels from PyPI do not have it."""
     try:
         get_package_prefix("rclcpp")

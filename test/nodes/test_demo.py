@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics demo`: the whole chain, as a user starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -32,7 +30,7 @@ def run_demo(output: Path, nodes: Nodes) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("demo")
 
 
@@ -42,7 +40,7 @@ def machine_is_busy() -> bool:
 
 
 @pytest.fixture(scope="module")
-def summary(folder: Path, nodes: Nodes) -> dict[str, Any]:
+def summary(folder, nodes):
     """Of a run that lost nothing. A machine that is busy with other things may pause once; then it is tried again."""
     summary = run_demo(folder, nodes)
     if summary["dropped"] > 0 and machine_is_busy():
@@ -51,7 +49,7 @@ def summary(folder: Path, nodes: Nodes) -> dict[str, Any]:
     return summary
 
 
-def test_no_sample_is_lost(summary: dict[str, Any]) -> None:
+def test_no_sample_is_lost(summary):
     if summary["dropped"] > 0 and machine_is_busy():
         pytest.skip(
             f"twice the machine was too busy to tell (load {os.getloadavg()[0]:.1f}); {summary['dropped']} lost"
@@ -62,7 +60,7 @@ def test_no_sample_is_lost(summary: dict[str, Any]) -> None:
     assert DURATION <= summary["duration_s"] < DURATION + 10.0
 
 
-def test_the_summary_has_the_keys_that_programs_rely_on(summary: dict[str, Any]) -> None:
+def test_the_summary_has_the_keys_that_programs_rely_on(summary):
     assert set(summary) >= {
         "samples", "dropped", "duration_s", "rate_hz", "torque_residual_rms", "problem", "joint_offsets",
         "joint_offsets_std", "payload", "truth", "events",
@@ -79,7 +77,7 @@ def test_the_summary_has_the_keys_that_programs_rely_on(summary: dict[str, Any])
         assert set(event) >= {"stamp", "kind", "mass_after_2s", "com_after_2s"}
 
 
-def test_pick_and_release_are_detected_right_after_they_happen(summary: dict[str, Any]) -> None:
+def test_pick_and_release_are_detected_right_after_they_happen(summary):
     """In this order, nothing else detected; within the .3 s that the filters need and the detector's .15 s."""
     events = summary["events"]
     assert [event["kind"] for event in events] == ["picked", "detected_pick", "released", "detected_release"]
@@ -88,7 +86,7 @@ def test_pick_and_release_are_detected_right_after_they_happen(summary: dict[str
     assert 0.0 < seen_release - released < 0.5
 
 
-def test_the_payload_is_found(summary: dict[str, Any]) -> None:
+def test_the_payload_is_found(summary):
     """Of a plant with errors like a real arm's: mass within 60 g and CoM within 20 mm two seconds after the pick."""
     after = next(event for event in summary["events"] if event["kind"] == "picked")
     assert after["mass_after_2s"] == pytest.approx(MASS, abs=0.06)
@@ -97,7 +95,7 @@ def test_the_payload_is_found(summary: dict[str, Any]) -> None:
     assert summary["payload"]["mass"] == pytest.approx(MASS, abs=0.06)
 
 
-def test_pictures_recording_and_logs_are_written(summary: dict[str, Any], folder: Path) -> None:
+def test_pictures_recording_and_logs_are_written(summary, folder):
     for name in ("payload.png", "torques.png", "scene.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert (folder / "recording" / "metadata.yaml").is_file()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages written and read in their encoded form are those that rclpy encodes and decodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +10,6 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from nodes.probe import Probe
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import MALFORMED, MOST_NAMES, JointStateDecoder, NumberPublisher
@@ -29,7 +26,7 @@ KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers_are_published_as_rclpy_would_and_only_finite_ones(kind: str, probe: Probe) -> None:
+def test_numbers_are_published_as_rclpy_would_and_only_finite_ones(kind, probe):
     make, count = KINDS[kind]
     message_type, topic = type(make(STAMP, np.zeros(count))), f"encoded/{kind}"
     publisher = NumberPublisher(probe.node, message_type, topic, make, count)
@@ -74,7 +71,7 @@ def assert_decoded_as_by_rclpy(decoder: JointStateDecoder, encoded: bytes) -> No
 
 
 @pytest.mark.parametrize("frame", ["", "a", "base", "panda_link0", "\1" * 9])
-def test_a_stream_is_decoded_as_rclpy_does_it(frame: str) -> None:
+def test_a_stream_is_decoded_as_rclpy_does_it(frame):
     """Whatever lengths of text and rows move the numbers to; publishers with other joints on the same topic."""
     decoder = JointStateDecoder()
     for seed in range(3):
@@ -87,14 +84,14 @@ def test_a_stream_is_decoded_as_rclpy_does_it(frame: str) -> None:
 
 @pytest.mark.parametrize("length", [0, 6, 8])
 @pytest.mark.parametrize("field", ["position", "velocity", "effort"])
-def test_rows_that_are_not_full_come_as_they_are(field: str, length: int) -> None:
+def test_rows_that_are_not_full_come_as_they_are(field, length):
     decoder, message = JointStateDecoder(), joint_state(0)
     decoder.decode(serialize_message(message))
     setattr(message, field, conversions.doubles(np.zeros(length)))
     assert_decoded_as_by_rclpy(decoder, serialize_message(message))
 
 
-def test_each_byte_counts_as_it_does_for_rclpy() -> None:
+def test_each_byte_counts_as_it_does_for_rclpy():
     """Each byte turned over, and the message cut at each length."""
     decoder, whole = JointStateDecoder(), serialize_message(joint_state(0, ("a", "bc", "def", "ghij"), "base"))
     for at in range(len(whole)):

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever comes over the topic, the nodes stay alive, the estimate stays what it was, and diagnostics say why."""
+"""Whatever comes over the topics, made to harm or just absurd: the nodes stay alive, the estimate stays what it was,
+and diagnostics say why."""
 
-from __future__ import annotations
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import WrenchStamped
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from motion import PAYLOAD
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from nodes.fault_bench import ESTIMATE, FAULTY, Bench, Fault, emptied
-from nodes.payload_stream import shifted
-from nodes.probe import Probe
-from nodes.processes import Nodes
-from nodes.robot_stream import joint_state, nanoseconds_of
+import panda_dynamics_ros
+from nodes.fault_bench import ESTIMATE, FAULTY, Fault, emptied
+from nodes.probe import values_of
+from nodes.robot_stream import LATCHED, Script, feed, greet, joint_state, nanoseconds_of, shifted
+from panda_dynamics_ros.nodes import conversions
 
 SECOND = 1_000_000_000  # ns
 JUMPS = {"hours ahead": 7200 * SECOND, "hours back": -7200 * SECOND, "two seconds ahead": 2 * SECOND}
@@ -50,7 +58,7 @@ REJECTED: dict[str, tuple[Fault, str, str]] = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_unusable_samples_are_left_out_and_counted(name: str, bench: Bench) -> None:
+def test_unusable_samples_are_left_out_and_counted(name, bench):
     spoil, reason, words = REJECTED[name]
     before, received = bench.stream.body, bench.count("received") + bench.unseen
     messages = [bench.script.message(bench.next + k) for k in range(FAULTY)]
@@ -64,7 +72,7 @@ def test_unusable_samples_are_left_out_and_counted(name: str, bench: Bench) -> N
 
 
 @pytest.mark.parametrize("step", [0, -5], ids=["duplicated", "backward"])
-def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
+def test_stamps_that_do_not_advance(step, bench):
     """Their torques are wrong on purpose: they must not count."""
     before, kind = bench.stream.body, "backward" if step else "duplicate"
     own = bench.count(kind, ESTIMATE)
@@ -75,7 +83,7 @@ def test_stamps_that_do_not_advance(step: int, bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-def test_storms_of_bad_messages_among_good_ones(bench: Bench, rng: np.random.Generator) -> None:
+def test_storms_of_bad_messages_among_good_ones(bench, rng):
     """Every one is counted."""
     before = bench.stream.body
     for _ in range(10):
@@ -88,7 +96,7 @@ def test_storms_of_bad_messages_among_good_ones(bench: Bench, rng: np.random.Gen
     bench.assert_unharmed(before)
 
 
-def test_a_gap_of_seconds(bench: Bench) -> None:
+def test_a_gap_of_seconds(bench):
     before, gaps = bench.stream.body, bench.count("gaps", ESTIMATE)
     bench.next += 2500
     bench.stream.feed(bench.script, bench.next, bench.next + 2)  # the second says that the first was no wrong stamp
@@ -98,12 +106,12 @@ def test_a_gap_of_seconds(bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-def test_silence_is_called_stale(bench: Bench) -> None:
+def test_silence_is_called_stale(bench):
     name = f"{bench.stream.node[1:]}: input"
     bench.probe.until(lambda: "no joint states for" in bench.probe.diagnostic(name).message, "words about the silence")
 
 
-def test_a_payload_never_goes_back_in_time(bench: Bench) -> None:
+def test_a_payload_never_goes_back_in_time(bench):
     """Over all the faults above."""
     stamps = [payload.header.stamp.sec * 10**9 + payload.header.stamp.nanosec for payload in bench.stream.payloads]
     assert len(stamps) > 100
@@ -111,7 +119,7 @@ def test_a_payload_never_goes_back_in_time(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("name", JUMPS)
-def test_single_stamps_that_jump(name: str, bench: Bench) -> None:
+def test_single_stamps_that_jump(name, bench):
     """Of what is used: a payload is published with such a stamp, too."""
     before, lost = bench.stream.body, bench.count("lost")
     for _ in range(3):
@@ -122,7 +130,7 @@ def test_single_stamps_that_jump(name: str, bench: Bench) -> None:
     bench.assert_unharmed(before)
 
 
-def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes) -> None:
+def test_the_console_names_the_topics_that_there_are(probe, fresh):
     """A user who has mistaken the topic, or forgotten the namespace, reads both names among many."""
     elsewhere = f"{fresh.namespace}/arm/joint_states"
     for topic in (elsewhere, *(f"/another_robot/joint_states_{k}" for k in range(6))):
@@ -135,7 +143,7 @@ def test_the_console_names_the_topics_that_there_are(probe: Probe, fresh: Nodes)
     assert elsewhere in line
 
 
-def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
+def test_joints_may_be_called_anything(probe, fresh):
     """The nodes' own messages have these names, and frames made of them."""
     stem = "\r|kZN=,\x1b panda_"
     names, zero = [f"{stem}joint{i + 1}" for i in range(7)], np.full(7, 0.1)
@@ -150,3 +158,81 @@ def test_joints_may_be_called_anything(probe: Probe, fresh: Nodes) -> None:
     assert wrenches[-1].header.frame_id == f"{stem}link0"
     assert nanoseconds_of(wrenches[-1].header.stamp) % 1_000_000 == 0
     assert sorted(fresh.running()) == ["dynamics", "payload_estimator"]
+
+
+ABSURD = {"inertia": 1e308, "mass": 1e308, "CoM": 1e200}
+
+
+def absurd(name: str) -> InertiaStamped:
+    message = conversions.inertia_message(Time(), "panda_link8", PAYLOAD)
+    if name == "inertia":
+        message.inertia.ixx = ABSURD[name]
+    elif name == "mass":
+        message.inertia.m = ABSURD[name]
+    else:
+        message.inertia.com.x = ABSURD[name]
+    return message
+
+
+def test_absurd_payloads_are_refused_and_named(probe, fresh, panda):
+    """And do no harm to the torques."""
+    fresh.start("dynamics")
+    payloads = probe.publisher(InertiaStamped, f"{fresh.namespace}/payload_estimator/payload", qos=LATCHED)
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
+    external = probe.listen(JointState, f"{fresh.namespace}/panda_dynamics/external_torques")
+    script = Script(panda, 0.5)
+    greet(probe, publisher, script.message(0), lambda: external)
+    for name in ABSURD:
+        payloads.publish(absurd(name))
+        contact = f"{fresh.namespace[1:]}/panda_dynamics: contact"
+        values = values_of(probe.diagnostic(contact, lambda got: "expected at most 100" in got["payload_problem"]))
+        assert values["payload_kg"] == "0.000"
+    messages = [script.message(k) for k in range(300)]
+    feed(probe, publisher, messages, lambda sample: external[-1].header.stamp == sample.header.stamp)
+    assert np.isfinite([message.effort for message in external]).all()
+    assert np.abs(external[-1].effort).max() < 0.5
+
+
+def test_long_names_are_cut_short_and_escaped(probe, fresh):
+    """In log and diagnostics; and a problem does not stay for good."""
+    fresh.start("payload_estimator")
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
+    zero = np.zeros(7)
+    message = joint_state(0, zero, zero, zero, ["\x1b[2J" + "x" * 3000 + f"_{k}" for k in range(7)])
+    timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
+    name = f"{fresh.namespace[1:]}/payload_estimator: input"
+    status = probe.diagnostic(name, lambda got: got["rejected"] != "0")
+    probe.node.destroy_timer(timer)
+    assert "\x1b" not in status.message + fresh.log("payload_estimator")
+    assert len(status.message) < 500
+    assert len(values_of(status)["latest_problem"]) < 400
+    assert max(len(line) for line in fresh.log("payload_estimator").splitlines()) < 600
+
+
+def test_a_negative_clock_ends_no_node(probe, fresh):
+    fresh.start("suite", use_sim_time=True)
+    publisher = probe.publisher(JointState, f"{fresh.namespace}/joint_states")
+    clock = probe.publisher(Clock, "/clock", subscribers=2)
+    message = joint_state(0, np.full(7, 0.1), np.zeros(7), np.ones(7))
+    seconds = itertools.chain(itertools.repeat(-5, 20), itertools.count(5))
+
+    def tick() -> None:
+        clock.publish(Clock(clock=Time(sec=next(seconds))))
+        publisher.publish(message)
+
+    timer = probe.node.create_timer(0.05, tick)
+    probe.until(lambda: "ignored on /clock: " in fresh.log("suite"), "a line about the clock")
+    probe.diagnostic(f"{fresh.namespace[1:]}/panda_dynamics: input", lambda got: got["received"] != "0")
+    probe.node.destroy_timer(timer)
+
+
+def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path):
+    """Whoever opens these waits for a writer forever."""
+    for name in ("FASTDDS", "FASTRTPS"):
+        os.mkfifo(tmp_path / f"DEFAULT_{name}_PROFILES.xml")
+    program = "import panda_dynamics_ros.nodes, rclpy; rclpy.init(); rclpy.create_node('here'); print('ready')"
+    environment = os.environ | {"PYTHONPATH": str(Path(panda_dynamics_ros.__file__).parents[1])}
+    environment.pop("SKIP_DEFAULT_XML_FILE", None)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ready\n", done.stderr

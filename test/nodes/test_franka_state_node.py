@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `franka_state` on a Panda over loopback: topics, stamps, a robot that goes away, errors."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +44,7 @@ class Robot:
 
 
 @pytest.fixture(scope="module")
-def robot(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Robot]:
+def robot(nodes, tmp_path_factory):
     needs("panda_py")
     robot = Robot(tmp_path_factory.mktemp("panda"))
     nodes.start("franka_state", robot_ip=HOST, binding="panda-python")
@@ -59,7 +56,7 @@ def listen(probe: Probe, nodes: Nodes, kind: Any, topic: str, *qos: QoSProfile) 
     return probe.listen(kind, f"{nodes.namespace}/{topic}", *qos)
 
 
-def test_states_are_published_as_they_are_measured(robot: Robot, probe: Probe, nodes: Nodes) -> None:
+def test_states_are_published_as_they_are_measured(robot, probe, nodes):
     states: list[JointState] = listen(probe, nodes, JointState, "franka/joint_states")
     external: list[JointState] = listen(probe, nodes, JointState, "franka_state/tau_ext_hat_filtered")
     poses: list[Float64MultiArray] = listen(probe, nodes, Float64MultiArray, "franka_state/o_t_ee")
@@ -84,7 +81,7 @@ def test_states_are_published_as_they_are_measured(robot: Robot, probe: Probe, n
     assert (np.array(poses[0].data) == sent["O_T_EE"]).all(axis=1).any()
 
 
-def test_what_franka_carries_is_latched(robot: Robot, probe: Probe, nodes: Nodes) -> None:
+def test_what_franka_carries_is_latched(robot, probe, nodes):
     for topic, body in (("load", LOAD), ("end_effector", HAND)):
         got: list[InertiaStamped] = listen(probe, nodes, InertiaStamped, f"franka_state/{topic}", LATCHED)
         probe.until(got.copy, topic)
@@ -92,7 +89,7 @@ def test_what_franka_carries_is_latched(robot: Robot, probe: Probe, nodes: Nodes
         assert got[0].header.frame_id == "panda_link8"
 
 
-def test_the_payload_is_found_by_the_estimator(robot: Robot, probe: Probe, nodes: Nodes, tmp_path: Path) -> None:
+def test_the_payload_is_found_by_the_estimator(robot, probe, nodes, tmp_path):
     """With nothing but this node and the estimator, whose robot has the hand that Franka has."""
     remap = ("-r", "joint_states:=franka/joint_states")
     nodes.start("payload_estimator", *remap, robot="panda", end_effector="hand")
@@ -101,7 +98,7 @@ def test_the_payload_is_found_by_the_estimator(robot: Robot, probe: Probe, nodes
     assert payload[-1].inertia.m == pytest.approx(PAYLOAD.mass, abs=0.25)
 
 
-def test_a_robot_that_goes_away_and_comes_back(robot: Robot, probe: Probe, nodes: Nodes) -> None:
+def test_a_robot_that_goes_away_and_comes_back(robot, probe, nodes):
     states: list[JointState] = listen(probe, nodes, JointState, "franka/joint_states")
     name = f"{nodes.namespace.lstrip('/')}/franka_state: robot"
     probe.until(lambda: states, "states")
@@ -117,7 +114,7 @@ def test_a_robot_that_goes_away_and_comes_back(robot: Robot, probe: Probe, nodes
     assert said.message.startswith("user_stopped: the robot is stopped by its user")
 
 
-def test_a_node_that_cannot_connect_says_why(probe: Probe, tmp_path: Path) -> None:
+def test_a_node_that_cannot_connect_says_why(probe, tmp_path):
     needs("panda_py")
     alone = Nodes("franka_alone", tmp_path)
     alone.start("franka_state", robot_ip=host(1))
@@ -125,7 +122,7 @@ def test_a_node_that_cannot_connect_says_why(probe: Probe, tmp_path: Path) -> No
     assert "the robot refuses connections" in alone.log("franka_state").splitlines()[-1]
 
 
-def test_live_publishes_the_same(probe: Probe, tmp_path: Path) -> None:
+def test_live_publishes_the_same(probe, tmp_path):
     """`panda-dynamics live IP --ros --view`, from the command's own connection; Ctrl-C ends it."""
     needs("panda_py", "viser")
     command = [sys.executable, "-m", "panda_dynamics_ros.cli", "live", host(1), "--ros", "--view", "--port", "18460"]

@@ -4,8 +4,6 @@
 `make test` tries the same few of each, `make fuzz` others for minutes (FUZZ_SECONDS, FUZZ_SEED).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -20,11 +18,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from nodes.payload_stream import LATCHED, PayloadStream
-from nodes.probe import Probe
-from nodes.processes import Nodes
-from nodes.robot_stream import Script
-from panda_dynamics_ros import RobotModel
+from nodes.robot_stream import LATCHED, PayloadStream, Script
 from panda_dynamics_ros.nodes import conversions
 
 MEMORY = 1 << 30  # bytes resident, of a node
@@ -52,7 +46,7 @@ def parameters(draw: st.DrawFn, names: list[str]) -> Parameter:
     return Parameter(name=draw(st.sampled_from([*names, "no_such"])), value=value)
 
 
-def test_nodes_go_on_after_whatever_came(probe: Probe, fresh: Nodes, panda: RobotModel) -> None:
+def test_nodes_go_on_after_whatever_came(probe, fresh, panda):
     """And find the payload that is carried then."""
     stream = PayloadStream(probe, fresh)
     pid = fresh.start("dynamics").pid or 0
@@ -93,7 +87,7 @@ def test_nodes_go_on_after_whatever_came(probe: Probe, fresh: Nodes, panda: Robo
     assert "Traceback" not in fresh.logs()
 
 
-def test_nodes_go_on_with_whatever_parameters(probe: Probe, fresh: Nodes) -> None:
+def test_nodes_go_on_with_whatever_parameters(probe, fresh):
     """A set of them is accepted or refused, whatever their types and values."""
     for module in ("dynamics", "payload_estimator"):
         fresh.start(module)

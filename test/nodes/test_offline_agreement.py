@@ -5,9 +5,7 @@ The suite, which gives each payload to the dynamics node directly, agrees in eve
 node gets no payload here (over a topic it would come some samples later), so its external torques differ.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,12 +112,12 @@ def recording(robot: RobotModel, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def robot() -> RobotModel:
+def robot():
     return load_robot("panda", **HAND)
 
 
 @pytest.fixture(scope="module")
-def bag(robot: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bag(robot, tmp_path_factory):
     return recording(robot, tmp_path_factory.mktemp("bag") / "recording")
 
 
@@ -131,9 +129,7 @@ WITH_PAYLOAD = ("panda_dynamics/external_torques", "panda_dynamics/contact_wrenc
 
 
 @pytest.fixture(scope="module", params=PROCESSES)
-def online(
-    request: pytest.FixtureRequest, bag: Path, probe: Probe, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, list[Said]]]:
+def online(request, bag, probe, tmp_path_factory):
     """What the nodes publish while the player plays. Queues are made deep enough that nothing gets lost on the way."""
     name = request.param.replace(" ", "_")
     nodes = Nodes(name, tmp_path_factory.mktemp(name))
@@ -180,7 +176,7 @@ def published(nodes: Nodes, processes: dict[str, list[str]], bag: Path, probe: P
 
 
 @pytest.fixture(scope="module")
-def offline(bag: Path, robot: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Said]]:
+def offline(bag, robot, tmp_path_factory):
     """What the results of a replay hold."""
     data = load_dataset(bag, robot)
     assert (len(data.stamp), sum(data.rejected.values())) == (COUNT, 4)
@@ -199,9 +195,7 @@ def offline(bag: Path, robot: RobotModel, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("topic", [*STAMPED, *FOLLOWING])
-def test_node_and_replay_agree(
-    topic: str, online: dict[str, list[Said]], offline: dict[str, list[Said]], request: pytest.FixtureRequest
-) -> None:
+def test_node_and_replay_agree(topic, online, offline, request):
     """Of a sample that came twice or late, `dynamics` publishes outputs, too; the replay leaves it out."""
     expected = {each.stamp: each for each in offline[topic]}
     if topic in WITH_PAYLOAD and "suite" not in request.node.name:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a payload estimator is told by its services, what it keeps in its file, and what it knows when started again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +9,9 @@ import yaml
 from motion import PAYLOAD
 from std_srvs.srv import SetBool, Trigger
 
-from nodes.payload_stream import PayloadStream
 from nodes.probe import Probe
 from nodes.processes import Nodes
-from nodes.robot_stream import Script
+from nodes.robot_stream import PayloadStream, Script
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 
@@ -63,17 +60,17 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(probe: Probe, nodes: Nodes, panda: RobotModel, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(probe, nodes, panda, tmp_path_factory):
     return Bench(probe, nodes, panda, tmp_path_factory.mktemp("saved") / "new" / "payload.yaml")
 
 
-def test_a_first_start_has_nothing_to_restore(bench: Bench) -> None:
+def test_a_first_start_has_nothing_to_restore(bench):
     assert "nothing is restored" in bench.nodes.log("payload_estimator")
     assert "got no such file" in bench.nodes.log("payload_estimator")
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
-def test_save_writes_what_set_load_takes(bench: Bench) -> None:
+def test_save_writes_what_set_load_takes(bench):
     answer = bench.trigger("save")
     assert answer.success
     assert str(bench.path) in answer.message
@@ -83,7 +80,7 @@ def test_save_writes_what_set_load_takes(bench: Bench) -> None:
     assert len(load["load_inertia"]) == 9
 
 
-def test_what_was_known_survives_kill_9(bench: Bench) -> None:
+def test_what_was_known_survives_kill_9(bench):
     """The consistent body is iterated anew from what was saved: to a tenth of a sigma."""
     values = bench.stream.values("estimate")
     sigma = float(values["mass_std_kg"])
@@ -102,7 +99,7 @@ def test_what_was_known_survives_kill_9(bench: Bench) -> None:
     assert restored in bench.nodes.log("payload_estimator")
 
 
-def test_disabled_means_that_nothing_is_taken_in(bench: Bench) -> None:
+def test_disabled_means_that_nothing_is_taken_in(bench):
     used = bench.stream.values("estimate")["used"]
     assert bench.enable(False)
     count = len(bench.stream.payloads)
@@ -114,7 +111,7 @@ def test_disabled_means_that_nothing_is_taken_in(bench: Bench) -> None:
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
-def test_tare_takes_what_is_carried_for_nothing(bench: Bench) -> None:
+def test_tare_takes_what_is_carried_for_nothing(bench):
     answer = bench.trigger("tare")
     assert answer.success
     assert float(answer.message.split(" kg ")[0]) == pytest.approx(PAYLOAD.mass, abs=0.03)
@@ -122,20 +119,20 @@ def test_tare_takes_what_is_carried_for_nothing(bench: Bench) -> None:
     assert abs(bench.stream.body.mass) < 0.03
 
 
-def test_reset_forgets_the_tare_and_the_payload(bench: Bench) -> None:
+def test_reset_forgets_the_tare_and_the_payload(bench):
     assert bench.trigger("reset").success
     assert float(bench.stream.values("estimate")["mass_std_kg"]) == pytest.approx(1.5)  # the prior's
     bench.advance(LEARNT)
     assert bench.stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.03)
 
 
-def test_it_saves_at_the_end(bench: Bench) -> None:
+def test_it_saves_at_the_end(bench):
     bench.path.unlink()
     assert bench.nodes.stop() == {"payload_estimator": 0}
     assert bench.saved()["franka_set_load"]["mass"] == pytest.approx(bench.stream.body.mass, abs=0.005)
 
 
-def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench: Bench) -> None:
+def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench):
     content = bench.path.read_bytes()
     bench.nodes.start("payload_estimator", save_path=bench.path)
     assert float(bench.stream.values("estimate", used=0)["mass_std_kg"]) == pytest.approx(1.5)
@@ -143,7 +140,7 @@ def test_without_being_asked_it_starts_anew_and_replaces_nothing(bench: Bench) -
     assert bench.path.read_bytes() == content
 
 
-def test_save_says_why_not(bench: Bench) -> None:
+def test_save_says_why_not(bench):
     bench.nodes.start("payload_estimator", save_path=bench.path / "below a file")
     answer = bench.probe.call(Trigger, f"{bench.stream.node}/save", again=1.0)  # of a node that is just starting
     assert not answer.success
@@ -151,7 +148,7 @@ def test_save_says_why_not(bench: Bench) -> None:
     bench.nodes.stop()
 
 
-def test_a_file_that_is_no_good_is_an_error(bench: Bench) -> None:
+def test_a_file_that_is_no_good_is_an_error(bench):
     """Not a start from nothing, which could pass for an empty gripper."""
     bench.path.write_text("memory: {vector: [1.0]}")
     bench.nodes.start("payload_estimator", **bench.parameters)

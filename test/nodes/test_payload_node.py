@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: a payload that is known is found, and published as others rely on it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -17,24 +15,20 @@ from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 from wrong_inputs import REFUSED, WRONG, recording
 
-import panda_dynamics_ros as pdr
-from nodes.payload_stream import PayloadStream
-from nodes.probe import Probe
-from nodes.processes import Nodes
-from nodes.robot_stream import SHUFFLED, Script, joint_state, nanoseconds_of
+from nodes.robot_stream import SHUFFLED, PayloadStream, Script, joint_state, nanoseconds_of
 from panda_dynamics_ros.estimation import PayloadEstimator
-from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode, _words
+from panda_dynamics_ros.nodes.payload_estimator import _words
 
 SAMPLES, MORE = 4000, 200
 
 
 @pytest.fixture(scope="module")
-def script(panda: pdr.RobotModel) -> Script:
+def script(panda):
     return Script(panda, 0.001 * (SAMPLES + MORE), PAYLOAD)
 
 
 @pytest.fixture(scope="module")
-def stream(probe: Probe, nodes: Nodes, script: Script) -> PayloadStream:
+def stream(probe, nodes, script):
     """A node that has seen four seconds of motion."""
     stream = PayloadStream(probe, nodes)
     stream.greet(script)
@@ -45,7 +39,7 @@ def stream(probe: Probe, nodes: Nodes, script: Script) -> PayloadStream:
     return stream
 
 
-def test_the_payload_is_found(stream: PayloadStream) -> None:
+def test_the_payload_is_found(stream):
     """The torques are exact, so that what is left is the prior's pull: a few grams and millimetres."""
     assert stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
     np.testing.assert_allclose(stream.body.com, PAYLOAD.com, atol=0.005)
@@ -53,7 +47,7 @@ def test_the_payload_is_found(stream: PayloadStream) -> None:
     assert stream.payloads[-1].header.frame_id == "panda_link8"
 
 
-def test_payloads_carry_stamps_of_samples_at_the_period_asked_for(stream: PayloadStream) -> None:
+def test_payloads_carry_stamps_of_samples_at_the_period_asked_for(stream):
     stamps = np.array([nanoseconds_of(payload.header.stamp) for payload in stream.payloads])
     assert (stamps % 1_000_000 == 0).all()  # exactly those of samples, no rounding through seconds
     steps = np.diff(stamps)
@@ -62,7 +56,7 @@ def test_payloads_carry_stamps_of_samples_at_the_period_asked_for(stream: Payloa
     assert steps.max() <= 22_000_000
 
 
-def test_the_node_says_what_the_library_says(stream: PayloadStream, script: Script, panda: pdr.RobotModel) -> None:
+def test_the_node_says_what_the_library_says(stream, script, panda):
     """Greeting and all, since what the node saw before was too short to settle its filters."""
     estimator = PayloadEstimator(panda)
     last = nanoseconds_of(stream.payloads[-1].header.stamp) // 1_000_000
@@ -73,7 +67,7 @@ def test_the_node_says_what_the_library_says(stream: PayloadStream, script: Scri
     np.testing.assert_allclose(stream.body.com, estimator.estimate.com, atol=1e-3)
 
 
-def test_a_late_joiner_gets_the_last_payload(stream: PayloadStream, probe: Probe) -> None:
+def test_a_late_joiner_gets_the_last_payload(stream, probe):
     qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     late = probe.listen(InertiaStamped, f"{stream.node}/payload", qos)
     probe.until(lambda: late, "the latched payload")
@@ -81,7 +75,7 @@ def test_a_late_joiner_gets_the_last_payload(stream: PayloadStream, probe: Probe
     assert late == [stream.payloads[-1]]
 
 
-def test_markers_are_the_payloads_in_the_flange_frame(stream: PayloadStream, probe: Probe) -> None:
+def test_markers_are_the_payloads_in_the_flange_frame(stream, probe):
     markers = probe.listen(MarkerArray, f"{stream.node}/payload_markers")
     probe.until(lambda: markers, "markers for a new subscriber")
     by_kind = {marker.type: marker for marker in markers[-1].markers}
@@ -94,9 +88,7 @@ def test_markers_are_the_payloads_in_the_flange_frame(stream: PayloadStream, pro
     np.testing.assert_allclose([place.x, place.y, place.z], stream.body.com, atol=1e-3)
 
 
-def test_arm_and_payload_are_drawn_in_one_message(
-    stream: PayloadStream, script: Script, probe: Probe, nodes: Nodes, panda: pdr.RobotModel
-) -> None:
+def test_arm_and_payload_are_drawn_in_one_message(stream, script, probe, nodes, panda):
     """By the other node, in the base frame, at T_base_flange of the sample of their stamp."""
     nodes.start("dynamics")
     markers = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
@@ -113,7 +105,7 @@ def test_arm_and_payload_are_drawn_in_one_message(
     np.testing.assert_allclose([place.x, place.y, place.z], T[:3, :3] @ stream.body.com + T[:3, 3], atol=1e-3)
 
 
-def test_covariance_and_diagnostics(stream: PayloadStream, script: Script, probe: Probe) -> None:
+def test_covariance_and_diagnostics(stream, script, probe):
     covariances = probe.listen(Float64MultiArray, f"{stream.node}/payload_covariance")
     stream.feed(script, SAMPLES, SAMPLES + MORE)
     probe.until(lambda: covariances, "a covariance")
@@ -136,7 +128,7 @@ def test_covariance_and_diagnostics(stream: PayloadStream, script: Script, probe
     assert (values["changes"], values["last_change"]) == ("0", "")
 
 
-def test_diagnostics_say_of_an_empty_arm_that_nothing_is_found(panda: pdr.RobotModel, script: Script) -> None:
+def test_diagnostics_say_of_an_empty_arm_that_nothing_is_found(panda, script):
     """Before the first sample nobody has looked; later the mass is there, and whether it is a payload."""
     motion, estimator = script.motion, PayloadEstimator(panda)
     assert _words(estimator.estimate) == "waiting for samples, 0.000 +/- 2.940 kg"  # 1.96 times the expected 1.5 kg
@@ -148,9 +140,7 @@ def test_diagnostics_say_of_an_empty_arm_that_nothing_is_found(panda: pdr.RobotM
 
 
 @pytest.mark.parametrize("name", ["", "sign", "degrees"])
-def test_wrong_input_is_a_warning_beside_the_mass(
-    name: str, estimator: PayloadEstimatorNode, panda: pdr.RobotModel
-) -> None:
+def test_wrong_input_is_a_warning_beside_the_mass(name, estimator, panda):
     """In the library's words; the first recording is sound."""
     r, words = recording(panda, 4.0, 200.0), ""
     if name:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm in RViz: markers of the dynamics node are where the model says, in the base frame, with no TF."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,6 @@ import yaml
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
-import panda_dynamics_ros as pdr
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from nodes.robot_stream import Script, nanoseconds_of
 
 # One sum and product of doubles more or less than in the library's own transform.
@@ -24,12 +19,12 @@ LAYOUT = Path(__file__).resolve().parents[2] / "config" / "panda_dynamics.rviz"
 
 
 @pytest.fixture(scope="module")
-def script(panda: pdr.RobotModel) -> Script:
+def script(panda):
     return Script(panda, 0.5)
 
 
 @pytest.fixture(scope="module")
-def markers(probe: Probe, nodes: Nodes, script: Script) -> list[Marker]:
+def markers(probe, nodes, script):
     """What a subscriber sees of one sample."""
     nodes.start("dynamics")
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
@@ -50,7 +45,7 @@ def position(marker: Marker) -> np.ndarray:
     return np.array([p.x, p.y, p.z])
 
 
-def test_all_are_in_the_base_frame_with_the_samples_stamp(markers: list[Marker], script: Script) -> None:
+def test_all_are_in_the_base_frame_with_the_samples_stamp(markers, script):
     assert {marker.header.frame_id for marker in markers} == {"panda_link0"}
     assert {nanoseconds_of(marker.header.stamp) for marker in markers} == {script.stamp(SAMPLE)}
     assert {marker.action for marker in markers} == {Marker.ADD}
@@ -58,7 +53,7 @@ def test_all_are_in_the_base_frame_with_the_samples_stamp(markers: list[Marker],
     assert {marker.ns for marker in markers} == {"arm", "com", "ee", "gravity"}
 
 
-def test_links_centres_of_mass_are_where_they_are(markers: list[Marker], script: Script, panda: pdr.RobotModel) -> None:
+def test_links_centres_of_mass_are_where_they_are(markers, script, panda):
     """In the order of the links; a ball's volume goes with the link's mass."""
     balls = [marker for marker in markers if marker.ns == "com"]
     q = script.motion.q[SAMPLE]
@@ -70,7 +65,7 @@ def test_links_centres_of_mass_are_where_they_are(markers: list[Marker], script:
     np.testing.assert_allclose(volumes / volumes[0], masses / masses[0], rtol=1e-9)
 
 
-def test_the_layout_for_rviz_opens_on_these_markers(markers: list[Marker], probe: Probe, nodes: Nodes) -> None:
+def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):
     """Its fixed frame is the markers' own, so that no TF is needed, and its topics are there."""
     layout = yaml.safe_load(LAYOUT.read_text(encoding="utf-8"))["Visualization Manager"]
     assert layout["Global Options"]["Fixed Frame"] == markers[0].header.frame_id

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: what it publishes looks like the real robot's joint states."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from std_srvs.srv import Trigger
 from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM
-from panda_dynamics_ros import RobotModel
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
@@ -45,12 +42,12 @@ class Arm:
 
 
 @pytest.fixture(scope="module")
-def arm(probe: Probe, nodes: Nodes) -> Arm:
+def arm(probe, nodes):
     return Arm(probe, nodes)
 
 
 @pytest.fixture(scope="module")
-def states(arm: Arm) -> list[JointState]:
+def states(arm):
     return arm.collect(SAMPLES)
 
 
@@ -64,21 +61,21 @@ def nanoseconds(state: JointState) -> int:
     return int(state.header.stamp.sec * 10**9 + state.header.stamp.nanosec)
 
 
-def test_stamps_lie_on_an_exact_grid_of_one_millisecond(states: list[JointState]) -> None:
+def test_stamps_lie_on_an_exact_grid_of_one_millisecond(states):
     """Of those that have come: a machine that pauses loses some."""
     steps = np.diff([nanoseconds(state) for state in states])
     assert set(steps % 1_000_000) == {0}
     assert np.median(steps) == 1_000_000
 
 
-def test_finger_joints_come_first_and_every_field_is_there(states: list[JointState]) -> None:
+def test_finger_joints_come_first_and_every_field_is_there(states):
     for state in states[:10]:
         assert list(state.name) == ["panda_finger_joint1", "panda_finger_joint2", *ARM]
         assert len(state.position) == len(state.velocity) == len(state.effort) == 9
         assert state.header.frame_id == "panda_link0"
 
 
-def test_pick_and_release(arm: Arm, panda: RobotModel) -> None:
+def test_pick_and_release(arm, panda):
     arm_alone = arm.collect(200)
     assert arm.truth[-1].inertia.m == 0.0
     assert not arm.call("release").success  # nothing is carried

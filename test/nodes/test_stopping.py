@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes end when asked, however often and whenever, and say in one line why they cannot start."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from bag_files import samples
 from waiting import PATIENCE
 
-from nodes.probe import Probe
 from nodes.processes import Nodes
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
@@ -29,7 +25,7 @@ NAMES = {
 @pytest.mark.parametrize(
     "signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)], ids=["SIGINT twice", "SIGTERM"]
 )
-def test_nodes_end_with_code_0(signals: tuple[int, ...], probe: Probe, tmp_path: Path) -> None:
+def test_nodes_end_with_code_0(signals, probe, tmp_path):
     """From the terminal and from launch, SIGINT comes twice. Started by Python, which ends after the node."""
     # A namespace of its own: the names of nodes that have ended may stay in the graph for a while.
     nodes = Nodes(f"ended_by_{signals[0]}", tmp_path)
@@ -79,9 +75,7 @@ sys.exit(start.main())
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, IMPORTING), (signal.SIGTERM, STARTING)])
-def test_a_node_that_takes_long_to_start_need_not_be_waited_for(
-    number: signal.Signals, code: str, fresh: Nodes
-) -> None:
+def test_a_node_that_takes_long_to_start_need_not_be_waited_for(number, code, fresh):
     """As the first start does, which compiles: launch would kill it."""
     pipe = subprocess.PIPE
     process = subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, env=fresh.environment)
@@ -103,19 +97,12 @@ def test_a_node_that_takes_long_to_start_need_not_be_waited_for(
         ("dynamics", {"robot": "pandora"}, "pandora"),
         ("dynamics", {"robot": "arm.urdf.xacro"}, "expand it first: xacro arm.urdf.xacro > robot.urdf"),
         ("dynamics", {"robot": 3}, "robot"),
-        ("dynamics", {"effort": "torque"}, "effort: expected one of measured, without_gravity, actuator, current, got"),
-        ("dynamics", {"effort": "current"}, "motor_constants: expected 7 numbers other than zero for effort current"),
-        ("dynamics", {"mounting": [0.0, 1.0]}, "mounting: expected shape (3,), got (2,)"),
-        ("dynamics", {"friction": "some"}, "friction: expected published or none, got 'some'"),
-        ("dynamics", {"base": "link1"}, "base: expected none, since only a .urdf or .xml file has a chain to choose"),
         ("payload_estimator", {"memory_s": -1.0}, "memory_s"),
         ("payload_estimator", {"qos_overrides./diagnostics.publisher.reliability": "sometimes"}, "sometimes"),
         ("bag_player", {"bag": "/nowhere/bag.mcap"}, "/nowhere/bag.mcap"),
     ],
 )
-def test_a_node_that_cannot_start_says_why_in_one_line(
-    module: str, parameters: dict[str, object], words: str, fresh: Nodes
-) -> None:
+def test_a_node_that_cannot_start_says_why_in_one_line(module, parameters, words, fresh):
     fresh.start(module, **parameters)
     assert fresh.wait(module) == CANNOT_START
     (line,) = (line for line in fresh.log(module).splitlines() if "[INFO]" not in line)  # of compiling
@@ -123,7 +110,7 @@ def test_a_node_that_cannot_start_says_why_in_one_line(
     assert words in line
 
 
-def test_a_parameter_file_that_is_not_yaml_is_one_line_too(fresh: Nodes, tmp_path: Path) -> None:
+def test_a_parameter_file_that_is_not_yaml_is_one_line_too(fresh, tmp_path):
     """Its nodes must not be started anew for ever, as those that crash are."""
     (tmp_path / "bad.yaml").write_text("/**:\n  ros__parameters:\n    robot: [panda\n", encoding="utf-8")
     fresh.start("dynamics", "--params-file", str(tmp_path / "bad.yaml"))
@@ -146,7 +133,7 @@ sys.exit(start.main())
 """
 
 
-def test_the_second_signal_of_a_ctrl_c_may_come_while_python_ends() -> None:
+def test_the_second_signal_of_a_ctrl_c_may_come_while_python_ends():
     """Launch repeats the terminal's SIGINT; a node killed by it would count as one that has died."""
     done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example that weighs on a robot, beside the simulated arm: what it sends, refuses, records and finds."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +15,6 @@ from std_srvs.srv import Trigger
 from waiting import FIRST_START
 
 import panda_dynamics_ros as pdr
-from nodes.probe import Probe
-from nodes.processes import Nodes
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions
@@ -36,7 +30,7 @@ MASS = 0.7
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plan(tmp_path_factory):
     """Six seconds from and to rest in the ready posture, shorter than what `weigh --plan` writes."""
     rng = np.random.default_rng(0)
     sine = at_rest(np.zeros((7, 5)), 0.25 * rng.normal(size=(7, 5)))[1]
@@ -47,7 +41,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def module() -> Any:
+def module():
     specification = importlib.util.spec_from_file_location("weigh_on_robot", FILE)
     assert specification is not None
     assert specification.loader is not None
@@ -64,7 +58,7 @@ def assert_weighed(folder: Path) -> None:
     assert len(pdr.load_dataset(folder / "run2_with").stamp) > 5000
 
 
-def test_it_weighs_beside_the_simulated_arm(probe: Probe, nodes: Nodes, plan: Path, tmp_path: Path) -> None:
+def test_it_weighs_beside_the_simulated_arm(probe, nodes, plan, tmp_path):
     nodes.start("simulated_panda", payload_mass_kg=MASS, follow_trajectories=True)
     states: list[JointState] = probe.listen(JointState, f"{nodes.namespace}/joint_states")
     probe.until(lambda: states, "the simulated arm")
@@ -81,7 +75,7 @@ def test_it_weighs_beside_the_simulated_arm(probe: Probe, nodes: Nodes, plan: Pa
 
 
 @pytest.mark.ros
-def test_the_launch_file_does_all_of_it(plan: Path, tmp_path: Path) -> None:
+def test_the_launch_file_does_all_of_it(plan, tmp_path):
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     prefix = installed_package(tmp_path / "install")
     given = {"trajectory": plan, "results": tmp_path / "result", "order": "AB", "payload_mass": MASS}
@@ -97,7 +91,7 @@ def test_the_launch_file_does_all_of_it(plan: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.ros
-def test_the_launch_file_wants_a_plan_first(tmp_path: Path) -> None:
+def test_the_launch_file_wants_a_plan_first(tmp_path):
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     prefix = installed_package(tmp_path / "install")
     with launched(prefix, installed(prefix, "weigh"), trajectory="/nowhere.yaml") as weigh:
@@ -107,7 +101,7 @@ def test_the_launch_file_wants_a_plan_first(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def example(probe: Probe, module: Any, plan: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+def example(probe, module, plan, monkeypatch, tmp_path):
     """The example's node in this process, on a robot."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "weigh_output").mkdir()
@@ -123,7 +117,7 @@ def joint_state(q: np.ndarray, dq: float = 0.0) -> JointState:
     return message
 
 
-def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example: Any) -> None:
+def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example):
     def answer() -> str:
         response = example.on_next(Trigger.Request(), Trigger.Response())
         assert not response.success
@@ -139,7 +133,7 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example: Any
     assert answer() == "no controller listens on /weigh_on_robot/joint_trajectory"
 
 
-def test_the_trajectory_names_the_joints_as_the_arm_does(example: Any) -> None:
+def test_the_trajectory_names_the_joints_as_the_arm_does(example):
     message = joint_state(np.array(READY))
     message.name = [f"left_{name}" for name in message.name]
     example.on_sample(message)
@@ -147,7 +141,7 @@ def test_the_trajectory_names_the_joints_as_the_arm_does(example: Any) -> None:
     assert example.far_from_start(example.latest) == ""
 
 
-def test_a_simulated_arm_that_stands_elsewhere_ends_it(example: Any) -> None:
+def test_a_simulated_arm_that_stands_elsewhere_ends_it(example):
     """It would never come to where the motion starts."""
     example.simulated = True
     example.on_sample(joint_state(np.array(READY) + 0.1 * np.eye(7)[2]))
@@ -155,7 +149,7 @@ def test_a_simulated_arm_that_stands_elsewhere_ends_it(example: Any) -> None:
     assert (example.done, example.code) == (True, 2)
 
 
-def test_a_trajectory_message_is_read_by_joint_names(module: Any, plan: Path) -> None:
+def test_a_trajectory_message_is_read_by_joint_names(module, plan):
     message = module.read_trajectory(plan)
     in_order = conversions.joint_trajectory(message, NAMES)
     message.joint_names = message.joint_names[::-1]

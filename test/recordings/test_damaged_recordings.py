@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings that were cut off or damaged: what can be read is read, and it is said that there was more; or refused."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +26,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFound
 from panda_dynamics_ros.recordings import RecordingWarning, read_joint_states, write_joint_states
 
 
-def test_a_missing_part_is_noted(tmp_path: Path) -> None:
+def test_a_missing_part_is_noted(tmp_path):
     written = samples(15)
     folder = split_bag(tmp_path / "bag", [written[:5], written[5:10], written[10:]], "mcap", metadata=True)
     (folder / "bag_1.mcap").unlink()
@@ -44,7 +41,7 @@ def test_a_missing_part_is_noted(tmp_path: Path) -> None:
         read_joint_states(folder)
 
 
-def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path: Path) -> None:
+def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path):
     written = samples(20)
     file = write_joint_states(tmp_path / "bag", written[:10], "sqlite3")
     rest = storage_file(write_bag(tmp_path / "rest", {"/joint_states": written[10:]}, "sqlite3"))
@@ -62,7 +59,7 @@ def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path: Path) -> None:
 
 
 @both_storages
-def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path: Path, storage: str) -> None:
+def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path, storage):
     """SQLite would fill the rest of the last page with zeros, also in the middle of an effort."""
     written = samples(200)
     content = write_joint_states(tmp_path / "bag", written, storage).read_bytes()
@@ -92,9 +89,7 @@ def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path: Path, storage:
     ],
 )
 @pytest.mark.parametrize("fraction", [0.4, 0.8])
-def test_a_truncated_compressed_recording_gives_what_is_before_the_end(
-    tmp_path: Path, fraction: float, storage: str, options: dict[str, Any]
-) -> None:
+def test_a_truncated_compressed_recording_gives_what_is_before_the_end(tmp_path, fraction, storage, options):
     written = samples(2500)
     folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, **options)
     cut(storage_file(folder), fraction)
@@ -105,7 +100,7 @@ def test_a_truncated_compressed_recording_gives_what_is_before_the_end(
     assert fraction * 2500 - 500 < len(read) < 2500
 
 
-def test_an_mcap_file_of_a_killed_recorder_loses_nothing(tmp_path: Path) -> None:
+def test_an_mcap_file_of_a_killed_recorder_loses_nothing(tmp_path):
     """Cut at the end of the data section: whole chunks, no index."""
     written = samples(30)
     file = write_joint_states(tmp_path / "bag", written)
@@ -116,7 +111,7 @@ def test_an_mcap_file_of_a_killed_recorder_loses_nothing(tmp_path: Path) -> None
         assert_same(list(read_joint_states(file)), written)
 
 
-def test_a_damaged_chunk_ends_the_reading_with_a_note(tmp_path: Path) -> None:
+def test_a_damaged_chunk_ends_the_reading_with_a_note(tmp_path):
     written = samples(6000)  # two chunks of 1 MiB and a rest
     file = storage_file(write_bag(tmp_path / "bag", {"/joint_states": written}, compression=CompressionMode.STORAGE))
     content = bytearray(file.read_bytes())
@@ -129,7 +124,7 @@ def test_a_damaged_chunk_ends_the_reading_with_a_note(tmp_path: Path) -> None:
     assert_same(read, written[: len(read)])
 
 
-def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
+def test_messages_that_cannot_be_decoded_are_counted(tmp_path):
     written = samples(10)
     file = write_joint_states(tmp_path / "bag", written, "sqlite3")
     with closing(sqlite3.connect(file)) as connection:
@@ -140,9 +135,6 @@ def test_messages_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
         read = list(stream)
     assert stream.rejected == {"cannot be decoded": 2}
     assert_same(read, written[:2] + written[4:])
-
-
-# ---- what is no recording --------------------------------------------------------------------------------------------
 
 
 def not_a_bag(tmp_path: Path, name: str, content: bytes) -> Path:
@@ -190,7 +182,7 @@ def plain_database(tmp_path: Path) -> Path:
         (lambda p: cut(write_joint_states(p / "bag", samples(99)), 0.02), DataError, "not whole"),
     ],
 )
-def test_what_gives_no_joint_states_says_so_in_one_line(tmp_path, make, error, message) -> None:
+def test_what_gives_no_joint_states_says_so_in_one_line(tmp_path, make, error, message):
     path = make(tmp_path)
     with pytest.raises(error, match=message) as caught:
         read_joint_states(path)
@@ -199,7 +191,7 @@ def test_what_gives_no_joint_states_says_so_in_one_line(tmp_path, make, error, m
     assert "\n" not in str(caught.value)
 
 
-def test_writing_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+def test_writing_refuses_what_it_cannot_do(tmp_path):
     with pytest.raises(ArgumentError, match="storage: expected one of mcap, sqlite3, got 'csv'"):
         write_joint_states(tmp_path / "bag", [], "csv")
     with pytest.raises(ArgumentError, match="does not exist yet"):
@@ -209,7 +201,7 @@ def test_writing_refuses_what_it_cannot_do(tmp_path: Path) -> None:
             write_joint_states(tmp_path / f"bag{stamp}", [replace(samples(1)[0], stamp=stamp)])
 
 
-def test_only_a_recording_is_overwritten(tmp_path: Path) -> None:
+def test_only_a_recording_is_overwritten(tmp_path):
     write_joint_states(tmp_path / "bag", samples(5), "sqlite3")
     write_joint_states(tmp_path / "bag", samples(3), overwrite=True)
     assert_same(read_whole(tmp_path / "bag"), samples(3))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings as arrays: what is kept, what is left out and counted, what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 from bag_files import ARM, both_storages, samples, write_bag
 
-from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -22,7 +19,7 @@ NOTHING = np.empty(0)
 
 
 @both_storages
-def test_arrays_hold_the_arm_in_order(tmp_path: Path, storage: str) -> None:
+def test_arrays_hold_the_arm_in_order(tmp_path, storage):
     names = (*FINGERS, *ARM[::-1])
     written = samples(50, names=names)
     data = load_dataset(write_joint_states(tmp_path / "bag", written, storage))
@@ -36,7 +33,7 @@ def test_arrays_hold_the_arm_in_order(tmp_path: Path, storage: str) -> None:
         assert not array.flags.writeable
 
 
-def test_rate_duration_and_gaps() -> None:
+def test_rate_duration_and_gaps():
     stamp = np.concatenate([np.arange(100), 100 + np.arange(50), 160 + np.arange(50)]) * 0.001
     stamp[100:150] += 0.0005  # a step of 1.5 periods is none; the one of 10.5 is
     zeros = np.zeros((200, 7))
@@ -46,7 +43,7 @@ def test_rate_duration_and_gaps() -> None:
     np.testing.assert_allclose(data.gaps, [[0.1495, 0.0105]], atol=1e-12)
 
 
-def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
+def test_what_is_left_out_is_counted_by_reason(tmp_path):
     good = samples(40)
     bad = list(good)
     bad[3] = replace(good[3], position=np.array([0.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0]))
@@ -76,7 +73,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[0], [40], [40, 60], [99]], ids=str)
-def test_a_stamp_from_the_future_costs_one_sample(wrong: list[int], tmp_path: Path) -> None:
+def test_a_stamp_from_the_future_costs_one_sample(wrong, tmp_path):
     """And not all that come after it; the last of all may as well follow a gap."""
     good = samples(100)
     bad = [replace(each, stamp=each.stamp + 1000.0) if k in wrong else each for k, each in enumerate(good)]
@@ -90,7 +87,7 @@ def test_a_stamp_from_the_future_costs_one_sample(wrong: list[int], tmp_path: Pa
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_two_arms_on_one_topic_need_a_prefix(tmp_path: Path, together: bool) -> None:
+def test_two_arms_on_one_topic_need_a_prefix(tmp_path, together):
     left, right = (tuple(f"{side}_{name}" for name in ARM) for side in ("left", "right"))
     if together:
         written = samples(10, names=left + right)
@@ -104,7 +101,7 @@ def test_two_arms_on_one_topic_need_a_prefix(tmp_path: Path, together: bool) -> 
     np.testing.assert_array_equal(data.q[0], written[0].position[7:] if together else written[1].position)
 
 
-def test_joint_names_may_be_given(tmp_path: Path) -> None:
+def test_joint_names_may_be_given(tmp_path):
     names = ("shoulder", "elbow", "wrist")
     written = samples(10, names=names[::-1])
     bag = write_bag(tmp_path / "bag", {"/joint_states": written})
@@ -126,7 +123,7 @@ def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[s
 
 
 @pytest.mark.parametrize("n", [1, 6, 7])
-def test_csv_of_any_number_of_joints(tmp_path: Path, n: int) -> None:
+def test_csv_of_any_number_of_joints(tmp_path, n):
     written = samples(20, names=ARM[:n])
     data = load_dataset(csv_file(tmp_path / "log.csv", written))
     assert data.names == tuple(f"joint{i + 1}" for i in range(n))
@@ -135,7 +132,7 @@ def test_csv_of_any_number_of_joints(tmp_path: Path, n: int) -> None:
         np.testing.assert_array_equal(array, [getattr(sample, field) for sample in written])
 
 
-def test_csv_columns_in_any_order_beside_others(tmp_path: Path) -> None:
+def test_csv_columns_in_any_order_beside_others(tmp_path):
     written = samples(5)
 
     def shuffle(lines: list[str]) -> list[str]:
@@ -150,7 +147,7 @@ def test_csv_columns_in_any_order_beside_others(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.tau, [sample.effort for sample in written])
 
 
-def test_csv_rows_left_out_are_counted(tmp_path: Path) -> None:
+def test_csv_rows_left_out_are_counted(tmp_path):
     written = samples(30)
 
     def spoil(lines: list[str]) -> list[str]:
@@ -178,7 +175,7 @@ def test_csv_rows_left_out_are_counted(tmp_path: Path) -> None:
         ("t,q1,dq1,tau1\n0,1,2,0\n1,1,2,0\n", r"none among 2 \(2 all-zero effort\)"),
     ],
 )
-def test_csv_without_samples_is_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_csv_without_samples_is_refused(tmp_path, content, message):
     path = tmp_path / "log.csv"
     path.write_text(content)
     with pytest.raises(DataError, match=message) as caught:
@@ -187,7 +184,7 @@ def test_csv_without_samples_is_refused(tmp_path: Path, content: str, message: s
     assert "\n" not in str(caught.value)
 
 
-def test_the_real_1khz_log(panda_1khz_log: Path, panda: RobotModel) -> None:
+def test_the_real_1khz_log(panda_1khz_log, panda):
     data = load_dataset(panda_1khz_log, panda)
     table = np.loadtxt(panda_1khz_log, delimiter=",", skiprows=1)
     assert data.rejected == {}

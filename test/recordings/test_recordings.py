@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """rosbag2 recordings of every kind, written by rosbags and read back."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -41,7 +39,7 @@ from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, se
 
 @both_storages
 @pytest.mark.parametrize("what", ["folder", "file", "metadata.yaml", "folder without metadata", "file alone"])
-def test_samples_come_back_as_written(tmp_path: Path, storage: str, what: str) -> None:
+def test_samples_come_back_as_written(tmp_path, storage, what):
     written = samples(50, names=(*ARM[::-1], "panda_finger_joint1"))
     file = write_joint_states(tmp_path / "bag", written, storage)
     folder = file.parent
@@ -56,7 +54,7 @@ def test_samples_come_back_as_written(tmp_path: Path, storage: str, what: str) -
 
 
 @both_storages
-def test_what_is_written_is_a_bag_to_rosbags(tmp_path: Path, storage: str) -> None:
+def test_what_is_written_is_a_bag_to_rosbags(tmp_path, storage):
     file = write_joint_states(tmp_path / "bag", samples(5), storage, topic="/arm/joint_states")
     assert file.suffix == SUFFIX[storage]
     with Reader(tmp_path / "bag") as reader:
@@ -69,7 +67,7 @@ def test_what_is_written_is_a_bag_to_rosbags(tmp_path: Path, storage: str) -> No
 
 
 @both_storages
-def test_fields_may_be_empty_and_values_odd(tmp_path: Path, storage: str) -> None:
+def test_fields_may_be_empty_and_values_odd(tmp_path, storage):
     odd = [
         JointStateSample(1.0, ARM, np.arange(7.0), np.empty(0), np.empty(0)),
         JointStateSample(1.0, (), np.empty(0), np.empty(0), np.empty(0)),
@@ -79,7 +77,7 @@ def test_fields_may_be_empty_and_values_odd(tmp_path: Path, storage: str) -> Non
 
 
 @both_storages
-def test_names_that_a_uri_would_read_otherwise(tmp_path: Path, storage: str) -> None:
+def test_names_that_a_uri_would_read_otherwise(tmp_path, storage):
     written = samples(3)
     folder = write_joint_states(tmp_path / "bag", written, storage).parent
     file = storage_file(folder.rename(tmp_path / "a b?mode=%20#"))
@@ -88,7 +86,7 @@ def test_names_that_a_uri_would_read_otherwise(tmp_path: Path, storage: str) -> 
 
 @both_storages
 @pytest.mark.parametrize("metadata", [True, False])
-def test_split_recordings_are_read_in_order(tmp_path: Path, storage: str, metadata: bool) -> None:
+def test_split_recordings_are_read_in_order(tmp_path, storage, metadata):
     written = samples(12 * 5)
     parts = [written[k : k + 5] for k in range(0, 60, 5)]  # 12 parts: part 10 comes after part 9, not after part 1
     folder = split_bag(tmp_path / "bag", parts, storage, metadata=metadata)
@@ -97,7 +95,7 @@ def test_split_recordings_are_read_in_order(tmp_path: Path, storage: str, metada
 
 @both_storages
 @pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE, CompressionMode.FILE])
-def test_compressed_recordings(tmp_path: Path, storage: str, mode: CompressionMode) -> None:
+def test_compressed_recordings(tmp_path, storage, mode):
     if (storage, mode) == ("sqlite3", CompressionMode.STORAGE):
         return  # which there is not
     written = samples(20)
@@ -106,7 +104,7 @@ def test_compressed_recordings(tmp_path: Path, storage: str, mode: CompressionMo
     assert_same(read_whole(storage_file(folder)), written)
 
 
-def test_a_file_compressed_in_several_frames(tmp_path: Path) -> None:
+def test_a_file_compressed_in_several_frames(tmp_path):
     """As parallel compressors leave it."""
     written = samples(20)
     file = write_joint_states(tmp_path / "bag", written)
@@ -116,12 +114,12 @@ def test_a_file_compressed_in_several_frames(tmp_path: Path) -> None:
     assert_same(read_whole(compressed), written)
 
 
-def test_lz4_chunks(tmp_path: Path) -> None:
+def test_lz4_chunks(tmp_path):
     written = samples(20)
     assert_same(read_whole(write_bag(tmp_path / "bag", {"/joint_states": written}, lz4_chunks=True)), written)
 
 
-def test_unpacked_files_do_not_outlive_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpacked_files_do_not_outlive_the_reading(tmp_path, monkeypatch):
     folder = write_bag(tmp_path / "bag", {"/joint_states": samples(3)}, compression=CompressionMode.FILE)
     (tmp_path / "unpacked").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "unpacked"))
@@ -133,7 +131,7 @@ def test_unpacked_files_do_not_outlive_the_reading(tmp_path: Path, monkeypatch: 
 
 
 @both_storages
-def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path: Path, storage: str) -> None:
+def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path, storage):
     slow, fast = samples(5, seed=1), samples(9, seed=2)
     torques = samples(20, seed=3)
     bag = write_bag(
@@ -157,14 +155,14 @@ def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path: Path, storage: st
 
 
 @pytest.mark.parametrize("names", [("/left/joint_states", "/right/joint_states"), ("/a", "/b")])
-def test_in_doubt_the_topics_are_listed(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_in_doubt_the_topics_are_listed(tmp_path, names):
     bag = write_bag(tmp_path / "bag", {name: samples(4) for name in names})
     with pytest.raises(DataError, match=rf"{names[0]} \(4 messages\), {names[1]} \(4 messages\)"):
         read_joint_states(bag)
 
 
 @both_storages
-def test_headers_without_stamps_give_way_to_the_times_of_reception(tmp_path: Path, storage: str) -> None:
+def test_headers_without_stamps_give_way_to_the_times_of_reception(tmp_path, storage):
     unstamped = [replace(sample, stamp=0.0) for sample in samples(5)]
     bag = write_bag(tmp_path / "bag", {"/joint_states": unstamped}, storage, receive_start=1000.0)
     with pytest.warns(RecordingWarning, match="no stamps"):
@@ -175,15 +173,12 @@ def test_headers_without_stamps_give_way_to_the_times_of_reception(tmp_path: Pat
     assert len(stream.notes) == 1
 
 
-def test_the_real_recording_without_metadata(panda_30hz_bag: Path) -> None:
+def test_the_real_recording_without_metadata(panda_30hz_bag):
     read = read_whole(panda_30hz_bag)
     assert len(read) == 727
     assert read[0].names == tuple(f"fer_joint{i + 1}" for i in range(7))
     assert read[-1].stamp - read[0].stamp == pytest.approx(24.2, abs=0.05)  # as SOURCE.md states it, to a tenth
     assert read[0].effort[1] == pytest.approx(2.9, abs=0.05)  # the corrupt first sample, unfiltered
-
-
-# ---- messages of several topics, written at once ---------------------------------------------------------------------
 
 
 START = 1_700_000_000_123_456_789
@@ -193,13 +188,13 @@ STAMPS = START + np.arange(COUNT) * 1_000_000
 
 
 @pytest.mark.parametrize("stamp", [-1, 2**31 * 10**9])
-def test_stamps_that_no_message_can_carry_are_refused(stamp: int) -> None:
+def test_stamps_that_no_message_can_carry_are_refused(stamp):
     with pytest.raises(PandaDynamicsError, match=r"^stamp: expected times from 0 to 2\^31 s, got"):
         serialised(JOINT_STATE, np.array([START, stamp]), {"effort": np.zeros((2, 7))}, {})
 
 
 @both_storages
-def test_topics_are_merged_in_order_of_time_with_their_qos(storage: str, tmp_path: Path) -> None:
+def test_topics_are_merged_in_order_of_time_with_their_qos(storage, tmp_path):
     topics = [OfferedTopic("/fast", JOINT_STATE), OfferedTopic("/slow", INERTIA, latched=True)]
     slow = STAMPS[::10]
 

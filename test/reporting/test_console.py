@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An estimate in words: what is known with 95 % intervals, what is not known without numbers that look like it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +17,7 @@ def estimate_of(mass: float, mass_std: float) -> PayloadEstimate:
     return PayloadEstimate(0.0, body.vector, covariance, np.ones(10, dtype=bool), "estimating")
 
 
-def test_a_payload_has_95_percent_intervals() -> None:
+def test_a_payload_has_95_percent_intervals():
     rows = dict(payload_rows(estimate_of(1.0, 0.025)))
     assert rows["payload mass"] == "1.000 ± 0.049 kg (95 %)"
     assert rows["centre of mass"].startswith("20.0 ± ")
@@ -27,13 +25,13 @@ def test_a_payload_has_95_percent_intervals() -> None:
     assert "problem" not in rows
 
 
-def test_an_empty_arm_has_none() -> None:
+def test_an_empty_arm_has_none():
     rows = dict(payload_rows(estimate_of(0.105, 0.025)))
     assert rows["payload mass"] == "none found (below 0.154 kg)"
     assert rows["centre of mass"] == "not known"
 
 
-def test_a_problem_is_said_to_people_and_to_programs() -> None:
+def test_a_problem_is_said_to_people_and_to_programs():
     estimate = replace(estimate_of(1.0, 0.025), problem="the torques contradict the arm")
     assert ("problem", "the torques contradict the arm") in payload_rows(estimate)
     assert payload_entry(estimate)["problem"] == "the torques contradict the arm"

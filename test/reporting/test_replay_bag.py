@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A replay's results as a rosbag2: read back by `rosbags`, they are the arrays they were made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ from rosbags.interfaces import QosDurability
 from rosbags.rosbag2 import Reader
 from scipy.signal import lfilter
 
-from panda_dynamics_ros import JointDataset, RobotModel, load_dataset, pose
-from panda_dynamics_ros.recordings.replay import Replay, replay
+from panda_dynamics_ros import JointDataset, load_dataset, pose
+from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import replay_bag as topics
 from panda_dynamics_ros.reporting.replay_bag import TOPICS, write_replay
 from panda_dynamics_ros.robot.stamps import to_seconds
@@ -26,7 +24,7 @@ DYNAMICS = ("gravity_torques", "coriolis_torques", "external_torques")
 
 
 @pytest.fixture(scope="module")
-def data(panda: RobotModel) -> JointDataset:
+def data(panda):
     """A second and a half at 1 kHz of an arm that carries a payload."""
     motion = sinusoids(1.5)
     stamp_ns = START + np.arange(len(motion.stamp)) * 1_000_000
@@ -36,7 +34,7 @@ def data(panda: RobotModel) -> JointDataset:
 
 
 @pytest.fixture(scope="module")
-def result(data: JointDataset, panda: RobotModel) -> Replay:
+def result(data, panda):
     return replay(data, panda)
 
 
@@ -59,13 +57,13 @@ def stamp(message: Any) -> int:
 
 @both_storages
 def test_the_bag_holds_what_was_computed(
-    storage: str,
-    data: JointDataset,
-    panda: RobotModel,
-    result: Replay,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    storage,
+    data,
+    panda,
+    result,
+    tmp_path,
+    monkeypatch,
+):
     monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
     write_replay(tmp_path / "results", data, panda, result, storage)
     messages, times, _ = read(tmp_path / "results")
@@ -95,9 +93,7 @@ def test_the_bag_holds_what_was_computed(
     assert times["/panda_dynamics/o_t_ee"] == data.stamp_ns.tolist()
 
 
-def test_payloads_come_at_the_node_s_period(
-    data: JointDataset, panda: RobotModel, result: Replay, tmp_path: Path
-) -> None:
+def test_payloads_come_at_the_node_s_period(data, panda, result, tmp_path):
     write_replay(tmp_path / "results", data, panda, result)
     messages, times, latched = read(tmp_path / "results")
     payloads = messages["/payload_estimator/payload"]
@@ -116,7 +112,7 @@ def test_payloads_come_at_the_node_s_period(
     assert latched == {"/payload_estimator/payload"}
 
 
-def test_the_bag_stands_alone(data: JointDataset, result: Replay, tmp_path: Path, panda: RobotModel) -> None:
+def test_the_bag_stands_alone(data, result, tmp_path, panda):
     """Its joint states replayed once more give the same; nothing of a stamp is lost."""
     file = write_replay(tmp_path / "results", data, panda, result)
     again = load_dataset(file, panda)
@@ -126,9 +122,7 @@ def test_the_bag_stands_alone(data: JointDataset, result: Replay, tmp_path: Path
     np.testing.assert_array_equal(replay(again, panda).external_torques, result.external_torques)
 
 
-def test_external_torques_are_the_payloads_until_it_is_known(
-    data: JointDataset, result: Replay, panda: RobotModel
-) -> None:
+def test_external_torques_are_the_payloads_until_it_is_known(data, result, panda):
     """First what the payload takes from the arm, low-passed at 10 Hz (settled to e^-16 at sample 250); then nothing.
 
     The filter here takes each sample as constant until the next: half a sample, 0.5 ms, of a slope of 40 N m/s.

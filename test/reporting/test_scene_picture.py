@@ -1,32 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of scenes: all that stands there is in the picture."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import pytest
-from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate, SmoothedHistory
-from panda_dynamics_ros.reporting.identification import plot_sigmas
 from panda_dynamics_ros.reporting.plots import plot_payload, plot_torques
 from panda_dynamics_ros.reporting.scene import ArmScene
 from panda_dynamics_ros.reporting.scene_picture import draw_scene, scene_points
 
 
-def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_the_payload_is_in_the_picture(panda, tmp_path):
     q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
     body = pdr.InertialParameters(1.0, np.array([0.0, 0.0, 0.1]), 0.002 * np.eye(3))
     estimate = PayloadEstimate(0.0, body.vector, 1e-5 * np.eye(10), np.ones(10, dtype=bool), "estimating")
@@ -46,7 +37,7 @@ def test_the_payload_is_in_the_picture(panda: pdr.RobotModel, tmp_path: Path) ->
     assert red_force > red_payload + 300
 
 
-def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_pictures_of_one_motion_show_the_foot_in_one_place(panda, tmp_path):
     """Around the same points camera and floor stand still; each scene by itself is drawn as large as it fits."""
     maker = ArmScene(panda)
     scenes = [maker.at([0.0, elbow, 0.0, -2.0, 0.0, 1.8, 0.7]) for elbow in (-0.9, 0.6)]
@@ -58,7 +49,7 @@ def test_pictures_of_one_motion_show_the_foot_in_one_place(panda: pdr.RobotModel
     assert (own[0][corner] != own[1][corner]).any()
 
 
-def test_a_banner_is_red_and_on_top(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_a_banner_is_red_and_on_top(panda, tmp_path):
     """In all three pictures of a replay, which have little else in red at the top."""
     time, motion = np.linspace(0.0, 1.0, 20), np.zeros((20, 7))
     curves = {
@@ -76,9 +67,6 @@ def test_a_banner_is_red_and_on_top(panda: pdr.RobotModel, tmp_path: Path) -> No
             image = imread(each(banner))[:40, :, :3]
             red.append(int((image[..., 0] - image[..., 1:].max(axis=-1) > 0.3).sum()))
         assert red[1] > red[0] + 300  # px: a line of text
-
-
-# ---- style -----------------------------------------------------------------------------------------------------------
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,41 +95,11 @@ def drawn(folder: Path, before: str = "") -> bytes:
     return picture.read_bytes()
 
 
-@pytest.mark.parametrize("content", [b"text.usetex: True\nfont.size: 4000\n", b"axes.facecolor: \xff\xfe\n"])
-def test_a_folders_settings_change_no_picture(content: bytes, tmp_path: Path) -> None:
+def test_settings_of_a_folder_or_of_a_program_change_no_picture(tmp_path):
+    """Of matplotlibrc files, and as a notebook sets them, which imports matplotlib first."""
     expected = drawn(tmp_path)
-    (tmp_path / "matplotlibrc").write_bytes(content)
-    assert drawn(tmp_path) == expected
-
-
-def test_what_a_program_has_set_before_changes_no_picture(tmp_path: Path) -> None:
-    """As a notebook does, which imports matplotlib first."""
-    expected = drawn(tmp_path)
+    for content in (b"text.usetex: True\nfont.size: 4000\n", b"axes.facecolor: \xff\xfe\n"):
+        (tmp_path / "matplotlibrc").write_bytes(content)
+        assert drawn(tmp_path) == expected
     before = "import matplotlib; matplotlib.rcParams.update({'font.size': 40, 'axes.facecolor': 'red'})"
     assert drawn(tmp_path, before) == expected
-
-
-# ---- identification --------------------------------------------------------------------------------------------------
-
-
-def overlaps(axis: Axis, canvas: FigureCanvasAgg) -> int:
-    """How many neighbouring tick labels share pixels."""
-    low, high = axis.get_view_interval()
-    labels = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
-    boxes = [label.get_window_extent(canvas.get_renderer()) for at, label in labels if low <= at <= high]
-    return sum(bool(a.overlaps(b)) for a, b in pairwise(boxes))
-
-
-@pytest.mark.parametrize("scale", [3e-4, 3e-3, 0.03, 1.0])
-def test_labels_of_base_parameters_do_not_collide(
-    scale: float, panda: pdr.RobotModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figures: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: figures.append(self))
-    base = panda.base_parameters()
-    values = base.values + scale * np.sin(np.arange(len(base.names)))
-    fit = SimpleNamespace(prior=panda, base_values=values, base_std=np.full(len(values), scale), base_names=base.names)
-    plot_sigmas(fit, tmp_path / "base_parameters.png")
-    canvas = FigureCanvasAgg(figures[0])
-    canvas.draw()
-    assert [overlaps(axis, canvas) for axes in figures[0].axes for axis in (axes.xaxis, axes.yaxis)] == [0] * 4

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live page: what its server holds, and what a person sees of it in a browser."""
+"""The live page: what its server holds, what a person sees of it in a browser; and its server, which answers its own
+page and programs of this machine, and no web site that a browser visits."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
+import http.client
+import importlib
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.scene import ArmScene
+from panda_dynamics_ros.reporting.web_server import is_own, serve
 from panda_dynamics_ros.reporting.web_view import MOST_POINTS, UNSEEN, History, WebView, show_replay_at
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
@@ -35,7 +39,7 @@ def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
 
 
 @pytest.fixture
-def view(panda: pdr.RobotModel, capsys: pytest.CaptureFixture[str]) -> Iterator[WebView]:
+def view(panda, capsys):
     with WebView(panda, "a run", PORT) as view:
         yield view
     assert capsys.readouterr().out == ""  # what is printed belongs to the command
@@ -46,7 +50,7 @@ def nodes_of(view: WebView) -> dict[str, Any]:
     return dict(view._server.scene._handle_from_node_name)
 
 
-def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel) -> None:
+def test_the_servers_scene_follows_the_arm(view, panda):
     """viser leaves an update out that is within 1e-5 and 1e-8 of what it has (numpy.allclose)."""
     maker = ArmScene(panda)
     for q in (Q, Q + 0.2):
@@ -61,7 +65,7 @@ def test_the_servers_scene_follows_the_arm(view: WebView, panda: pdr.RobotModel)
         np.testing.assert_allclose(nodes["/gravity/joint2"].vertices, arc.mesh().vertices, atol=UNSEEN)
 
 
-def test_what_is_put_down_is_gone(view: WebView) -> None:
+def test_what_is_put_down_is_gone(view):
     view.show(0.0, Q, estimate_of(1.0))
     assert "/payload/box" in nodes_of(view)
     view.show(1.0, Q, estimate_of(0.0))
@@ -69,18 +73,18 @@ def test_what_is_put_down_is_gone(view: WebView) -> None:
     assert "/arm/joint3" in nodes_of(view)
 
 
-def test_two_views_have_two_addresses(view: WebView, panda: pdr.RobotModel) -> None:
+def test_two_views_have_two_addresses(view, panda):
     with WebView(panda, "another run", int(view.url.rpartition(":")[2])) as other:
         assert other.url != view.url
 
 
-def test_ports_of_the_system_are_refused(panda: pdr.RobotModel) -> None:
+def test_ports_of_the_system_are_refused(panda):
     with pytest.raises(ArgumentError, match=r"port: expected 1024\.\.65535, got 80"):
         WebView(panda, "a run", 80)
 
 
 @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
-def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -> None:
+def test_a_person_sees_the_arm_and_the_estimate(view, tmp_path):
     for k in range(50):
         converged = 1.0 + 0.5 * np.exp(-0.1 * k)
         view.show(0.5 * k, Q, estimate_of(converged), [(0.1, "detected pick")], PUSH, remark="1000 Hz")
@@ -109,10 +113,7 @@ def test_a_person_sees_the_arm_and_the_estimate(view: WebView, tmp_path: Path) -
         page.wait_for_text("centre of mass: not known")
 
 
-# ---- the charts ------------------------------------------------------------
-
-
-def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:
+def test_an_hour_fits_and_none_of_it_is_forgotten():
     history = History()
     for k in range(18_000):
         history.add(0.2 * k, estimate_of(1.0, 0.01))
@@ -123,7 +124,7 @@ def test_an_hour_fits_and_none_of_it_is_forgotten() -> None:
     assert time_s[-1] > 3600.0 - 2.0 * time_s[1]
 
 
-def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart() -> None:
+def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart():
     history = History()
     history.add(0.0, estimate_of(1.0, 0.1))
     history.add(1.0, estimate_of(0.0, 3.0))
@@ -136,13 +137,7 @@ def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart() -> None
     np.testing.assert_allclose(np.transpose(history.com_columns()), [[0.0, 20.0, -15.0, 60.0]])
 
 
-# ---- a replay --------------------------------------------------------------------------------------------------------
-
-
-viser = pytest.importorskip("viser", reason="the live view needs viser")
-
-
-def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> None:
+def test_what_was_known_then_is_shown(panda, tmp_path):
     motion = sinusoids(3.0, 200.0, start=1000.0)
     # Picked up in the middle: an event of which nothing is to be seen before it.
     tau = torques(panda, motion)
@@ -166,3 +161,93 @@ def test_what_was_known_then_is_shown(panda: pdr.RobotModel, tmp_path: Path) -> 
         # A pick is a contact until the payload is known.
         assert "touched at link" in words
         assert any(name.startswith("/contact/") for name in nodes)
+
+
+msgspec = pytest.importorskip("msgspec")  # these come with viser
+client = pytest.importorskip("websockets.sync.client")
+
+SUBPROTOCOL = f"viser-v{viser.__version__}"
+
+
+@pytest.fixture(scope="module")
+def port():
+    server = serve(18630)
+    yield server.get_port()
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "own"),
+    [
+        ("localhost:8080", "http://localhost:8080", True),
+        ("127.0.0.1:9000", "http://127.0.0.1:9000", True),  # a port that ssh forwards
+        ("[::1]:8080", "http://[::1]:8080", True),
+        ("localhost:8080", None, True),  # no browser
+        ("localhost:8080", "http://localhost:3000", False),  # another server of this machine
+        ("localhost:8080", "http://evil.example", False),
+        ("localhost:8080", "null", False),  # a page without an origin, such as a sandboxed frame
+        ("evil.example:8080", "http://evil.example:8080", False),  # DNS rebinding
+        ("localhost.evil.example", None, False),
+        ("localhost:99999", "http://localhost:99999", False),
+        (None, None, False),
+    ],
+)
+def test_only_the_own_page_is_answered(host, origin, own):
+    assert is_own(host, origin) is own
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+    ],
+)
+def test_a_page_for_strangers_is_refused(port, headers, status):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120.0)
+    connection.request("GET", "/", headers=headers)
+    assert connection.getresponse().status == status
+
+
+def test_a_socket_for_strangers_is_refused(port):
+    with pytest.raises(Exception, match="HTTP 403"):
+        client.connect(f"ws://127.0.0.1:{port}", origin="http://evil.example", subprotocols=[SUBPROTOCOL], proxy=None)
+    with client.connect(f"ws://127.0.0.1:{port}", subprotocols=[SUBPROTOCOL], proxy=None) as socket:
+        assert socket.recv(timeout=120.0)  # the scene
+
+
+def test_nobody_makes_the_page_public(port, monkeypatch):
+    """The request that viser's share button sends: without this server's answer it opens a tunnel."""
+    tunnels: list[Any] = []
+
+    class Tunnel:
+        def __init__(self, *args: Any) -> None:
+            tunnels.append(args)
+            raise RuntimeError("a tunnel")
+
+    monkeypatch.setattr(importlib.import_module("viser._viser"), "ViserTunnel", Tunnel)
+    with client.connect(f"ws://127.0.0.1:{port}", subprotocols=[SUBPROTOCOL], proxy=None) as socket:
+        socket.send(msgspec.msgpack.encode({"type": "ShareUrlRequest"}))
+        socket.recv(timeout=120.0)
+        time.sleep(1.0)  # a thread of its own answers
+    assert tunnels == []
+
+
+@pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
+def test_a_browser_on_another_site_cannot_read_the_scene(port, tmp_path):
+    """The site is another server of this machine; for the browser that is another origin, as any site is."""
+    script = f"""
+        document.body.innerText = 'waiting';
+        const socket = new WebSocket('ws://localhost:{port}', '{SUBPROTOCOL}');
+        socket.onmessage = () => document.body.innerText = 'the scene was read';
+        socket.onclose = () => {{ if (document.body.innerText == 'waiting') document.body.innerText = 'refused'; }};
+    """
+    (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script></body>")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        with open_page(f"http://localhost:{site.server_port}/") as page:
+            page.wait_for(lambda: page.text() in ("refused", "the scene was read"), "an answer")
+            assert page.text() == "refused"
+        site.shutdown()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """InertialParameters: the vector, changes of frame, sums, physical consistency, and being a value."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -27,11 +25,8 @@ masses = arrays(np.float64, 8, elements=st.floats(0.01, 5.0))
 bodies = st.builds(body_of_points, masses, points)
 
 
-# ---- the vector ------------------------------------------------------------------------------------------------
-
-
 @given(masses, points)
-def test_vector_holds_the_moments_of_the_mass_about_the_origin(masses: np.ndarray, points: np.ndarray) -> None:
+def test_vector_holds_the_moments_of_the_mass_about_the_origin(masses, points):
     """Zeroth, first and second moments, summed point by point (document 003, slide 4)."""
     inertia = sum(m * skew(r).T @ skew(r) for m, r in zip(masses, points, strict=True))
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = np.asarray(inertia)
@@ -40,23 +35,20 @@ def test_vector_holds_the_moments_of_the_mass_about_the_origin(masses: np.ndarra
 
 
 @given(bodies)
-def test_vector_round_trip(body: InertialParameters) -> None:
+def test_vector_round_trip(body):
     back = InertialParameters.from_vector(body.vector)
     assert back.mass == body.mass
     np.testing.assert_allclose(back.com, body.com, rtol=0.0, atol=EXACT)
     np.testing.assert_allclose(back.inertia, body.inertia, rtol=0.0, atol=EXACT)
 
 
-def test_a_first_moment_needs_a_mass() -> None:
+def test_a_first_moment_needs_a_mass():
     with pytest.raises(ArgumentError, match=r"^vector: expected a zero first moment with zero mass, got \[0\.0, 0\.1"):
         InertialParameters.from_vector([0.0, 0.0, 0.1, 0.0, 0, 0, 0, 0, 0, 0])
 
 
-# ---- changes of frame ------------------------------------------------------------------------------------------
-
-
 @given(masses, points, transforms)
-def test_transformed_is_the_body_of_the_moved_points(masses: np.ndarray, points: np.ndarray, T_a_b: np.ndarray) -> None:
+def test_transformed_is_the_body_of_the_moved_points(masses, points, T_a_b):
     moved = points @ T_a_b[:3, :3].T + T_a_b[:3, 3]
     # Points up to 3 m away: ten times the moments.
     got, want = body_of_points(masses, points).transformed(T_a_b), body_of_points(masses, moved)
@@ -71,16 +63,13 @@ def test_transformed_is_the_body_of_the_moved_points(masses: np.ndarray, points:
         (np.diag((1.0, 1.0, -1.0, 1.0)), r"the rotation of T_a_b: expected det R = \+1, got -1 \(a reflection\)"),
     ],
 )
-def test_only_rigid_transforms(T: np.ndarray, message: str) -> None:
+def test_only_rigid_transforms(T, message):
     with pytest.raises(ArgumentError, match=message):
         InertialParameters.zero().transformed(T)
 
 
-# ---- physical consistency --------------------------------------------------------------------------------------
-
-
 @given(masses, points)
-def test_pseudo_inertia_is_the_second_moment_of_homogeneous_points(masses: np.ndarray, points: np.ndarray) -> None:
+def test_pseudo_inertia_is_the_second_moment_of_homogeneous_points(masses, points):
     """J = sum of m (r, 1)(r, 1)^T (Wensing, Kim and Slotine, 2018)."""
     homogeneous = np.column_stack([points, np.ones(len(points))])
     J = body_of_points(masses, points).pseudo_inertia
@@ -88,7 +77,7 @@ def test_pseudo_inertia_is_the_second_moment_of_homogeneous_points(masses: np.nd
 
 
 @given(bodies)
-def test_every_body_of_points_is_physical(body: InertialParameters) -> None:
+def test_every_body_of_points_is_physical(body):
     assert body.is_physical()
     assert np.linalg.eigvalsh(body.pseudo_inertia).min() > -EXACT
 
@@ -96,7 +85,7 @@ def test_every_body_of_points_is_physical(body: InertialParameters) -> None:
 @pytest.mark.parametrize(
     ("ixx", "physical"), [(3.0, True), (3.0 + 1e-3, True), (3.0 + 1e-2, False), (2.0, True), (0.99, False), (1.0, True)]
 )
-def test_triangle_inequality_is_the_boundary(ixx: float, physical: bool) -> None:
+def test_triangle_inequality_is_the_boundary(ixx, physical):
     """Principal moments (Ixx, 1, 2): a rod or plate at Ixx = 1 and 3, with the tolerance of printed tables."""
     body = InertialParameters(1.0, np.zeros(3), np.diag((ixx, 1.0, 2.0)))
     assert body.is_physical() is physical
@@ -112,14 +101,11 @@ def test_triangle_inequality_is_the_boundary(ixx: float, physical: bool) -> None
         (-1.0, np.eye(3), False),
     ],
 )
-def test_what_is_physical(mass: float, inertia: np.ndarray, physical: bool) -> None:
+def test_what_is_physical(mass, inertia, physical):
     assert InertialParameters(mass, np.zeros(3), inertia).is_physical() is physical
 
 
-# ---- being a value ---------------------------------------------------------------------------------------------
-
-
-def test_fields_cannot_be_changed(rng: np.random.Generator) -> None:
+def test_fields_cannot_be_changed(rng):
     com, inertia = np.array([0.1, 0.2, 0.3]), np.eye(3)
     body = InertialParameters(1.0, com, inertia)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -133,7 +119,7 @@ def test_fields_cannot_be_changed(rng: np.random.Generator) -> None:
     assert body.mass == 1.0
 
 
-def test_equal_bodies_are_one_in_a_set() -> None:
+def test_equal_bodies_are_one_in_a_set():
     a = InertialParameters(1.0, (0.0, 0.1, 0.0), np.eye(3))
     b = InertialParameters(1.0, (-0.0, 0.1, 0.0), np.eye(3))
     c = InertialParameters(1.0, (0.0, 0.2, 0.0), np.eye(3))
@@ -143,7 +129,7 @@ def test_equal_bodies_are_one_in_a_set() -> None:
     assert a != "a body"
 
 
-def test_rounding_of_the_inertia_is_symmetrised_and_more_is_refused() -> None:
+def test_rounding_of_the_inertia_is_symmetrised_and_more_is_refused():
     inertia = np.diag((1.0, 1.0, 1.0))
     inertia[0, 1] = 1e-9
     body = InertialParameters(1.0, np.zeros(3), inertia)

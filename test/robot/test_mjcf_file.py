@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arms from MJCF files against MuJoCo's own dynamics of the same file."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,20 +65,20 @@ ARM = """
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     file = tmp_path / "arm.xml"
     file.write_text(ARM)
     return file
 
 
 @pytest.fixture
-def robot(path: Path) -> pdr.RobotModel:
+def robot(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the fingers that are left out
         return pdr.load_robot(path)
 
 
-def test_dynamics_are_mujocos(path: Path, robot: pdr.RobotModel) -> None:
+def test_dynamics_are_mujocos(path, robot):
     assert robot.joint_names == ("j1", "j2", "j3", "j4")
     assert robot.prismatic == (False, False, True, False)
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -111,20 +108,20 @@ def test_dynamics_are_mujocos(path: Path, robot: pdr.RobotModel) -> None:
     assert_agrees(robot.friction_torques(dq) - loss, np.array(passive), 1e-12)
 
 
-def test_limits_and_rotors_are_those_of_the_file(robot: pdr.RobotModel) -> None:
+def test_limits_and_rotors_are_those_of_the_file(robot):
     assert robot.rotor_inertia.tolist() == [0.1, 0.2, 0.1, 0.1]
     assert robot.limits.lower.tolist() == [-2.0, -2.0, -0.3, -2.0]
     assert robot.limits.effort.tolist() == [80.0, 100.0, 100.0, 30.0]  # 100 where the file states none
 
 
-def test_base_and_tip_may_be_chosen(path: Path) -> None:
+def test_base_and_tip_may_be_chosen(path):
     robot = pdr.load_robot(path, base="base", tip="b")
     assert robot.joint_names == ("j1", "j2", "j3")
     assert np.linalg.norm(robot.gravity) == pytest.approx(np.linalg.norm([0.3, -0.2, -9.7]), abs=1e-12)
     assert abs(robot.gravity[0]) > 0.5, "the base is tilted"
 
 
-def test_a_site_named_like_a_flange_is_the_tip(path: Path) -> None:
+def test_a_site_named_like_a_flange_is_the_tip(path):
     """The arms of MuJoCo Menagerie end so: the site is where the hand would be, the last body's frame is not."""
     tree = ET.fromstring(ARM)
     (wrist,) = tree.findall(".//body[@name='c']")
@@ -140,13 +137,13 @@ def test_a_site_named_like_a_flange_is_the_tip(path: Path) -> None:
     assert_agrees(robot.pose(q)[:3, :3].ravel(), data.site("attachment_site").xmat, 1e-12)
 
 
-def test_what_mujoco_does_not_compile_is_said(tmp_path: Path) -> None:
+def test_what_mujoco_does_not_compile_is_said(tmp_path):
     (tmp_path / "arm.xml").write_text(ARM.replace('diaginertia="0.01 0.02 0.015"', 'diaginertia="0.01 0.2 0.015"'))
     with pytest.raises(RobotDescriptionError, match=r"arm\.xml: expected MJCF that MuJoCo compiles, got .*inertia"):
         pdr.load_robot(tmp_path / "arm.xml")
 
 
-def test_what_would_fill_the_memory_is_refused_or_left_out(tmp_path: Path) -> None:
+def test_what_would_fill_the_memory_is_refused_or_left_out(tmp_path):
     for size in ("1000G", "3G"):
         (tmp_path / "arm.xml").write_text(ARM.replace("<worldbody>", f'<size memory="{size}"/><worldbody>', 1))
         with pytest.raises(RobotDescriptionError, match=r"arm\.xml: expected MJCF that MuJoCo compiles, got "):
@@ -156,7 +153,7 @@ def test_what_would_fill_the_memory_is_refused_or_left_out(tmp_path: Path) -> No
         assert pdr.load_robot(tmp_path / "arm.xml").n == 4  # 16 GB and minutes otherwise
 
 
-def test_without_mujoco_it_says_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_mujoco_it_says_what_to_install(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingDependencyError, match="pip install mujoco"):
         pdr.load_robot(path)

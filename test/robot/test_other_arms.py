@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of other makers' arms with their URDF: from the columns that their drivers write to the payload.
+"""Arms as others publish them: from the columns that drivers write to the payload, and Franka's against Pinocchio.
 
-The torques are Pinocchio's, of the same URDF with a payload. The files of Universal Robots, KUKA and Kinova are taken
-from example-robot-data and pybullet (PyPI), where these are installed; an arm of the tests' own always runs.
+The torques are Pinocchio's, of the same URDF with a payload. None of the files lies in this repository. They are taken
+where they are found: from the packages example-robot-data and pybullet of PyPI, which `make test` installs where there
+are wheels, and from frankaemika/franka_description at $FRANKA_DESCRIPTION, expanded by xacro (PyPI). Those that are not
+there are skipped; an arm of the tests' own always runs, and so do the files' defects in test_urdf_errors.py.
 """
 
-from __future__ import annotations
-
 import json
+import os
 import warnings
 from dataclasses import dataclass
 from importlib import metadata
@@ -16,12 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urdf_texts
+from arms import random_states
 from numpy.typing import NDArray
-from oracles import pin_inertia, se3
-from test_urdf_file import PinocchioChain
+from oracles import assert_agrees, pin_inertia, se3
+from test_urdf_file import RELATIVE, SAMPLES, PinocchioChain
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.errors import RobotDescriptionError
 
 Array = NDArray[np.float64]
 SECONDS, RATE = 10.0, 250.0
@@ -107,9 +110,7 @@ def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq
         ("example-robot-data", "kinova_description/robots/kinova.urdf", KORTEX),
     ],
 )
-def test_a_payload_of_another_arm(
-    package: str, ending: str, log: Log, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_payload_of_another_arm(package, ending, log, tmp_path, capsys):
     text = of_package(package, ending) if package else urdf_texts.six_revolute()
     urdf, table, result = tmp_path / "arm.urdf", tmp_path / "log.csv", tmp_path / "result"
     urdf.write_text(text)
@@ -135,7 +136,7 @@ def test_a_payload_of_another_arm(
     assert payload["com"] == pytest.approx(PAYLOAD.com.tolist(), abs=0.02)
 
 
-def test_a_payload_in_mujoco(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_payload_in_mujoco(tmp_path, capsys):
     """Torques of actuators, which accelerate rotors (armature), too, against friction: what `qfrc_actuator` is."""
     mujoco = pytest.importorskip("mujoco")
     spec = mujoco.MjSpec.from_string(urdf_texts.six_revolute())
@@ -165,3 +166,75 @@ def test_a_payload_in_mujoco(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         masses.append(json.loads(capsys.readouterr().out)["payload"]["mass"])
     assert masses[0] == pytest.approx(PAYLOAD.mass, abs=MASS)
     assert abs(masses[0] - PAYLOAD.mass) < abs(masses[1] - PAYLOAD.mass)  # rotors taken for payload
+
+
+def of_franka(name: str, hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """franka_description's arm, expanded; xacro finds the package as ament has it."""
+    folder = os.environ.get("FRANKA_DESCRIPTION")
+    if not folder:
+        pytest.skip("FRANKA_DESCRIPTION does not name a checkout of frankaemika/franka_description")
+    xacro = pytest.importorskip("xacro", reason="xacro is not installed")
+    pytest.importorskip("ament_index_python", reason="xacro needs ament_index_python to find a package")
+    (tmp_path / "share/ament_index/resource_index/packages").mkdir(parents=True)
+    (tmp_path / "share/ament_index/resource_index/packages/franka_description").touch()
+    (tmp_path / "share/franka_description").symlink_to(Path(folder).resolve())
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    mappings = {"hand": str(hand).lower(), "ee_id": "franka_hand" if hand else "none"}
+    return str(xacro.process_file(f"{folder}/robots/{name}/{name}.urdf.xacro", mappings=mappings).toxml())
+
+
+def check(text: str, tmp_path: Path, flange: str, moments: float = 0.0) -> pdr.RobotModel:
+    """`moments`, kg m^2: how far the nearest body that can exist is from one that cannot."""
+    (tmp_path / "arm.urdf").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tested apart
+        robot = pdr.load_robot(tmp_path / "arm.urdf")
+    base = "base" if '<link name="base"' in text else "panda_link0"  # newer files have `base` above link0
+    oracle = PinocchioChain(text, robot, base, flange)
+    q, dq, ddq = random_states(robot, np.random.default_rng(1), SAMPLES)
+    zero = np.zeros(robot.n)
+    assert robot.n == 7
+    assert_agrees(robot.pose(q), np.array([oracle.pose(row) for row in q]), RELATIVE, axes=2)
+    assert_agrees(robot.gravity_torques(q), np.array([oracle.inverse_dynamics(row, zero, zero) for row in q]), RELATIVE)
+    mass = np.array([oracle.mass_matrix(row) for row in q])
+    if moments:
+        # One joint at 1 rad/s turns a link at 1 rad/s: no entry changes by more than the inertia did.
+        assert np.abs(robot.mass_matrix(q) - mass).max() <= moments
+        return robot
+    assert_agrees(robot.mass_matrix(q), mass, RELATIVE, axes=2)
+    torques = np.array([oracle.inverse_dynamics(*rows) for rows in zip(q, dq, ddq, strict=True)])
+    assert_agrees(robot.inverse_dynamics(q, dq, ddq), torques, RELATIVE)
+    return robot
+
+
+@pytest.mark.parametrize("hand", [False, True])
+@pytest.mark.parametrize("name", ["fr3", "fp3"])
+def test_franka_description(name, hand, tmp_path, monkeypatch):
+    robot = check(of_franka(name, hand, tmp_path, monkeypatch), tmp_path, f"{name}_link8")
+    ours = pdr.load_robot("fr3").links[:6]
+    assert [link.mass for link in robot.links[:6]] == pytest.approx([link.mass for link in ours], abs=1e-5)
+
+
+@pytest.mark.parametrize("hand", [False, True])
+def test_franka_descriptions_fer(hand, tmp_path, monkeypatch):
+    """Its link 4 has a second moment of -0.00055 kg m^2."""
+    text = of_franka("fer", hand, tmp_path, monkeypatch)
+    (tmp_path / "arm.urdf").write_text(text)
+    with pytest.warns(UserWarning, match=r"link fer_link4: no distribution of mass has this body; its second moments"):
+        pdr.load_robot(tmp_path / "arm.urdf")
+    with pytest.raises(RobotDescriptionError, match="link fer_link4: expected a body"):
+        pdr.load_robot(tmp_path / "arm.urdf", strict=True)
+    check(text, tmp_path, "fer_link8", moments=5.6e-4)
+
+
+def test_example_robot_data(tmp_path):
+    check(of_package("example-robot-data", "panda_description/urdf/panda.urdf"), tmp_path, "panda_link8")
+
+
+def test_pybullet_data(tmp_path):
+    """Massless links with 0.1 kg m^2."""
+    text = of_package("pybullet", "franka_panda/panda.urdf")
+    (tmp_path / "arm.urdf").write_text(text)
+    with pytest.warns(UserWarning, match="link panda_link8, panda_grasptarget: no body has inertia without mass"):
+        pdr.load_robot(tmp_path / "arm.urdf")
+    check(text, tmp_path, "panda_link8")

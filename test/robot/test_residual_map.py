@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sparse Gaussian process against the dense formulas, and its file against whatever else a file may hold."""
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,21 +31,18 @@ def learnt(panda: pdr.RobotModel, q: FloatArray, dq: FloatArray, y: FloatArray) 
 
 
 @pytest.fixture
-def arm(panda: pdr.RobotModel, rng: np.random.Generator) -> tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray]:
+def arm(panda, rng):
     """A robot with a map, and the rows q, dq, y that it was learnt from."""
     q, dq = states(rng)
     y = 0.2 * np.sin(q + np.roll(q, 1, axis=1)) + 0.05 * rng.standard_normal(q.shape)
     return learnt(panda, q, dq, y), q, dq, y
 
 
-def test_mean_and_variance_are_those_of_the_dense_process(
-    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], rng: np.random.Generator
-) -> None:
+def test_mean_and_variance_are_those_of_the_dense_process(arm, rng):
     robot, q, dq, y = arm
     new_q, new_dq = states(rng, 20)
     mean, std = residual_torques(robot, new_q, new_dq)
     known = robot.residual_map
-    assert known is not None
     x, new = coordinates(q, dq), coordinates(new_q, new_dq)
     for j in range(7):
         K = covariance(x, x) + (known.noise[j] / known.sigma[j]) ** 2 * np.eye(ROWS)
@@ -59,10 +53,9 @@ def test_mean_and_variance_are_those_of_the_dense_process(
         np.testing.assert_allclose((std[:, j] / known.sigma[j]) ** 2, variance, atol=3e-3)
 
 
-def test_noise_is_the_most_likely_one(arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray]) -> None:
+def test_noise_is_the_most_likely_one(arm):
     robot, q, dq, y = arm
     known = robot.residual_map
-    assert known is not None
     x = coordinates(q, dq)
     for j in range(7):
 
@@ -75,9 +68,7 @@ def test_noise_is_the_most_likely_one(arm: tuple[pdr.RobotModel, FloatArray, Flo
         assert log_likelihood(best) >= max(log_likelihood(best / 1.21), log_likelihood(1.21 * best)) - 1e-3
 
 
-def test_where_nothing_was_learnt_there_is_the_prior(
-    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], panda: pdr.RobotModel
-) -> None:
+def test_where_nothing_was_learnt_there_is_the_prior(arm, panda):
     robot, q, dq, _ = arm
     far = q + 3.0
     mean, std = residual_torques(robot, far, dq)
@@ -88,7 +79,7 @@ def test_where_nothing_was_learnt_there_is_the_prior(
     np.testing.assert_array_equal(std, np.broadcast_to(panda.residual.std, std.shape))
 
 
-def test_other_arms_have_no_map(arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray]) -> None:
+def test_other_arms_have_no_map(arm):
     robot = arm[0]
     assert robot.mounted((np.pi, 0.0, 0.0)).residual_map is None
     assert robot.without_friction().residual_map is None
@@ -107,30 +98,24 @@ def test_other_arms_have_no_map(arm: tuple[pdr.RobotModel, FloatArray, FloatArra
         ("sigma", np.zeros(7), "positive"),
     ],
 )
-def test_what_is_no_map_is_refused(
-    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], field: str, value: FloatArray, message: str
-) -> None:
+def test_what_is_no_map_is_refused(arm, field, value, message):
     known = arm[0].residual_map
-    assert known is not None
     with pytest.raises(ArgumentError, match=message):
         replace(known, **{field: value})
 
 
 @pytest.fixture
-def saved(arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], tmp_path: Path) -> Path:
+def saved(arm, tmp_path):
     return pdr.write_robot(arm[0], tmp_path / "mine.yaml")
 
 
-def test_a_file_brings_the_map_back_bit_for_bit(
-    arm: tuple[pdr.RobotModel, FloatArray, FloatArray, FloatArray], saved: Path
-) -> None:
+def test_a_file_brings_the_map_back_bit_for_bit(arm, saved):
     before, after = arm[0].residual_map, pdr.load_robot(saved).residual_map
-    assert before is not None and after is not None
     for name in ("points", "gram", "moment", "square", "rows", "sigma"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
 
 
-def test_a_path_out_of_the_folder_is_refused(saved: Path) -> None:
+def test_a_path_out_of_the_folder_is_refused(saved):
     content = yaml.safe_load(saved.read_text())
     for name in ("../mine.residual.npz", "/etc/passwd", 3, ["mine.residual.npz"]):
         saved.write_text(yaml.safe_dump(content | {"residual_map": name}))
@@ -141,7 +126,7 @@ def test_a_path_out_of_the_folder_is_refused(saved: Path) -> None:
         pdr.load_robot(saved)
 
 
-def test_a_file_of_something_else_is_refused(saved: Path) -> None:
+def test_a_file_of_something_else_is_refused(saved):
     path = saved.with_name("mine.residual.npz")
     whole = path.read_bytes()
     with np.load(path) as content:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF files that cannot be used: each answer names the file, and the link or joint at fault."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -38,7 +36,7 @@ def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescri
         ('<mass value="1.0"/>', '<mass value="0"/>', [0.0, 0.0, 0.0]),
     ],
 )
-def test_the_nearest_body_that_can_exist_is_taken(tmp_path: Path, old: str, new: str, nearest: list[float]) -> None:
+def test_the_nearest_body_that_can_exist_is_taken(tmp_path, old, new, nearest):
     text = GOOD.replace(old, new)
     (tmp_path / "arm.urdf").write_text(text)
     with pytest.warns(UserWarning, match=r"^link b: no distribution of mass has this body; its (second|inertia)"):
@@ -49,14 +47,14 @@ def test_the_nearest_body_that_can_exist_is_taken(tmp_path: Path, old: str, new:
         pdr.load_robot(tmp_path / "arm.urdf", strict=True)
 
 
-def test_links_without_inertial_are_named(tmp_path: Path) -> None:
+def test_links_without_inertial_are_named(tmp_path):
     text = re.sub("<inertial>.*?</inertial>", "", urdf_texts.panda(), flags=re.DOTALL)
     (tmp_path / "arm.urdf").write_text(text)
     with pytest.warns(UserWarning, match="the links that to_link2, to_link3.* have no mass.*inertial missing"):
         pdr.load_robot(tmp_path / "arm.urdf")
 
 
-def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path: Path) -> None:
+def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path):
     c = link("c", 0.0, six=(0.1, 0, 0, 0.1, 0, 0.1)) + joint("fixed", "b", "c")
     (tmp_path / "arm.urdf").write_text(GOOD.replace("</robot>", f"{c}</robot>"))
     with pytest.warns(UserWarning, match=r"^link c: no body has inertia without mass.*fixed to it \(1 kg\)"):
@@ -88,7 +86,7 @@ def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path: Path) -
         ("<robot", '<!DOCTYPE r [<!ENTITY e "1">]>\n<robot', "expected XML without entities, got EntitiesForbidden"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_what_is_wrong_is_named(tmp_path, old, new, message):
     assert old in GOOD
     text = re.sub(re.escape(old), new.replace("\\", r"\\"), GOOD, count=0 if old == "0.0 0.0 0.0" else 1)
     if message.startswith("link b: expected one parent joint"):
@@ -97,7 +95,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str
     assert refused(text, tmp_path).startswith(message)
 
 
-def test_a_loop_and_a_joint_twice(tmp_path: Path) -> None:
+def test_a_loop_and_a_joint_twice(tmp_path):
     there, back = joint("revolute", "a", "b"), joint("revolute", "b", "a")
     assert refused(robot(link("a"), link("b"), there, back), tmp_path) == (
         "expected one root link, got none: a loop of joints"
@@ -110,11 +108,11 @@ def test_a_loop_and_a_joint_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xfe\x00", b"robot: {}", b'<?xml version="1.0" encoding="x-none"?><robot/>']
 )
-def test_a_file_that_is_not_xml(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_xml(tmp_path, content):
     assert refused(content, tmp_path).startswith("expected XML without entities, got ")
 
 
-def test_another_kind_of_xml_and_one_of_another_size(tmp_path: Path) -> None:
+def test_another_kind_of_xml_and_one_of_another_size(tmp_path):
     assert refused("<sdf/>", tmp_path) == "expected the XML element robot, got sdf"
     assert refused("<robot/>", tmp_path) == "expected 1 to 2000 links, got none"
     many = robot(*(link(f"l{i}") for i in range(2001)))
@@ -122,7 +120,7 @@ def test_another_kind_of_xml_and_one_of_another_size(tmp_path: Path) -> None:
     assert refused("<robot>" + " " * (16 << 20) + "</robot>", tmp_path).startswith("expected at most 16777216 bytes")
 
 
-def test_several_tips_are_listed(tmp_path: Path) -> None:
+def test_several_tips_are_listed(tmp_path):
     """Two arms of two joints on a torso of one are no fingers."""
     arms = [
         element
@@ -139,7 +137,7 @@ def test_several_tips_are_listed(tmp_path: Path) -> None:
     )
 
 
-def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path: Path) -> None:
+def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path):
     frames = [element for name in ("camera", "arm_flange") for element in (link(name), joint("fixed", "b", name))]
     (tmp_path / "arm.urdf").write_text(robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"), *frames))
     assert pdr.load_robot(tmp_path / "arm.urdf").flange_link == "arm_flange"
@@ -156,11 +154,11 @@ def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path: Path)
         ({"base": "link3", "tip": "link3"}, "tip: expected a movable joint between link3 and link3, got none"),
     ],
 )
-def test_a_base_or_tip_that_does_not_fit(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_a_base_or_tip_that_does_not_fit(tmp_path, options, message):
     assert refused(urdf_texts.panda(), tmp_path, ArgumentError, **options).startswith(message)
 
 
-def test_what_is_off_the_chain_needs_no_limits(tmp_path: Path) -> None:
+def test_what_is_off_the_chain_needs_no_limits(tmp_path):
     """A finger is locked; that its inertia is impossible still matters."""
     text = urdf_texts.panda().replace('ixx="2.375e-06"', 'ixx="1.0"').replace('lower="-2.0"', 'lower="no number"')
     (tmp_path / "arm.urdf").write_text(text)
@@ -170,7 +168,7 @@ def test_what_is_off_the_chain_needs_no_limits(tmp_path: Path) -> None:
         pdr.load_robot(tmp_path / "arm.urdf", tip="hand", strict=True)
 
 
-def test_yaml_has_no_chain_to_choose() -> None:
+def test_yaml_has_no_chain_to_choose():
     for options in ({"base": "link8"}, {"tip": "link8"}):
         with pytest.raises(ArgumentError, match=r": expected none, since only a \.urdf or \.xml file has a chain"):
             pdr.load_robot("panda", **options)  # type: ignore[arg-type]

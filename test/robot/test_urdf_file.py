@@ -4,8 +4,6 @@
 Tolerance 1e-9 of a sample's largest entry, as the issue asks; both sides are exact up to rounding.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 
@@ -78,12 +76,12 @@ def assert_same_as_pinocchio(text: str, robot: pdr.RobotModel, base: str, tip: s
 
 
 @pytest.mark.parametrize("tip", ["link8", "hand", "link5"])
-def test_panda(tmp_path: Path, tip: str) -> None:
+def test_panda(tmp_path, tip):
     text = urdf_texts.panda()
     assert_same_as_pinocchio(text, load(text, tmp_path, tip=tip), "link0", tip)
 
 
-def test_axes_of_every_direction(tmp_path: Path) -> None:
+def test_axes_of_every_direction(tmp_path):
     text = urdf_texts.six_revolute()
     robot = load(text, tmp_path)
     assert robot.n == 6
@@ -91,7 +89,7 @@ def test_axes_of_every_direction(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base", ["world", "mount", "carriage"])
-def test_slide_and_fixed_joints(tmp_path: Path, base: str) -> None:
+def test_slide_and_fixed_joints(tmp_path, base):
     """Gravity, too: the mount is turned against the world."""
     text = urdf_texts.with_slide_and_fixed_joints()
     robot = load(text, tmp_path, base=base)
@@ -100,12 +98,12 @@ def test_slide_and_fixed_joints(tmp_path: Path, base: str) -> None:
 
 
 @pytest.mark.parametrize("seed", RANDOM_TREES)
-def test_random_trees(tmp_path: Path, seed: int) -> None:
+def test_random_trees(tmp_path, seed):
     text, base, tip = urdf_texts.random_tree(seed)
     assert_same_as_pinocchio(text, load(text, tmp_path, base, tip), base, tip)
 
 
-def test_panda_is_that_of_the_library(tmp_path: Path) -> None:
+def test_panda_is_that_of_the_library(tmp_path):
     """Where the axis is z, a joint frame is the URDF's own: the modified DH frames of the Panda."""
     ours, library = load(urdf_texts.panda(), tmp_path, tip="link8"), pdr.load_robot("panda")
     assert np.abs(ours.placements - library.placements).max() < 1e-15  # sines of the same right angles
@@ -117,7 +115,7 @@ def test_panda_is_that_of_the_library(tmp_path: Path) -> None:
     assert ours.joint_names == tuple(f"to_link{i}" for i in range(1, 8))
 
 
-def test_fixed_hand_is_that_of_the_library(tmp_path: Path) -> None:
+def test_fixed_hand_is_that_of_the_library(tmp_path):
     """Whatever the tip, the hand hangs on link 7, its fingers locked at zero, and its mass is link 7's."""
     library = pdr.load_robot("panda", end_effector="hand")
     for tip in (None, "link8", "hand"):
@@ -125,7 +123,7 @@ def test_fixed_hand_is_that_of_the_library(tmp_path: Path) -> None:
         assert np.abs(last.vector - library.links[-1].vector).max() < 1e-15  # rounding of 1 kg within 0.2 m
 
 
-def test_joints_beyond_the_tip_are_locked_with_a_warning(tmp_path: Path) -> None:
+def test_joints_beyond_the_tip_are_locked_with_a_warning(tmp_path):
     """Fingers, and the wrist of an arm that is cut off at link 5: one body of all that it carries at zero."""
     (tmp_path / "arm.urdf").write_text(urdf_texts.panda())
     with pytest.warns(
@@ -141,7 +139,7 @@ def test_joints_beyond_the_tip_are_locked_with_a_warning(tmp_path: Path) -> None
     assert np.abs(cut.gravity_torques(q[:5]) - whole.gravity_torques(q)[:5]).max() < 1e-12
 
 
-def test_of_links_as_many_joints_away_the_deeper_is_the_tip(tmp_path: Path) -> None:
+def test_of_links_as_many_joints_away_the_deeper_is_the_tip(tmp_path):
     """The tool, not the camera beside the chain nor the gripper: four movable joints, then most joints."""
     text = urdf_texts.with_slide_and_fixed_joints()
     deepest, told = load(text, tmp_path), load(text, tmp_path, base="world", tip="tool")
@@ -149,7 +147,7 @@ def test_of_links_as_many_joints_away_the_deeper_is_the_tip(tmp_path: Path) -> N
     assert deepest.joint_names == told.joint_names == ("to_carriage", "to_cross", "to_fork", "to_wrist")
 
 
-def test_zero_is_no_limit_of_velocity_or_effort(tmp_path: Path) -> None:
+def test_zero_is_no_limit_of_velocity_or_effort(tmp_path):
     """Exporters write it where they know none; nothing moves at zero velocity."""
     arm = urdf_texts.joint("revolute", "a", "b", limit=(-1.0, 1.0, 0.0, 0.0))
     (tmp_path / "arm.urdf").write_text(urdf_texts.robot(urdf_texts.link("a"), urdf_texts.link("b", 1.0), arm))
@@ -159,7 +157,7 @@ def test_zero_is_no_limit_of_velocity_or_effort(tmp_path: Path) -> None:
     assert (limits.lower[0], limits.upper[0]) == (-1.0, 1.0)
 
 
-def test_dynamics_are_friction(tmp_path: Path) -> None:
+def test_dynamics_are_friction(tmp_path):
     text = urdf_texts.robot(
         urdf_texts.link("a"),
         urdf_texts.link("b", 1.0),
@@ -173,9 +171,7 @@ def test_dynamics_are_friction(tmp_path: Path) -> None:
     ("rpy", "gravity"),
     [((np.pi, 0.0, 0.0), None), ((0.0, np.pi / 2, 0.3), (0.3, -0.2, -9.7)), ((0.2, -0.3, 0.1), (0.3, -0.2, -9.7))],
 )
-def test_mounting_is_that_of_a_turned_base_in_the_file(
-    tmp_path: Path, rpy: tuple[float, float, float], gravity: tuple[float, float, float] | None
-) -> None:
+def test_mounting_is_that_of_a_turned_base_in_the_file(tmp_path, rpy, gravity):
     """Upright, from a ceiling, on a wall, on a tilted table: Pinocchio reads the turn from a joint of the file."""
     arm = urdf_texts.six_revolute()
     text = arm.replace(
@@ -192,7 +188,7 @@ def test_mounting_is_that_of_a_turned_base_in_the_file(
     assert_agrees(robot.pose(q), np.array([oracle.pose(row) for row in q]), RELATIVE, axes=2)
 
 
-def test_a_mounting_and_friction_that_are_none(tmp_path: Path, panda: pdr.RobotModel) -> None:
+def test_a_mounting_and_friction_that_are_none(tmp_path, panda):
     with pytest.raises(ArgumentError, match=r"mounting: expected shape \(3,\), got \(2,\)"):
         pdr.load_robot("panda", mounting=(0.0, 1.0))
     with pytest.raises(ArgumentError, match="gravity: expected finite"):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Descriptions in YAML: reading one back, and every way of getting one wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -28,15 +26,12 @@ def load(folder: Path, content: Any) -> pdr.RobotModel:
 
 
 @pytest.fixture
-def panda_content() -> Content:
+def panda_content():
     """The library's own description of the Panda, to spoil."""
     return dict(yaml.safe_load((LIBRARY / "panda.yaml").read_text(encoding="utf-8")))
 
 
-# ---- what is read ----------------------------------------------------------------------------------------------
-
-
-def test_links_may_be_given_about_their_origin(panda: pdr.RobotModel, panda_content: Content, tmp_path: Path) -> None:
+def test_links_may_be_given_about_their_origin(panda, panda_content, tmp_path):
     panda_content["inertia_about"] = "origin"
     panda_content["links"] = [
         {"mass": link.mass, "first_moment": link.vector[1:4].tolist(), "inertia": link.vector[4:].tolist()}
@@ -47,7 +42,7 @@ def test_links_may_be_given_about_their_origin(panda: pdr.RobotModel, panda_cont
     np.testing.assert_allclose(back.inertial_vector, panda.inertial_vector, rtol=0.0, atol=1e-15)
 
 
-def test_what_may_be_left_out(panda: pdr.RobotModel, panda_content: Content, tmp_path: Path) -> None:
+def test_what_may_be_left_out(panda, panda_content, tmp_path):
     for key in ("friction", "gravity", "flange"):
         del panda_content[key]
     robot = load(tmp_path, panda_content)
@@ -56,8 +51,6 @@ def test_what_may_be_left_out(panda: pdr.RobotModel, panda_content: Content, tmp
     assert not robot.friction_torques(np.ones(7)).any()
     assert robot.prismatic == (False,) * 7
 
-
-# ---- what is refused -------------------------------------------------------------------------------------------
 
 Spoil = Callable[[Content], Any]
 MALFORMED: dict[str, tuple[Spoil, str]] = {
@@ -96,7 +89,7 @@ MALFORMED: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("how", MALFORMED)
-def test_a_malformed_description_names_the_file_and_the_key(how: str, panda_content: Content, tmp_path: Path) -> None:
+def test_a_malformed_description_names_the_file_and_the_key(how, panda_content, tmp_path):
     spoil, message = MALFORMED[how]
     spoil(panda_content)
     with pytest.raises(RobotDescriptionError) as caught:
@@ -118,7 +111,7 @@ def test_a_malformed_description_names_the_file_and_the_key(how: str, panda_cont
         ("name: !!python/object:os.system {}", "expected YAML, got could not determine a constructor"),
     ],
 )
-def test_a_file_that_is_no_description(text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_description(text, message, tmp_path):
     with pytest.raises(RobotDescriptionError) as caught:
         load(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'arm.yaml'}: {message}")
@@ -126,7 +119,7 @@ def test_a_file_that_is_no_description(text: str, message: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["pandas", "Panda", "", "panda.sdf", "arms/panda", None, 7])
-def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
+def test_an_unknown_name_is_answered_with_those_there_are(name):
     with pytest.raises(ArgumentError) as caught:
         pdr.load_robot(name)
     assert str(caught.value) == (
@@ -134,7 +127,7 @@ def test_an_unknown_name_is_answered_with_those_there_are(name: Any) -> None:
     )
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there(tmp_path):
     for missing in (tmp_path / "missing.yaml", tmp_path / "folder.yaml"):
         (tmp_path / "folder.yaml").mkdir(exist_ok=True)
         with pytest.raises(DataFileNotFoundError) as caught:
@@ -158,7 +151,7 @@ def assert_same(one: pdr.RobotModel, other: pdr.RobotModel) -> None:
 
 
 @pytest.mark.parametrize("effector", ["none", "hand"])
-def test_every_arm_comes_back(robot: pdr.RobotModel, effector: str, tmp_path: Path) -> None:
+def test_every_arm_comes_back(robot, effector, tmp_path):
     arm = pdr.load_robot(robot.name, end_effector=effector)
     path = write_robot(arm, tmp_path / "arm.yaml")
     assert path == tmp_path / "arm.yaml"
@@ -167,7 +160,7 @@ def test_every_arm_comes_back(robot: pdr.RobotModel, effector: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
-def test_random_chains_come_back(n: int, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_random_chains_come_back(n, tmp_path, rng):
     """Sliding joints, oblique placements and gravity, friction of every kind, numbers of any size."""
     terms = {
         field.name: rng.normal(size=n) ** 2 * 10.0 ** rng.uniform(-12, 6, n) + 1e-300 for field in fields(Friction)
@@ -176,7 +169,7 @@ def test_random_chains_come_back(n: int, tmp_path: Path, rng: np.random.Generato
     assert_same(pdr.load_robot(write_robot(arm, tmp_path / "arm.yml")), arm)
 
 
-def test_a_link_that_could_not_be_read_back_is_refused(tmp_path: Path, panda: pdr.RobotModel) -> None:
+def test_a_link_that_could_not_be_read_back_is_refused(tmp_path, panda):
     bad = replace(panda.links[2], mass=-1.0)
     write_robot(panda, tmp_path / "arm.yaml")
     with pytest.raises(RobotDescriptionError, match="link 3: expected a body that some distribution of mass has"):
@@ -184,7 +177,7 @@ def test_a_link_that_could_not_be_read_back_is_refused(tmp_path: Path, panda: pd
     assert_same(pdr.load_robot(tmp_path / "arm.yaml"), panda)  # as it was
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path, panda: pdr.RobotModel) -> None:
+def test_what_cannot_be_written_is_refused(tmp_path, panda):
     with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .yaml, got 'arm.json'"):
         write_robot(panda, "arm.json")
     with pytest.raises(ArgumentError, match=r"path: expected a place to write to, got '.*': No such file"):

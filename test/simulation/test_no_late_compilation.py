@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """After the warm-up no sample waits for the compiler, whatever happens to the arm."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -51,7 +49,7 @@ print(compiled, sorted(events), any(contacts))
         ("payload_estimator", "payload_estimator.update", "['contact', 'pick', 'release'] False"),
     ],
 )
-def test_no_sample_waits_for_the_compiler(node: str, update: str, happened: str) -> None:
+def test_no_sample_waits_for_the_compiler(node, update, happened):
     program = PROGRAM.format(node=node, update=update)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == f"[] {happened}"

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The imperfections of the simulated arm: coloured noise, sensors, perturbed bodies and friction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import signal
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.simulation import OrnsteinUhlenbeck, Realism, SensorLevels, exciting_motion
@@ -24,14 +21,14 @@ def samples(steps: int, timestep: float = 0.05, frequency: float = 0.0, seed: in
     return np.array([process.step() for _ in range(steps)])
 
 
-def test_std_is_stationary_from_the_first_sample() -> None:
+def test_std_is_stationary_from_the_first_sample():
     x = samples(100)
     # 400 independent copies: their std is known to 0.3 / sqrt(800) = 0.011; four of those.
     np.testing.assert_allclose(x[[0, 1, 50, 99]].std(axis=1), 0.3, rtol=0.0, atol=0.042)
 
 
 @pytest.mark.parametrize("timestep", [0.001, 0.05, 0.7])
-def test_autocorrelation_is_exponential_for_any_time_step(timestep: float) -> None:
+def test_autocorrelation_is_exponential_for_any_time_step(timestep):
     x = samples(2, timestep, seed=3)
     for seed in range(4, 24):
         x = np.concatenate([x, samples(2, timestep, seed=seed)], axis=1)
@@ -39,7 +36,7 @@ def test_autocorrelation_is_exponential_for_any_time_step(timestep: float) -> No
     assert abs(np.corrcoef(x)[0, 1] - np.exp(-timestep / 0.5)) < 0.044
 
 
-def test_oscillating_noise_has_its_power_at_its_frequency() -> None:
+def test_oscillating_noise_has_its_power_at_its_frequency():
     x = samples(4096, 0.002, frequency=35.0)
     frequencies, power = signal.welch(x, fs=500.0, nperseg=1024, axis=0)
     # Lines of 0.5 Hz, a resonance of 1/(2 pi 0.5 s) = 0.3 Hz half width, 400 copies averaged.
@@ -53,7 +50,7 @@ def measured(levels: SensorLevels, dq: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.array(a), np.array(b), np.array(c)
 
 
-def test_sensor_noise_has_the_measured_level() -> None:
+def test_sensor_noise_has_the_measured_level():
     q, dq, tau = measured(SensorLevels(), np.zeros((20_000, 7)))
     # The real arm's torque noise, and its torque above 20 Hz, which here is all there is. 20,000 samples know a std
     # of white noise to 0.5 %, and of vibration (700 stretches of 0.03 s) to 3 %; three to four of those.
@@ -66,7 +63,7 @@ def test_sensor_noise_has_the_measured_level() -> None:
     np.testing.assert_allclose(q / 1e-5, np.rint(q / 1e-5), rtol=0.0, atol=1e-6)  # whole encoder steps
 
 
-def test_velocity_lags_behind_a_ramp_by_the_lag() -> None:
+def test_velocity_lags_behind_a_ramp_by_the_lag():
     levels = SensorLevels((0.0,) * 7, (0.0,) * 7, velocity_noise=0.0)
     ramp = np.tile(2.0 * np.arange(200)[:, None] * 1e-3, (1, 7))
     dq = measured(levels, ramp)[1]
@@ -74,7 +71,7 @@ def test_velocity_lags_behind_a_ramp_by_the_lag() -> None:
     np.testing.assert_allclose((ramp - dq)[-1] / 2.0, 0.0045, rtol=0.0, atol=0.0001)
 
 
-def test_perturbed_bodies_are_physical_even_from_the_boundary(robot: pdr.RobotModel) -> None:
+def test_perturbed_bodies_are_physical_even_from_the_boundary(robot):
     """Link 2 of `panda` lies on the boundary of the physical cone, that of `panda_ledezma` just outside."""
     rng = np.random.default_rng(1)
     for link in robot.links:
@@ -83,7 +80,7 @@ def test_perturbed_bodies_are_physical_even_from_the_boundary(robot: pdr.RobotMo
             assert perturbed_body(link, rng, 0.1, 0.2, 0.02).is_physical(tolerance=0.0)
 
 
-def test_perturbed_bodies_have_the_spread_asked_for(panda: pdr.RobotModel) -> None:
+def test_perturbed_bodies_have_the_spread_asked_for(panda):
     rng, link = np.random.default_rng(2), panda.links[3]
     bodies = [perturbed_body(link, rng, 0.03, 0.03, 0.003) for _ in range(1000)]
     # 1,000 draws know a std to 2.2 %, 3,000 coordinates to 1.3 %; four of those.
@@ -96,7 +93,7 @@ def test_perturbed_bodies_have_the_spread_asked_for(panda: pdr.RobotModel) -> No
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_model_error_fills_what_the_disturbance_leaves(robot: pdr.RobotModel, share: float) -> None:
+def test_model_error_fills_what_the_disturbance_leaves(robot, share):
     motion, sensors = exciting_motion(robot, 1), replace(SensorLevels.ideal(), joint_offset=3e-4)
     realism = Realism(disturbance_share=share, sensors=sensors)
     arm = perturbed_arm(robot, motion, realism, np.random.default_rng(1))
@@ -113,7 +110,7 @@ def test_model_error_fills_what_the_disturbance_leaves(robot: pdr.RobotModel, sh
         assert np.abs(true_link.com - link.com).max() < 0.012
 
 
-def test_the_true_friction_never_drives_a_joint(robot: pdr.RobotModel) -> None:
+def test_the_true_friction_never_drives_a_joint(robot):
     motion = exciting_motion(robot, 0)
     dq = np.linspace(-1.0, 1.0, 101)[:, None] * robot.limits.velocity
     for seed in range(10):

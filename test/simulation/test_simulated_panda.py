@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm: its torque's identity, payloads, pushes, limits, determinism, bad input."""
-
-from __future__ import annotations
+"""The simulated arm: its torque's identity, payloads, pushes, limits, determinism, bad input; and on a trajectory."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -21,8 +20,10 @@ from panda_dynamics_ros.simulation import (
     SimulatedRun,
     exciting_motion,
 )
+from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motions import JointTrajectory, at_rest
 
-pytest.importorskip("mujoco")
+pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
 PAYLOAD = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 H = SimulatedPanda.timestep
@@ -42,7 +43,7 @@ def accelerations(recording: SimulatedRun) -> np.ndarray:
     return np.diff(recording.dq, axis=0) / H
 
 
-def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_release(robot: pdr.RobotModel) -> None:
+def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_release(robot):
     """Rotor inertia, gear friction and damping act on this arm, and its torque is free of them."""
     run = ideal(robot).record(4.0, pick_at=1.5, release_at=3.0, payload=PAYLOAD)
     ddq = accelerations(run)
@@ -55,7 +56,7 @@ def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_rele
     assert np.abs(ddq).max() > 0.5  # the arm does move
 
 
-def test_friction_and_disturbance_are_in_the_torque(panda: pdr.RobotModel) -> None:
+def test_friction_and_disturbance_are_in_the_torque(panda):
     realism = replace(Realism(), sensors=SensorLevels.ideal())
     plant = SimulatedPanda(panda, seed=4, realism=realism)
     run = plant.record(6.0)
@@ -71,7 +72,7 @@ def test_friction_and_disturbance_are_in_the_torque(panda: pdr.RobotModel) -> No
     assert (np.abs(np.diff(beyond[2000:], axis=0)) < 5.0 * 0.07 * bound).all()
 
 
-def test_a_push_enters_through_the_jacobian_and_ends(panda: pdr.RobotModel) -> None:
+def test_a_push_enters_through_the_jacobian_and_ends(panda):
     plant = ideal(panda)
     force, link = np.array([12.0, -5.0, 8.0]), 5
     plant.record(2.0)
@@ -85,7 +86,7 @@ def test_a_push_enters_through_the_jacobian_and_ends(panda: pdr.RobotModel) -> N
 
 
 @pytest.mark.parametrize("mass", [0.3, 3.0])
-def test_picking_and_releasing_do_not_jump(panda: pdr.RobotModel, mass: float) -> None:
+def test_picking_and_releasing_do_not_jump(panda, mass):
     payload = pdr.InertialParameters(mass, PAYLOAD.com, mass * PAYLOAD.inertia)
     run = ideal(panda).record(8.0, pick_at=5.5, release_at=7.0, payload=payload)
     # Weight of 30 N on light wrists with a rotor inertia of 0.2 kg m^2 accelerates by some 20 rad/s^2 at the most.
@@ -96,7 +97,7 @@ def test_picking_and_releasing_do_not_jump(panda: pdr.RobotModel, mass: float) -
 
 
 @pytest.mark.parametrize("seed", [5])
-def test_limits_are_respected_under_load_and_the_path_is_kept(panda: pdr.RobotModel, seed: int) -> None:
+def test_limits_are_respected_under_load_and_the_path_is_kept(panda, seed):
     heavy = pdr.InertialParameters(3.0, np.array([0.03, 0.02, 0.08]), np.diag([0.01, 0.01, 0.008]))
     sensors = SensorLevels.ideal()
     plant = SimulatedPanda(panda, seed=seed, realism=replace(Realism(), sensors=sensors))
@@ -114,7 +115,7 @@ def test_limits_are_respected_under_load_and_the_path_is_kept(panda: pdr.RobotMo
     assert panda.pose(run.q)[:, 2, 3].min() > 0.15
 
 
-def test_the_same_seed_gives_the_same_samples(panda: pdr.RobotModel) -> None:
+def test_the_same_seed_gives_the_same_samples(panda):
     first, again, other = (
         SimulatedPanda(panda, seed=seed).record(1.5, pick_at=0.5, release_at=1.0, payload=PAYLOAD) for seed in (7, 7, 8)
     )
@@ -135,14 +136,14 @@ def test_the_same_seed_gives_the_same_samples(panda: pdr.RobotModel) -> None:
         (1.0, "expected InertialParameters, got float"),
     ],
 )
-def test_bad_payloads(panda: pdr.RobotModel, payload: pdr.InertialParameters, message: str) -> None:
+def test_bad_payloads(panda, payload, message):
     plant = ideal(panda)
     with pytest.raises(ArgumentError, match=message):
         plant.attach(payload)
     assert plant.truth.mass == 0.0  # the plant is as it was
 
 
-def test_bad_input(panda: pdr.RobotModel) -> None:
+def test_bad_input(panda):
     plant = ideal(panda)
     with pytest.raises(ArgumentError, match="link: expected a number from 1 to 7, got 8"):
         plant.apply_push(8, np.zeros(3), 0.1)
@@ -156,3 +157,70 @@ def test_bad_input(panda: pdr.RobotModel) -> None:
     six = replace(motion, **{name: getattr(motion, name)[:6] for name in ("rest", "centre", "cosine", "sine")})
     with pytest.raises(ArgumentError, match="excitation: expected a motion of 7 joints, got 6"):
         SimulatedPanda(panda, excitation=six)
+
+
+def motion() -> FourierMotion:
+    sine = at_rest(np.zeros((7, 3)), 0.3 * np.random.default_rng(0).normal(size=(7, 3)))[1]
+    away = FourierMotion(np.zeros(7), np.zeros((7, 3)), sine, 4.0)
+    return FourierMotion(np.array(READY) - away(0.0)[0], np.zeros((7, 3)), sine, 4.0)
+
+
+def trajectory(step: float = 0.02) -> JointTrajectory:
+    times: FloatArray = np.arange(4.0 / step + 1.0) * step
+    return JointTrajectory(times, *motion()(times))
+
+
+def test_the_curve_goes_through_the_motion_between_the_points():
+    curve, exact = trajectory(), motion()
+    for t in (0.013, 1.111, 3.987):
+        for found, expected in zip(curve(t), exact(t), strict=True):
+            # Quintics through points 20 ms apart, of a motion below 1 Hz: the sixth derivative leaves less than that.
+            np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_the_arm_is_at_rest_before_and_after():
+    curve = trajectory()
+    for t, end in ((-1.0, 0), (5.0, -1)):
+        q, dq, ddq = curve(t)
+        np.testing.assert_array_equal(q, curve.q[end])
+        assert not dq.any()
+        assert not ddq.any()
+
+
+def standing() -> SimulatedPanda:
+    at_ready = FourierMotion(np.array(READY), np.zeros((7, 1)), np.zeros((7, 1)))
+    return SimulatedPanda(pdr.load_robot("panda"), realism=Realism.ideal(), excitation=at_ready)
+
+
+def test_the_simulated_arm_follows():
+    plant, curve = standing(), trajectory()
+    for _ in range(300):
+        plant.step()
+    begin = plant.time
+    plant.follow(curve)
+    away = 0.0
+    for _ in range(4500):
+        sample = plant.step()
+        away = max(away, float(np.abs(sample.q - curve(sample.stamp - begin)[0]).max()))
+    # Gear friction and damping, which the controller does not know, hold it back by some milliradians.
+    assert away < 0.02
+    assert np.abs(sample.q - curve.q[-1]).max() < 0.005
+    assert np.ptp(curve.q, axis=0).max() > 0.3
+
+
+def test_a_trajectory_that_starts_elsewhere_is_refused():
+    curve = trajectory()
+    shifted = JointTrajectory(curve.times, curve.q + 0.1, curve.dq, curve.ddq)
+    with pytest.raises(ArgumentError, match=r"expected a start within 0\.02 rad of where the arm is, got 0\.100"):
+        standing().follow(shifted)
+    six = JointTrajectory(curve.times, curve.q[:, :6], curve.dq[:, :6], curve.ddq[:, :6])
+    with pytest.raises(ArgumentError, match="expected 7 joints, got 6"):
+        standing().follow(six)
+
+
+def test_what_is_no_trajectory_is_refused():
+    curve = trajectory()
+    with pytest.raises(ArgumentError, match="times: expected two or more that increase"):
+        JointTrajectory(curve.times[::-1], curve.q, curve.dq, curve.ddq)
+    with pytest.raises(ArgumentError, match="dq: expected a motion that begins and ends at rest, got 1 rad/s"):
+        JointTrajectory(curve.times, curve.q, curve.dq + 1.0, curve.ddq)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SymPy on each entry of an array, the exact test for zero, and the arm and the matrices of document 002."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

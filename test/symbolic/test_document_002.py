@@ -5,15 +5,12 @@ A difference counts as zero when its normal form is 0, exactly. Velocities and J
 computed here from derivatives with time, as the document does; the functions under test never differentiate.
 """
 
-from __future__ import annotations
-
 import calculus
 import numpy as np
 import pytest
 import sympy
 from calculus import Array, com_shift, is_zero, jacobian_from_velocity, substituted, time_derivative, twist_matrix
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 from panda_dynamics_ros.symbolic.twists import adjoint_inverse, inverse_transform, skew
@@ -36,16 +33,16 @@ class Document:
 
 
 @pytest.fixture(scope="module")
-def document() -> Document:
+def document():
     return Document()
 
 
-def test_velocity_of_joint_3(document: Document) -> None:
+def test_velocity_of_joint_3(document):
     V = poe.jacobian(document.chain, document.theta, "joint3") @ document.rates
     assert is_zero(V - document.by_definition(document.r[2], 3))
 
 
-def test_spatial_velocity_of_joint_3(document: Document) -> None:
+def test_spatial_velocity_of_joint_3(document):
     """First check: T' T^-1 = V^. The document's V, whose v is the origin's velocity, passes it with an inverse
     [[R^T, 0], [0, 1]]; with the inverse of T, the V of the check is the spatial twist J_s theta'."""
     T = document.T[2]
@@ -58,7 +55,7 @@ def test_spatial_velocity_of_joint_3(document: Document) -> None:
     assert is_zero(T_dot @ inverse_transform(T) - twist_matrix(V_s))
 
 
-def test_printed_difference_of_the_two_velocities(document: Document) -> None:
+def test_printed_difference_of_the_two_velocities(document):
     """The document's second check prints V^ minus the sum of moved unit twists: it is w x r, entry by entry."""
     (a, b, _), (da, db, dc) = document.theta[:3], document.rates[:3]
     y, z = sympy.symbols("y_3 z_1", real=True)
@@ -75,7 +72,7 @@ def test_printed_difference_of_the_two_velocities(document: Document) -> None:
     assert is_zero(V[:3] - V_s[:3] - skew(V[3:]) @ document.r[2])
 
 
-def test_velocity_of_centre_of_mass_3(document: Document) -> None:
+def test_velocity_of_centre_of_mass_3(document):
     """Third check: of (T T_m)' (T T_m)^-1, in the same two readings; a body has one spatial twist at every point."""
     V_m = poe.com_jacobian(document.chain, document.theta, 3) @ document.rates
     assert is_zero(V_m - document.by_definition(document.r_m[2], 3))
@@ -88,7 +85,7 @@ def test_velocity_of_centre_of_mass_3(document: Document) -> None:
     assert is_zero(T_m_dot @ inverse_transform(T_m) - twist_matrix(V_s))
 
 
-def test_the_centre_of_mass_stands_still_in_its_link(document: Document) -> None:
+def test_the_centre_of_mass_stands_still_in_its_link(document):
     """T' T_m = (T T_m)'."""
     T_m3_3 = np.eye(4, dtype=int).astype(object)
     T_m3_3[:3, 3] = document.chain.coms[2]
@@ -96,7 +93,7 @@ def test_the_centre_of_mass_stands_still_in_its_link(document: Document) -> None
     assert is_zero(T_dot @ T_m3_3 - time_derivative(document.T_m[2], document.t))
 
 
-def test_true_true(document: Document) -> None:
+def test_true_true(document):
     """w_m5 = w_5, and v_m3 - v_3 = -[r_m3 - r_3] w_3."""
     chain, theta, rates = document.chain, document.theta, document.rates
     assert is_zero((poe.com_jacobian(chain, theta, 5) @ rates)[3:] - (poe.jacobian(chain, theta, "joint5") @ rates)[3:])
@@ -104,7 +101,7 @@ def test_true_true(document: Document) -> None:
     assert is_zero(V_m[:3] - V[:3] + skew(document.r_m[2] - document.r[2]) @ V[3:])
 
 
-def test_com_shift(document: Document) -> None:
+def test_com_shift(document):
     """Ad^-1(T_CoM) V_3 = V_m3, and T_CoM is the translation r_m - r."""
     T_CoM = com_shift(document.T[2], document.chain.coms[2])
     V, V_m = document.by_definition(document.r[2], 3), document.by_definition(document.r_m[2], 3)
@@ -112,7 +109,7 @@ def test_com_shift(document: Document) -> None:
     assert is_zero(T_CoM[:3, 3] - (document.r_m[2] - document.r[2]))
 
 
-def test_jacobian_identity(document: Document) -> None:
+def test_jacobian_identity(document):
     """J_m3 = Ad^-1(T_CoM) J_3, each Jacobian by its definition, and each as it is computed."""
     T_CoM = com_shift(document.T[2], document.chain.coms[2])
     J = jacobian_from_velocity(document.by_definition(document.r[2], 3), document.rates)
@@ -123,7 +120,7 @@ def test_jacobian_identity(document: Document) -> None:
     assert is_zero(J_m - poe.com_jacobian(document.chain, document.theta, 3))
 
 
-def test_erratum_5_is_harmless_on_the_symbols_of_the_panda(document: Document) -> None:
+def test_erratum_5_is_harmless_on_the_symbols_of_the_panda(document):
     """Its rotations in reverse order, all about x, give the same axes at zero."""
     quarter = sympy.pi / 2
     z = sympy.Matrix([0, 0, 1])
@@ -134,7 +131,7 @@ def test_erratum_5_is_harmless_on_the_symbols_of_the_panda(document: Document) -
         assert list(z) == list(xi[3:])
 
 
-def test_with_its_numbers_it_is_the_panda_of_the_library(panda: pdr.RobotModel, document: Document) -> None:
+def test_with_its_numbers_it_is_the_panda_of_the_library(panda, document):
     names = {"z_1": 0.333, "y_3": -0.316, "x_4": 0.0825, "x_5": -0.0825, "y_5": 0.384, "x_7": 0.088, "z_8": 0.107}
     q = [0.1, -0.5, 0.7, -1.9, 0.4, 1.8, -0.9]
     values = {sympy.Symbol(name, real=True): value for name, value in names.items()}

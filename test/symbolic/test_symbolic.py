@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symbolic kinematics against the package's other kinematics, Pinocchio, and SciPy's matrix exponential."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -30,14 +28,14 @@ def numbers(array: Any) -> Array:
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3", 1, 3, 6])
-def arm(request: pytest.FixtureRequest) -> pdr.RobotModel:
+def arm(request):
     """The chains turn and slide at placements that no right angle makes simple."""
     if isinstance(request.param, int):
         return random_chain(request.param, seed=40)
     return pdr.load_robot(request.param).with_end_effector(transform((0.3, -0.2, 0.1), (0.1, 0.2, 0.3)))
 
 
-def test_numbers_are_those_of_the_model_and_of_pinocchio(arm: pdr.RobotModel, rng: np.random.Generator) -> None:
+def test_numbers_are_those_of_the_model_and_of_pinocchio(arm, rng):
     q, oracle = rng.uniform(-1, 1, arm.n), Pinocchio(arm)
     for frame in arm.frames:
         assert np.abs(numbers(poe.pose(arm, q, frame)) - arm.pose(q, frame)).max() < EXACT
@@ -51,7 +49,7 @@ def test_numbers_are_those_of_the_model_and_of_pinocchio(arm: pdr.RobotModel, rn
 
 
 @pytest.mark.parametrize("name", ["fr3", 3])
-def test_expressions_have_the_values_of_the_numbers(name: str | int, rng: np.random.Generator) -> None:
+def test_expressions_have_the_values_of_the_numbers(name, rng):
     arm = random_chain(name, seed=40) if isinstance(name, int) else pdr.load_robot(name)
     chain, q, dq = symbolic.exact_chain(arm), symbolic.joint_symbols(arm.n), symbolic.joint_symbols(arm.n, "dq")
     point, rates = rng.uniform(-1, 1, arm.n), rng.uniform(-1, 1, arm.n)
@@ -67,11 +65,7 @@ def test_expressions_have_the_values_of_the_numbers(name: str | int, rng: np.ran
         assert np.abs(substituted(expressions, values) - wanted).max() < EXACT
 
 
-def test_chain_mixes_joints() -> None:
-    assert set(random_chain(3, seed=40).prismatic) == {True, False}
-
-
-def test_exact_chain_has_no_rounding() -> None:
+def test_exact_chain_has_no_rounding():
     """sin(90 degrees) of the modified DH table is 1, cos is 0, and 0.333 is a fraction."""
     chain = symbolic.exact_chain(pdr.load_robot("panda"))
     assert set(chain.T_base_joint[:, :3, :3].flat) == {-1, 0, 1}
@@ -80,7 +74,7 @@ def test_exact_chain_has_no_rounding() -> None:
     assert hand[0, 0] == hand[0, 1] == sympy.sqrt(2) / 2
 
 
-def test_erratum_5_the_order_of_cumulative_rotations() -> None:
+def test_erratum_5_the_order_of_cumulative_rotations():
     """Reversed, they are right for the Panda, whose fixed rotations are all about x, and for nothing else."""
     rng = np.random.default_rng(31)
     bodies = tuple(random_body(rng) for _ in range(3))
@@ -97,7 +91,7 @@ def test_erratum_5_the_order_of_cumulative_rotations() -> None:
 
 
 @pytest.mark.parametrize("angle", [1.0, -2.5, 0.0, 7.0])
-def test_exponential_of_a_twist(rng: np.random.Generator, angle: float) -> None:
+def test_exponential_of_a_twist(rng, angle):
     """Turning, sliding and both, at rest too. SciPy's own error is some 1e-15 of the largest power that it sums."""
     general = rng.normal(size=6)
     for V in (general, general * [1, 1, 1, 0, 0, 0], general * [0, 0, 0, 1, 1, 1], np.zeros(6)):
@@ -106,7 +100,7 @@ def test_exponential_of_a_twist(rng: np.random.Generator, angle: float) -> None:
         assert np.abs(numbers(twists.exp_rotation(V[3:], angle)) - want[:3, :3]).max() < 1e-12
 
 
-def test_exponentials_of_expressions() -> None:
+def test_exponentials_of_expressions():
     """Rodrigues' formula for a unit axis, a translation for none, and the general one for an axis of symbols."""
     x, a, b = sympy.symbols("x a b", real=True)
     turn = twists.exp_twist([0, 0, 0, 0, 0, 1], x)
@@ -118,7 +112,7 @@ def test_exponentials_of_expressions() -> None:
     assert np.abs(substituted(general, {a: 0.3, b: -0.4, x: 2.0}) - want).max() < 1e-15  # rounding of sines
 
 
-def test_adjoints(rng: np.random.Generator) -> None:
+def test_adjoints(rng):
     """(Ad(T) V)^ = T V^ T^-1; P Ad P, with P swapping the blocks, is the document's; inverses are inverses."""
     T, V = transform(rng.normal(size=3), rng.normal(size=3)), rng.normal(size=6)
     Ad, R, p = numbers(twists.adjoint(T)), T[:3, :3], T[:3, 3]
@@ -130,7 +124,7 @@ def test_adjoints(rng: np.random.Generator) -> None:
     assert np.abs(numbers(twists.inverse_transform(T)) - np.linalg.inv(T)).max() < EXACT
 
 
-def test_normal_form_finds_zero() -> None:
+def test_normal_form_finds_zero():
     x, y = sympy.symbols("x y", real=True)
     sin, cos = sympy.sin, sympy.cos
     zero = (sin(x) ** 2 + cos(x) ** 2) ** 3 - 1 + (sin(y) ** 4 - cos(y) ** 4 + 1 - 2 * sin(y) ** 2) * x
@@ -138,7 +132,7 @@ def test_normal_form_finds_zero() -> None:
     assert not is_zero([zero + sin(x) * cos(y)])
 
 
-def test_without_sympy_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, panda: pdr.RobotModel) -> None:
+def test_without_sympy_the_error_says_how_to_get_it(monkeypatch, panda):
     monkeypatch.setitem(sys.modules, "sympy", None)  # as on a machine without it: the import fails
     for call in (
         lambda: symbolic.joint_symbols(3),
@@ -172,7 +166,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_what_does_not_fit_is_named(message: str) -> None:
+def test_what_does_not_fit_is_named(message):
     with pytest.raises(ArgumentError) as caught:
         REFUSED[message]()
     assert str(caught.value).startswith(message)

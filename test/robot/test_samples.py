@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint values by name: any order, other joints beside, several naming schemes, and every way to be unusable."""
+"""Joint values by name, and every way to be unusable; what a stream of stamps delivered: losses, disorder, single
+stamps that are wrong."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.errors import ArgumentError, SampleError
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, name_conflict, resolve_joint_names
+from panda_dynamics_ros.robot.stamps import BILLION, StreamMonitor, to_nanoseconds, to_seconds
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
@@ -28,7 +30,7 @@ def sample(names: tuple[str, ...]) -> tuple[list[float], list[float], list[float
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_values_follow_their_names_in_any_order(seed: int) -> None:
+def test_values_follow_their_names_in_any_order(seed):
     names = tuple(np.random.default_rng(seed).permutation(ARM + FINGERS).tolist())
     q, dq, tau = JointMapping(ARM).extract(names, *sample(names))
     np.testing.assert_array_equal(q, np.arange(1.0, 8.0))
@@ -37,7 +39,7 @@ def test_values_follow_their_names_in_any_order(seed: int) -> None:
     assert q.dtype == dq.dtype == tau.dtype == np.float64
 
 
-def test_the_order_may_change_from_message_to_message() -> None:
+def test_the_order_may_change_from_message_to_message():
     mapping = JointMapping(ARM)
     for names in (ARM, ARM[::-1], FINGERS + ARM, list(ARM), ARM[::-1]):
         q, _, _ = mapping.extract(names, *sample(tuple(names)))
@@ -69,7 +71,7 @@ def spoilt(field: int, value: list[float]) -> tuple[list[float], ...]:
         (spoilt(2, [0.0] * 7), "all-zero effort", "torque sensing is off"),
     ],
 )
-def test_unusable_samples_say_why(values: tuple[list[float], ...], reason: str, message: str) -> None:
+def test_unusable_samples_say_why(values, reason, message):
     with pytest.raises(SampleError, match=message) as caught:
         JointMapping(ARM).extract(ARM, *values)
     assert caught.value.reason == reason
@@ -77,19 +79,19 @@ def test_unusable_samples_say_why(values: tuple[list[float], ...], reason: str, 
     assert "\n" not in str(caught.value)
 
 
-def test_zero_effort_of_the_arm_is_seen_beside_gripping_fingers() -> None:
+def test_zero_effort_of_the_arm_is_seen_beside_gripping_fingers():
     names = ARM + FINGERS
     with pytest.raises(SampleError, match="zero for every joint"):
         JointMapping(ARM).extract(names, [1.0] * 9, [1.0] * 9, [0.0] * 7 + [3.0, 3.0])
 
 
-def test_a_nan_of_another_joint_does_no_harm() -> None:
+def test_a_nan_of_another_joint_does_no_harm():
     names = ARM + FINGERS[:1]
     q, _, _ = JointMapping(ARM).extract(names, [1.0] * 7 + [np.nan], [1.0] * 8, [1.0] * 8)
     np.testing.assert_array_equal(q, np.ones(7))
 
 
-def test_missing_and_repeated_joints_are_named() -> None:
+def test_missing_and_repeated_joints_are_named():
     with pytest.raises(SampleError, match="expected panda_joint2, panda_joint7 among") as caught:
         JointMapping(ARM).extract((ARM[0], *ARM[2:6]), [1.0] * 5, [1.0] * 5, [1.0] * 5)
     assert caught.value.reason == "missing joints"
@@ -99,13 +101,13 @@ def test_missing_and_repeated_joints_are_named() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["panda_", "fer_", "fr3_", "left_panda_", "left/fr3_", ""])
-def test_naming_schemes(prefix: str) -> None:
+def test_naming_schemes(prefix):
     names = named(prefix)
     shuffled = np.random.default_rng(6).permutation([*names, *FINGERS, "wheel"]).tolist()
     assert resolve_joint_names(shuffled, ARM) == names
 
 
-def test_two_arms_need_a_prefix() -> None:
+def test_two_arms_need_a_prefix():
     both = [*named("left_panda_"), *named("right_panda_")]
     with pytest.raises(ArgumentError, match=r"arm_prefix.*left_panda_joint1\.\.7, right_panda_joint1\.\.7"):
         resolve_joint_names(both, ARM)
@@ -116,7 +118,7 @@ def test_two_arms_need_a_prefix() -> None:
         resolve_joint_names(both, ARM, "middle")
 
 
-def test_an_incomplete_arm_is_not_taken() -> None:
+def test_an_incomplete_arm_is_not_taken():
     with pytest.raises(SampleError, match=r"expected panda_joint1 \.\. panda_joint7.*got panda_joint1") as caught:
         resolve_joint_names(ARM[:6] + FINGERS, ARM)
     assert caught.value.reason == "missing joints"
@@ -125,14 +127,75 @@ def test_an_incomplete_arm_is_not_taken() -> None:
 
 
 @pytest.mark.parametrize("names", [(), ("a", "a")])
-def test_a_mapping_needs_distinct_names(names: tuple[str, ...]) -> None:
+def test_a_mapping_needs_distinct_names(names):
     with pytest.raises(PandaDynamicsError, match="joint_names: expected distinct names"):
         JointMapping(names)
 
 
-def test_a_doubt_names_another_arm_of_the_library(panda: pdr.RobotModel) -> None:
+def test_a_doubt_names_another_arm_of_the_library(panda):
     renamed = replace(panda, joint_names=tuple(f"A{i + 1}_servo" for i in range(7)))  # of a URDF, say
     assert "those of fr3, the parameters those of panda: set robot to fr3" in name_conflict(panda, named("left_fr3_"))
     assert name_conflict(panda, named("left_panda_")) == name_conflict(panda, named("fer_")) == ""
     assert name_conflict(renamed, ARM) == "", "a panda is told to be set to panda"
     assert "set robot to panda" in name_conflict(replace(renamed, name="iiwa"), ARM)
+
+
+STAMPS = [1_700_000_000.0 + 0.001 * k for k in range(100)]
+
+
+def watched(stamps: Iterable[float]) -> StreamMonitor:
+    monitor = StreamMonitor()
+    for stamp in stamps:
+        monitor.accept(stamp)
+    return monitor
+
+
+def test_a_steady_stream_has_a_rate_and_no_losses():
+    monitor = watched(STAMPS)
+    assert (monitor.received, monitor.lost, monitor.out_of_order, monitor.latest_problem) == (100, 0, 0, "")
+    assert monitor.rate == pytest.approx(1000.0, rel=1e-3)  # stamps since 1970 are 0.24 us apart
+
+
+@pytest.mark.parametrize("missing", [1, 7, 60])
+def test_samples_that_are_missing_are_lost(missing):
+    monitor = watched(STAMPS[:20] + STAMPS[20 + missing :])
+    assert (monitor.lost, monitor.out_of_order) == (missing, 0)
+
+
+def test_a_gap_of_seconds_is_counted_with_the_sample_after_it():
+    later = [stamp + 3.0 for stamp in STAMPS]
+    monitor = watched([*STAMPS, later[0]])
+    assert monitor.lost == 0
+    monitor.accept(later[1])
+    assert (monitor.lost, monitor.out_of_order) == (2900, 0)
+    assert monitor.latest_problem == "gap of 2.9010 s"
+
+
+@pytest.mark.parametrize("wrong", [0.0, STAMPS[0] - 2.0, STAMPS[-1] + 2.0, 4e9], ids=["zero", "past", "future", "far"])
+@pytest.mark.parametrize("instead", [False, True])
+def test_one_wrong_stamp_is_disorder_and_no_loss(wrong, instead):
+    """Between two samples, or in the place of one, which is then lost."""
+    monitor = watched([*STAMPS[:50], wrong, *STAMPS[50 + instead :]])
+    assert (monitor.lost, monitor.out_of_order) == (int(instead), 1)
+    assert monitor.last_stamp == STAMPS[-1]
+
+
+def test_a_clock_that_was_set_back_or_a_bag_in_a_loop_goes_on():
+    monitor = watched([stamp + 5.0 for stamp in STAMPS] + STAMPS)
+    assert (monitor.lost, monitor.out_of_order, monitor.last_stamp) == (0, 1, STAMPS[-1])
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(0, BILLION - 1))
+def test_a_double_survives_the_way_through_nanoseconds(sec, nanosec):
+    seconds = to_seconds(sec, nanosec)
+    assert to_seconds(*divmod(to_nanoseconds(seconds), BILLION)) == seconds
+    # Half a step of a double at 2^31 s.
+    assert abs(to_nanoseconds(seconds) - (sec * BILLION + nanosec)) <= 240
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nanoseconds"),
+    [(0.0, 0), (1.5, 1_500_000_000), (0.9999999999, BILLION), (-0.25, -250_000_000), (1.7e9, 1_700_000_000 * BILLION)],
+)
+def test_nanoseconds_are_the_nearest(seconds, nanoseconds):
+    assert to_nanoseconds(seconds) == nanoseconds

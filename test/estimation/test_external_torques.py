@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""External torques of exact motions, the wrench at the flange that explains them, and the link that a force is on."""
+
+import numpy as np
+import pytest
+from motion import PAYLOAD, REST, Motion, sinusoids, torques
+
+from panda_dynamics_ros import RobotModel
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import MomentumObserver, contact_wrench
+from panda_dynamics_ros.estimation.external_torques import (
+    FORCE_STD,
+    FORCES,
+    LEVER,
+    MOMENT_STD,
+    LinkEvidence,
+    link_evidence_step,
+)
+
+WRENCH = np.array([10.0, -5.0, 20.0, 1.0, 0.5, -0.3])
+
+
+def by_the_book(robot, q, external):
+    """The same by NumPy's inverses."""
+    J, W = robot.jacobian(q), np.diag(1.0 / robot.residual.std**2)
+    prior = np.diag(np.repeat((FORCE_STD, MOMENT_STD), 3) ** -2.0)
+    covariance = np.linalg.inv(prior + J @ W @ J.T)
+    return covariance @ J @ W @ external, covariance
+
+
+def test_it_is_the_weighted_pseudo_inverse(robot, rng):
+    for _ in range(20):
+        q = rng.uniform(robot.limits.lower, robot.limits.upper)
+        external = rng.normal(size=7)
+        found = contact_wrench(robot, q, external)
+        wrench, covariance = by_the_book(robot, q, external)
+        # The matrix may be as ill-conditioned as 1e10 near singularities; 1e-16 of the largest entry is rounding.
+        np.testing.assert_allclose(found.covariance, covariance, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found.wrench, wrench, rtol=1e-6, atol=1e-6)
+
+
+def test_a_wrench_on_the_flange_comes_back(panda):
+    """Force along base axes, moment about the flange's origin: tau = J^T F of the flange's own Jacobian."""
+    found = contact_wrench(panda, REST, panda.jacobian(REST).T @ WRENCH)
+    # The prior takes (std / 100 N)^2 from a force, (std / 20 N m)^2 from a moment: below 1e-3 here.
+    np.testing.assert_allclose(found.wrench, WRENCH, rtol=2e-3)
+    assert found.observable.all()
+
+
+def test_the_covariance_holds(panda, rng):
+    """Normalised squared errors of six components have mean 6; 2000 draws fix it to 6 +- sqrt(12 / 2000) * 4."""
+    J = panda.jacobian(REST)
+    scale = np.repeat((FORCE_STD, MOMENT_STD), 3)
+    squares = []
+    for _ in range(2000):
+        true = scale * rng.normal(size=6)
+        found = contact_wrench(panda, REST, J.T @ true + panda.residual.std * rng.normal(size=7))
+        error = found.wrench - true
+        squares.append(error @ np.linalg.solve(found.covariance, error))
+    assert np.mean(squares) == pytest.approx(6.0, abs=4.0 * np.sqrt(12.0 / 2000))
+
+
+def test_what_the_joints_do_not_feel_is_not_made_up(panda):
+    """Stretched out along z at q = 0, no joint feels a moment about x: no rotation about x is possible."""
+    q = np.zeros(7)
+    moment_about_x = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    assert np.abs(panda.jacobian(q).T @ moment_about_x).max() < 1e-9
+    found = contact_wrench(panda, q, panda.residual.std)
+    np.testing.assert_array_equal(found.observable, [True, True, True, False, True, True])
+    assert abs(found.wrench[3]) < 1e-6
+    assert found.std[3] == pytest.approx(MOMENT_STD)
+
+
+@pytest.mark.parametrize(
+    ("name", "q", "external"), [("q", np.zeros(6), np.zeros(7)), ("external", np.zeros(7), [np.nan] * 7)]
+)
+def test_bad_arguments_are_named(panda, name, q, external):
+    with pytest.raises(ArgumentError, match=f"^{name}: expected"):
+        contact_wrench(panda, q, external)
+
+
+Q = np.array([0.4, -0.5, 0.3, -2.0, 0.5, 1.9, 0.6])
+
+
+@pytest.fixture(scope="module")
+def postures(panda):
+    """30 in the middle half of each joint's range."""
+    share = np.random.default_rng(5).uniform(0.25, 0.75, (30, 7))
+    return panda.limits.lower + share * (panda.limits.upper - panda.limits.lower)
+
+
+def named(robot: RobotModel, postures, link, force, rng, offset=0.0):
+    """Links named for forces of this size, N, in any direction, `offset` m from the link's centre of mass."""
+    found = []
+    for q in postures:
+        direction, away = rng.normal(size=(2, 3))
+        f = force * direction / np.linalg.norm(direction)
+        moment = np.cross(offset * away / np.linalg.norm(away), f)
+        torques = robot.com_jacobian(q, link).T @ np.concatenate([f, moment])
+        noise = robot.residual.std * rng.normal(size=robot.n)
+        found.append(LinkEvidence(robot).link(q, torques + noise, robot.residual.std))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("link", [3, 4, 5, 6])
+def test_strong_forces_name_their_link_or_a_neighbour(panda, postures, rng, link):
+    """40 N, 4 cm from the centre of mass: no joint beyond the link is loaded, which only noise hides.
+
+    Link 2 is left out: near the shoulder, forces on links 1 to 3 do the same to the same two joints.
+    """
+    found = named(panda, postures, link, 40.0, rng, 0.04)
+    assert np.mean(found == link) > 0.5
+    assert np.mean(np.abs(found - link) <= 1) > 0.9
+
+
+def test_what_is_mounted_belongs_to_the_last_link(panda, postures, rng):
+    """20 N on a hand's fingertips, 10 cm beyond the flange."""
+    hand = np.eye(4)
+    hand[2, 3] = 0.1034
+    robot, found = panda.with_end_effector(hand), []
+    for q in postures:
+        direction = rng.normal(size=3)
+        torques = robot.jacobian(q, "ee")[:3].T @ direction * 20.0 / np.linalg.norm(direction)
+        found.append(LinkEvidence(robot).link(q, torques + robot.residual.std * rng.normal(size=7), robot.residual.std))
+    assert np.mean(np.array(found) == 7) > 0.8
+
+
+def test_the_evidence_is_that_of_the_normal_distribution(panda, rng):
+    """Against numpy's determinant and inverse, link by link; the constant -n/2 log 2 pi is left out in both."""
+    std, e = panda.residual.std, rng.normal(size=7)
+    frames, points = np.arange(7), np.array([link.com for link in panda.links])
+    evidence = np.empty(7)
+    link_evidence_step(panda.table, frames, points, Q, e, std, FORCES, evidence)
+    for k in range(7):
+        J = panda.com_jacobian(Q, k + 1)
+        P = J[:3].T @ J[:3] + LEVER**2 * J[3:].T @ J[3:]
+        terms = []
+        for force in FORCES:
+            C = np.diag(std**2) + force**2 * P
+            terms.append(-0.5 * (e @ np.linalg.solve(C, e) + np.linalg.slogdet(C)[1]))
+        assert evidence[k] == pytest.approx(np.logaddexp.reduce(terms), rel=1e-9)
+
+
+EXTERNAL = np.array([3.0, -2.0, 1.0, -4.0, 0.5, 0.8, -0.3])  # N m
+# What a filter makes of a motion sampled at 1 ms: its inputs are taken as linear in between.
+SAMPLED = 2e-3
+
+
+def run(observer, motion, tau, change=None):
+    """External torques (N, 7); at sample `change[0]` the observer is told of the payload `change[1]`."""
+    out = np.empty_like(tau)
+    for k, stamp in enumerate(motion.stamp):
+        if change is not None and k == change[0]:
+            observer.carry(change[1])
+        out[k] = observer.update(stamp, motion.q[k], motion.dq[k], tau[k])
+    return out
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return sinusoids(1.0)
+
+
+@pytest.mark.parametrize("payload", [None, PAYLOAD])
+def test_what_acts_is_found(panda, motion, payload):
+    observer = MomentumObserver(panda)
+    if payload is not None:
+        observer.carry(payload)
+    external = run(observer, motion, torques(panda, motion, payload) - EXTERNAL)
+    np.testing.assert_allclose(external[500:], np.tile(EXTERNAL, (500, 1)), rtol=0.0, atol=SAMPLED)
+
+
+def test_a_payload_counts_as_external_until_told(panda, motion):
+    """Then it counts as if it had always been carried: the filters need no new start."""
+    tau = torques(panda, motion, PAYLOAD) - EXTERNAL
+    told_late = run(MomentumObserver(panda), motion, tau, (700, PAYLOAD))
+    told_first = run(MomentumObserver(panda), motion, tau, (0, PAYLOAD))
+    np.testing.assert_allclose(told_late[700:], told_first[700:], rtol=0.0, atol=1e-12)
+    carried = torques(panda, motion, PAYLOAD) - torques(panda, motion)
+    # The filter is 16 ms late; the payload's torque changes by up to some 10 N m/s.
+    np.testing.assert_allclose(told_late[500:700], (EXTERNAL - carried)[500:700], rtol=0.0, atol=0.2)
+    assert np.abs(told_late[699] - EXTERNAL).max() > 2.0
+
+
+@pytest.mark.parametrize(("jump", "left"), [(-2.0, 0.0), (2.0, 0.0), (0.0, 1.0), (-0.2, 1.0)])
+def test_a_stamp_far_off_starts_the_filter_anew_and_a_late_one_is_left_out(panda, motion, jump, left):
+    observer = MomentumObserver(panda)
+    # At rest, the direction of the dry friction unknown: its mean is expected.
+    still, rest = np.zeros(7), Motion(motion.stamp[:1], motion.q[:1], np.zeros((1, 7)), np.zeros((1, 7)))
+    tau = torques(panda, rest)[0]
+    for k in range(10):
+        observer.update(0.001 * k, motion.q[0], still, tau - EXTERNAL)
+    after = observer.update(0.009 + jump, motion.q[0], still, tau)
+    np.testing.assert_allclose(after, left * EXTERNAL, rtol=0.0, atol=1e-9)

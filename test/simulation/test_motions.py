@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions that excite, identify and weigh: derivatives, start, pauses and end, limits and clearance, what they show."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import panda_dynamics_ros as pdr
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.identification.problems import regressor_condition
+from panda_dynamics_ros.identification.rows import prepare
+from panda_dynamics_ros.simulation.motion_search import (
+    CARRYING,
+    POSITION_MARGIN,
+    READY,
+    TOOL,
+    Margins,
+    exciting_motion,
+    obstacle,
+    periodic_motion,
+)
+from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest
+from panda_dynamics_ros.simulation.weighing_motion import ARM_REACH, PAUSES, WRIST_REACH, weighing_motion
+from panda_dynamics_ros.simulation.weighing_motion import duration as duration_of
+
+
+@pytest.fixture(scope="module", params=["panda", "fr3"])
+def robot(request):
+    return pdr.load_robot(request.param)
+
+
+@pytest.fixture(scope="module")
+def motion(robot):
+    return exciting_motion(robot, seed=2)
+
+
+TWO_PAUSES = ((7.0, 2.0), (14.0, 1.0))
+
+
+@pytest.mark.parametrize("pauses", [(), TWO_PAUSES])
+def test_velocity_and_acceleration_are_derivatives(motion, pauses):
+    h = 1e-4
+    t = np.arange(0.0, 30.0, h)
+    q, dq, ddq = replace(motion, pauses=pauses)(t)
+    # Central differences: h^2/6 times a third derivative of up to ~30 rad/s^3, and rounding 1e-16/h; at the
+    # three seams, where the third derivative jumps, h/4 times the jump.
+    np.testing.assert_allclose((q[2:] - q[:-2]) / (2 * h), dq[1:-1], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose((dq[2:] - dq[:-2]) / (2 * h), ddq[1:-1], rtol=0.0, atol=5e-3)
+
+
+def test_it_starts_at_rest_and_becomes_periodic(motion):
+    q, dq, ddq = motion(np.array([0.0, 0.5, motion.standstill]))
+    np.testing.assert_array_equal(q, np.tile(np.asarray(motion.rest), (3, 1)))
+    assert not dq.any()
+    assert not ddq.any()
+    t = motion.settled + np.linspace(0.0, motion.period, 50)
+    for now, later in zip(motion(t), motion(t + 3 * motion.period), strict=True):
+        np.testing.assert_allclose(now, later, rtol=0.0, atol=1e-12)  # rounding of the phase
+
+
+def test_it_stands_still_in_pauses_and_resumes_the_same_path(motion):
+    paused = replace(motion, pauses=TWO_PAUSES)
+    for start, duration in TWO_PAUSES:
+        q, dq, ddq = paused(np.linspace(start, start + duration, 20))
+        np.testing.assert_allclose(q, np.tile(q[0], (20, 1)), rtol=0.0, atol=1e-12)  # rounding of the phase
+        assert not dq.any()
+        assert not ddq[1:-1].any()
+    # Each pause costs its duration and half of the two ramps of 1 s.
+    lost = sum(duration + 1.0 for _, duration in TWO_PAUSES)
+    for late, original in zip(paused(np.array([20.0, 33.0])), motion(np.array([20.0, 33.0]) - lost), strict=True):
+        np.testing.assert_allclose(late, original, rtol=0.0, atol=1e-12)  # rounding
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_limits_and_clearance(robot, seed):
+    motion = replace(exciting_motion(robot, seed), pauses=((8.0, 1.0), (13.5, 1.0)))
+    q, dq, ddq = motion(np.arange(0.0, 40.0, 0.005))
+    limits = robot.limits
+    # The search keeps 0.135 rad and a fifth of the rates between its samples, 50 ms apart.
+    assert (q > limits.lower + 0.1).all()
+    assert (q < limits.upper - 0.1).all()
+    assert (np.abs(dq) < 0.85 * limits.velocity).all()
+    assert (np.abs(ddq) < 0.95 * limits.acceleration).all()  # slowing down adds to the motion's own
+    flange = robot.pose(q)
+    assert flange[:, 2, 3].min() > 0.15
+    for point in (flange[:, :3, 3], flange[:, :3, 3] + TOOL * flange[:, :3, 2]):
+        low = point[:, 2] < 0.5
+        assert np.hypot(point[low, 0], point[low, 1]).min(initial=1.0) > 0.15  # a base of 0.1 m radius
+    assert dq[3000:].std(axis=0).min() > 0.15  # it does move every joint
+
+
+def test_a_motion_without_a_blend_begins_and_ends_at_rest(rng):
+    motion = FourierMotion(np.zeros(3), *at_rest(*rng.normal(size=(2, 3, 4))), 5.0)
+    t = np.linspace(0.0, 5.0, 5001)
+    q, dq, ddq = motion(t)
+    # Central differences over 2 ms: their error is (w dt)^2 / 6 of amplitudes of order 10.
+    assert np.abs(np.gradient(q, t, axis=0) - dq)[1:-1].max() < 1e-3
+    assert np.abs(np.gradient(dq, t, axis=0) - ddq)[1:-1].max() < 1e-3
+    for state in (dq[0], ddq[0], dq[-1], ddq[-1], q[-1] - q[0]):
+        assert np.abs(state).max() < 1e-9
+    late = replace(motion, standstill=1.0)
+    np.testing.assert_array_equal(late(np.array([0.0, 0.5]))[0], q[[0, 0]])
+    np.testing.assert_allclose(late(t + 1.0)[0], q, rtol=0.0, atol=1e-12)  # rounding of the phase
+
+
+ONTO_TABLE = np.array([0.0, 1.2, 0.0, -1.5, 0.0, 2.7, 0.0])
+ONTO_BASE = np.array([0.0, -0.3, 0.0, -3.0, 0.0, 1.6, 0.0])
+ONTO_UPPER_ARM = np.array([-0.5, -0.3, -1.0, -0.8, 0.2, 0.0, -0.5])
+
+
+@pytest.mark.parametrize("margins", [Margins(), CARRYING])
+@pytest.mark.parametrize(
+    ("posture", "found"),
+    [(READY, None), (ONTO_TABLE, "table"), (ONTO_BASE, "base"), (ONTO_UPPER_ARM, "upper arm")],
+)
+def test_the_obstacle_is_named(posture, found, margins):
+    robot = pdr.load_robot("panda")
+    assert obstacle(robot, np.stack([READY, posture]), margins) == found
+
+
+def test_the_table_may_be_higher():
+    robot = pdr.load_robot("panda")
+    # The ready posture has its flange at 0.59 m, the tip of a tool at 0.47 m: 0.35 m and 0.12 m of margin.
+    assert obstacle(robot, np.array([READY]), table_height=0.34) is None
+    assert obstacle(robot, np.array([READY]), table_height=0.36) == "table"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rest": np.zeros(6)}, r"rest: expected shape \(7,\), got \(6,\)"),
+        ({"sine": np.zeros((7, 4))}, r"sine: expected shape \(7, 5\)"),
+        ({"rest": None}, r"blend \(without rest\): expected a number in \[0, 0\], got 4"),
+        ({"pauses": ((1.5, 1.0),)}, "pauses: expected a start from 2 s"),
+        ({"pauses": ((8.0, 1.0), (9.5, 1.0))}, "pauses: expected a start from 11 s"),
+    ],
+)
+def test_bad_input(motion, changes, message):
+    with pytest.raises(ArgumentError, match=message):
+        replace(motion, **changes)
+
+
+ROBOT = pdr.load_robot("panda")
+
+
+@pytest.fixture(scope="module")
+def weighing():
+    return weighing_motion(ROBOT, READY, trials=150).motion
+
+
+def test_the_motion_starts_and_ends_at_rest_where_it_was_told_to(weighing):
+    q, dq, _ = weighing([0.0, duration_of(weighing)])
+    np.testing.assert_allclose(q, np.tile(READY, (2, 1)), atol=1e-9)
+    np.testing.assert_allclose(dq, 0.0, atol=1e-12)
+
+
+def test_the_motion_keeps_its_bounds(weighing):
+    q, dq, ddq = weighing(np.arange(0.0, duration_of(weighing), 0.01))
+    reach = np.abs(q - np.array(READY)).max(axis=0)
+    assert (reach[:4] <= 2.0 * ARM_REACH).all()
+    assert (reach[4:] <= 2.0 * WRIST_REACH).all()
+    limits = ROBOT.limits
+    assert (q > limits.lower).all()
+    assert (q < limits.upper).all()
+    assert (np.abs(dq) < 0.7 * limits.velocity).all()
+    assert (np.abs(ddq) < limits.acceleration).all()
+
+
+def test_pauses_are_approached_from_both_sides(weighing):
+    """Each posture of a pause but the turn's and the end's comes twice, with the velocity before it reversed."""
+    middles = [begin + 0.5 * length for begin, length in weighing.pauses]
+    q, dq, _ = weighing(middles)
+    np.testing.assert_allclose(dq, 0.0, atol=1e-12)
+    for there, back in ((0, 4), (1, 3)):
+        np.testing.assert_allclose(q[there], q[back], atol=1e-9)
+        forth, home = (weighing(weighing.pauses[k][0] - 0.1)[1] for k in (there, back))
+        assert forth @ home < -0.9 * np.linalg.norm(forth) * np.linalg.norm(home)
+    assert len(PAUSES) == len(weighing.pauses)
+
+
+@pytest.mark.parametrize(
+    ("start", "options", "words"),
+    [
+        (READY[:6], {}, r"start: expected .*\(7,\)"),
+        (
+            (0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0),
+            {},
+            "start: expected a posture within the limits, got 1.000 rad of joint 4",
+        ),
+        (READY, {"reach": 3.0}, "reach: expected"),
+        (READY, {"table_height": 0.7}, "table"),
+    ],
+)
+def test_what_no_motion_fits_is_refused(start, options, words):
+    with pytest.raises(ArgumentError, match=words):
+        weighing_motion(ROBOT, start, trials=30, **options)
+
+
+@pytest.fixture(scope="module")
+def condition(panda):
+    return regressor_condition(panda)
+
+
+def test_the_motion_keeps_to_limits_and_clear(panda, condition):
+    found = periodic_motion(panda, condition, 8.0, trials=600, table_height=0.05)
+    q, dq, ddq = found.motion(np.linspace(0.0, 8.0, 2001))
+    limits = panda.limits
+    assert (q > limits.lower + 0.9 * POSITION_MARGIN).all()
+    assert (q < limits.upper - 0.9 * POSITION_MARGIN).all()
+    assert (np.abs(dq) < 0.8 * limits.velocity).all()
+    assert (np.abs(ddq) < 0.55 * limits.acceleration).all()
+    for state in (dq[0], ddq[0], dq[-1], ddq[-1], q[-1] - q[0]):
+        assert np.abs(state).max() < 1e-9
+    # Between the samples at which it was tried, a centimetre of the 12.
+    assert panda.pose(q, "flange")[:, 2, 3].min() > 0.05 + Margins().flange - 0.01
+    assert obstacle(panda, q[::25], table_height=0.04) is None
+
+
+def test_more_trials_are_no_worse_and_the_seed_decides(panda, condition):
+    few, again = (periodic_motion(panda, condition, 8.0, trials=150, seed=3) for _ in range(2))
+    assert few.score == again.score
+    assert periodic_motion(panda, condition, 8.0, trials=1000, seed=3).score < few.score
+
+
+def test_better_than_the_recorded_motion(panda, condition, panda_1khz_log):
+    rows = prepare(pdr.load_dataset(panda_1khz_log))
+    found = periodic_motion(panda, condition, 7.6, trials=2000)
+    # 79 and 21 were measured: 30 % are asked for.
+    assert found.score < 0.7 * condition(rows.q, rows.dq, rows.ddq)
+
+
+@pytest.mark.parametrize(
+    ("height", "message"),
+    [
+        (11.0, r"table_height: expected a number in \[-10, 10\], got 11"),
+        (float("nan"), "table_height: expected finite numbers, got nan"),
+        # Below the arm's reach, and with no room for any motion.
+        (1.2, "table_height: expected a table with room for a motion above it"),
+    ],
+)
+def test_a_table_without_room_above_it_is_to_blame(panda, condition, height, message):
+    with pytest.raises(ArgumentError, match=message):
+        periodic_motion(panda, condition, 8.0, trials=30, table_height=height)
+
+
+def test_too_few_trials_say_what_was_in_the_way(panda, condition):
+    with pytest.raises(ArgumentError, match=r"trials: .* got 1; in the way were: (base|upper arm) 1 times"):
+        periodic_motion(panda, condition, 8.0, trials=1, table_height=-1.0, seed=6)
