@@ -47,15 +47,21 @@ RESULT = re.compile(r"(Returns|Raises|Warns|Reference:) (.+)")
 SECTIONS = {"Reference:": "References"}
 
 
-def names_of(what: str, obj: Any) -> set[str]:
-    """Parameters of a function, or what a class has."""
-    if what == "class":
-        return {
-            *dir(obj),
-            *inspect.signature(obj).parameters,
-            *(name for each in obj.__mro__ for name in inspect.get_annotations(each)),
-        }
-    return set(inspect.signature(obj).parameters) if callable(obj) else set()
+def attributes_of(what: str, obj: Any) -> set[str]:
+    """What a class has."""
+    return (
+        {*dir(obj), *(name for each in obj.__mro__ for name in inspect.get_annotations(each))}
+        if what == "class"
+        else set()
+    )
+
+
+def parameters_of(what: str, obj: Any) -> set[str]:
+    """Of a function, or of the constructor of a class."""
+    try:
+        return set(inspect.signature(obj.__init__ if what == "class" else obj).parameters)
+    except (TypeError, ValueError):  # it is none of Python's
+        return set()
 
 
 def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -65,13 +71,17 @@ def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
     "Returns text", "Raises Error: text" and "Reference: text" say what they are. Further lines of an entry are
     indented. A property's colon is hidden from napoleon, which would take what comes before it for a type.
     """
-    known, section, new = names_of(what, obj), "", list[str]()
+    known = {"Attributes": attributes_of(what, obj), "Parameters": parameters_of(what, obj)}
+    section, new = "", list[str]()
 
     def begin(title: str) -> None:
         nonlocal section
         if title != section:
             new.extend(["", title, "-" * len(title)])
         section = title
+
+    def titles(names: str) -> list[str]:
+        return [title for title, those in known.items() if {each.strip("* ") for each in names.split(",")} <= those]
 
     for line in lines:
         entry, result = ENTRY.fullmatch(line), RESULT.fullmatch(line)
@@ -82,9 +92,8 @@ def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
             begin(SECTIONS.get(result[1], result[1]))
             kind, _, text = result[2].partition(": ")
             new += [kind, "    " + text] if result[1] in ("Raises", "Warns") else [result[2]]
-        elif entry is not None and (section or {each.strip("* ") for each in entry[1].split(",")} <= known):
-            if not section:
-                begin("Attributes" if what == "class" else "Parameters")
+        elif entry is not None and (section or titles(entry[1])):
+            begin(section or titles(entry[1])[0])
             new += [entry[1], "    " + UNIT.sub(r"\\\1.", entry[2])]
         elif section == "Returns" and line.startswith(" "):
             new.append(line.strip())

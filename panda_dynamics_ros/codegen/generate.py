@@ -76,7 +76,11 @@ def generate(
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
     if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
         raise ArgumentError(f"math: expected the name of a module, for Python only, got {math!r} for {language}")
-    programs = {key: _program(robot, key) for key in wanted if key != FRICTION}
+    programs = {}
+    for key in wanted:
+        if key != FRICTION:
+            arm = arm_of(robot, Graph())
+            programs[key] = program_of(arm.graph, [entry for row in FUNCTIONS[key].rows(arm) for entry in row])
     notes = _notes(robot, programs)
     friction = robot.friction.table if FRICTION in wanted else None
     if language == "c":
@@ -84,11 +88,6 @@ def generate(
     else:
         source = _python_source(name, robot.n, notes, programs, friction, math)
     return GeneratedCode(source, name, {key: program.count for key, program in programs.items()})
-
-
-def _program(robot: RobotDescription, key: str) -> Program:
-    arm = arm_of(robot, Graph())
-    return program_of(arm.graph, [entry for row in FUNCTIONS[key].rows(arm) for entry in row])
 
 
 def _notes(robot: RobotDescription, programs: Mapping[str, Program]) -> list[str]:

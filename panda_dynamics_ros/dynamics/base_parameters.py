@@ -13,8 +13,7 @@ parameters of several links is a chain of such transfers between neighbours (the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -174,22 +173,15 @@ def combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
         factor = f"{row[place]:.12g}"
         # +1 and -1 need no bracket, so each such term stands for itself.
         by_factor.setdefault(factor if factor not in ("1", "-1") else f"{factor} {place}", []).append(place)
-    terms = (_term(factor.split()[0], [symbols[place] for place in places]) for factor, places in by_factor.items())
-    return _joined(terms)
+    terms = []
+    for factor, places in by_factor.items():
+        factor, total = factor.split()[0], " + ".join(symbols[place] for place in places)
+        total = f"({total})" if len(places) > 1 else total
+        terms.append(f"{factor[:-1]}{total}" if factor in ("1", "-1") else f"{factor}*{total}")
+    return " + ".join(terms).replace(" + -", " - ")
 
 
 def _as_written(place: int) -> tuple[int, int]:
     """Link by link, and in each as in eq. (3): moments of inertia, first moments, mass."""
     link, entry = divmod(place, 10)
     return link, (4, 5, 6, 7, 8, 9, 1, 2, 3, 0).index(entry)
-
-
-def _term(factor: str, symbols: list[str]) -> str:
-    if factor in ("1", "-1"):
-        return f"{factor[:-1]}{symbols[0]}"
-    total = symbols[0] if len(symbols) == 1 else f"({' + '.join(symbols)})"
-    return f"{factor}*{total}"
-
-
-def _joined(terms: Iterable[str]) -> str:
-    return re.sub(r" \+ -", " - ", " + ".join(terms))

@@ -185,8 +185,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
         tau = np.empty(robot.n)
         if gravity_of_one(robot.table, q, tau):
             return tau
-    rest = np.zeros(robot.n)
-    return newton_euler_rows(robot, (robot.n,), 1.0, q=q, dq=rest, ddq=rest)
+    return newton_euler_rows(robot, (robot.n,), 1.0, q=q, dq=None, ddq=None)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -195,9 +194,8 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
-    rest = np.zeros(robot.n)
     if is_one_state(robot, q, dq):
         tau = np.empty(robot.n)
-        if newton_euler_of_one(robot.table, 0.0, q, dq, rest, tau):
+        if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
             return tau
-    return newton_euler_rows(robot, (robot.n,), 0.0, q=q, dq=dq, ddq=rest)
+    return newton_euler_rows(robot, (robot.n,), 0.0, q=q, dq=dq, ddq=None)

@@ -16,7 +16,6 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -309,7 +308,11 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
     """A load that changes, one that is there all the time, or less than none."""
     std = prior_std(model.prior, ONE_KIND)
     arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
-    rest = replace(model, columns=partial(_payload, model.prior), b=model.unexplained(arm))
+
+    def payload(q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
+        return model.prior.payload_regressor(q, dq, ddq)
+
+    rest = replace(model, columns=payload, b=model.unexplained(arm))
     count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
     parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
     (least, least_std), (most, most_std) = min(parts), max(parts)
@@ -318,7 +321,7 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         )
-    both = replace(model, columns=partial(_with_payload, model))
+    both = replace(model, columns=lambda *state: np.concatenate([model.columns(*state), payload(*state)], axis=-1))
     mass, deviation = _mass(both, weight, np.concatenate([std, PAYLOAD_STD]))
     if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return ""
@@ -331,14 +334,6 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
         f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {model.prior.name}: is gravity "
         "missing from them, their sign wrong, or an end effector named that is not mounted?"
     )
-
-
-def _payload(robot: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-    return robot.payload_regressor(q, dq, ddq)
-
-
-def _with_payload(model: LinearModel, *state: FloatArray) -> FloatArray:
-    return np.concatenate([model.columns(*state), _payload(model.prior, *state)], axis=-1)
 
 
 def _mass(

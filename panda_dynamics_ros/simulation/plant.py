@@ -160,11 +160,6 @@ class SimulatedRun(NamedTuple):
     tau: FloatArray
     truth: FloatArray
 
-    @property
-    def truth_mass(self) -> FloatArray:
-        """Mass that was carried, (k,), kg."""
-        return self.truth[:, 0]
-
 
 class SimulatedPanda:
     """An arm of the Panda's build on an exciting motion, sampled at 1 kHz. The same seed gives the same samples.

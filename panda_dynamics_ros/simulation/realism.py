@@ -288,7 +288,9 @@ def _filling_friction(
     friction = nominal
     for _ in range(2):
         shape = weights[0] + weights[1] * s + weights[2] * dq / speed
-        scale = _scale_to(error, shape, target)
+        # The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it.
+        a, b, c = (np.mean(x, axis=0) for x in (shape**2, error * shape, error**2))
+        scale = np.maximum((-b + np.sqrt(np.maximum(b**2 - a * (c - target**2), 0.0))) / a, 0.0)
         friction = replace(
             nominal,
             offset=nominal.offset + scale * weights[0],
@@ -301,12 +303,6 @@ def _filling_friction(
             break
         weights[1:] = np.where(driving, np.abs(weights[1:]), weights[1:])  # more friction than modelled, then
     return friction
-
-
-def _scale_to(error: FloatArray, shape: FloatArray, target: FloatArray) -> FloatArray:
-    """The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it."""
-    a, b, c = (np.mean(x, axis=0) for x in (shape**2, error * shape, error**2))
-    return np.maximum((-b + np.sqrt(np.maximum(b**2 - a * (c - target**2), 0.0))) / a, 0.0)
 
 
 def _feeds_energy(robot: RobotDescription, friction: Friction) -> NDArray[np.bool_]:

@@ -57,10 +57,15 @@ class RowsKernel:
         self.stacked, self.blocks = stacked, blocks
 
     def results(
-        self, robot: RobotDescription, shapes: Sequence[tuple[int, ...]], *options: Any, **named: ArrayLike
+        self, robot: RobotDescription, shapes: Sequence[tuple[int, ...]], *options: Any, **named: ArrayLike | None
     ) -> list[FloatArray]:
-        """Arrays (..., *shape) for the `named` joint arrays (..., n), checked; zero where the kernel writes nothing."""
-        leading, rows = joint_rows(robot, **named)
+        """Arrays (..., *shape) for the `named` joint arrays (..., n), checked; zero where the kernel writes nothing.
+
+        None stands for zeros.
+        """
+        leading, rows = joint_rows(robot, **{name: value for name, value in named.items() if value is not None})
+        given = iter(rows)
+        rows = [np.zeros_like(rows[0]) if value is None else next(given) for value in named.values()]
         arrays = [*rows, *(np.zeros((len(rows[0]), *shape)) for shape in shapes)]
         if self.blocks is None or len(rows[0]) < MANY:
             self.stacked(robot.table, *options, *(array.reshape(-1, *array.shape[2:]) for array in arrays))
@@ -69,7 +74,7 @@ class RowsKernel:
         return [array.reshape(*leading, *array.shape[1:]) for array in arrays[len(rows) :]]
 
     def __call__(
-        self, robot: RobotDescription, shape: tuple[int, ...], *options: Any, **named: ArrayLike
+        self, robot: RobotDescription, shape: tuple[int, ...], *options: Any, **named: ArrayLike | None
     ) -> FloatArray:
         """The one array of `results`."""
         return self.results(robot, [shape], *options, **named)[0]

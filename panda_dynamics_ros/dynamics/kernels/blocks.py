@@ -10,8 +10,6 @@ links. One state is a block of its own, or has functions that keep numbers in re
 Everything is in one array because LLVM has to show at run time that arrays do not overlap, and gives up at many.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from panda_dynamics_ros.dynamics.kernels import chain

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What compiled kernels read in `RobotDescription.table`: joints, their placements, bodies, gravity."""
 
-from __future__ import annotations
-
 from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.dynamics.kernels.vectors import add, column, cos_sin, fetch, scale, store, turned
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, ROTATION, TRANSLATION

@@ -5,8 +5,6 @@ A vector is (x, y, z); a matrix is its nine entries by rows; a placement (R, p) 
 compiler keeps tuples in registers, so that code written with these functions allocates nothing.
 """
 
-from __future__ import annotations
-
 import math
 
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled as compiled  # imported with the vectors
