@@ -11,8 +11,6 @@ position. M_ij for i <= j is joint i's share of the wrench that a unit accelerat
 no velocity and no acceleration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias

@@ -10,8 +10,6 @@ Part of a link's XX + YY may then be given back to it, which changes no torque, 
 ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each link (see `algorithms`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import TypeVar

@@ -4,8 +4,6 @@
 One file: C99 that is also C++, for a real-time loop, or Python with its standard library.
 """
 
-from __future__ import annotations
-
 import math as numbers
 import re
 from collections.abc import Iterable, Mapping

@@ -12,8 +12,6 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
     dq_measured - dq = -lag ddq.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

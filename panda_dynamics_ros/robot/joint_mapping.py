@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Named joint values of any order, as messages and recordings have them, turned into arrays of the arm's joints."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ members of an enumeration or words; errors are objects with a flag for each erro
 imported here.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import timedelta

@@ -5,8 +5,6 @@ A joint's `damping` is viscous friction, its `frictionloss` Coulomb friction, it
 limits are the force ranges of joints and of actuators that drive them; MJCF states no velocity limits.
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -20,8 +20,6 @@ conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JML
 and forgotten by scaling G and B, so that learning can go on.
 """
 
-from __future__ import annotations
-
 import math
 import zipfile
 from dataclasses import dataclass, fields

@@ -6,8 +6,6 @@ save here: yourdfpy and urchin need trimesh, let lxml follow entities and take `
 prints what is wrong and goes on. What URDF means is most of this file, and no library says it of an arm's chain.
 """
 
-from __future__ import annotations
-
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Mapping

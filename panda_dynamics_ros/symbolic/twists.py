@@ -8,8 +8,6 @@ Arguments are numbers or expressions, results NumPy arrays of expressions, which
 A wrong shape, or an entry that is neither a finite number nor an expression, is an `ArgumentError`.
 """
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 from typing import Any
