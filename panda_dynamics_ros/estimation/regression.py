@@ -172,7 +172,7 @@ def evaluate_map(
 ) -> None:
     """Mean torque (n,), N m, and share of the variance left open (n,), in place, in a state (q, dq, s)."""
     covariance, coordinates = np.zeros(len(residual_map.points)), np.zeros(3 * len(mean))
-    point_covariance(residual_map.table.points, *state, coordinates, covariance)
+    point_covariance(residual_map.table[0], *state, coordinates, covariance)
     residual_sample(covariance, *residual_map.table[1:], mean, open_)
 
 

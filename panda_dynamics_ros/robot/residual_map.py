@@ -26,7 +26,6 @@ import zipfile
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -54,18 +53,6 @@ LARGEST_FILE = 4 << 20
 """Bytes: twice what a map of `MOST_POINTS` points takes."""
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
-
-
-class ResidualTable(NamedTuple):
-    """What the compiled kernel reads: see the module's docstring.
-
-    points: (M, 3 n). transform: (M, K), L^-T U. weights, reduction: (K, n), of v and v^2.
-    """
-
-    points: FloatArray
-    transform: FloatArray
-    weights: FloatArray
-    reduction: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +111,16 @@ class ResidualMap:
         return likelihood
 
     @cached_property
-    def table(self) -> ResidualTable:
-        """For the kernels of `dynamics.residual_torques`."""
+    def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """For the kernels of `dynamics.residual_torques`, see the module's docstring.
+
+        Returns points (M, 3 n); transform (M, K), L^-T U; weights and reduction (K, n), of v and v^2.
+        """
         transform, eigenvalues = self._directions
         ratio = (self.noise / self.sigma) ** 2
         total = eigenvalues[:, None] + ratio
         kept = eigenvalues > _NEGLIGIBLE * ratio.min(initial=1.0)
-        return ResidualTable(
+        return (
             self.points.copy(),
             np.ascontiguousarray(transform[:, kept]),
             np.ascontiguousarray((transform.T @ self.moment / total)[kept]),
