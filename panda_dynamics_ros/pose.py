@@ -11,7 +11,8 @@ A pose is T_a_b, shape (..., 4, 4), translation in m. The other formats:
   w >= 0; where w = 0 the first non-zero of x, y, z is positive. Each rotation thus has exactly one quaternion;
 - "Measure Pose" app: x, y, z in mm, then rotation x, y, z in degrees with R = Rz(z) Ry(y) Rx(x).
 
-Every function broadcasts over leading dimensions.
+Every function broadcasts over leading dimensions. A wrong shape, a number that is not finite, a matrix that is no
+rotation or rigid transform, or a quaternion of zero norm is an `ArgumentError`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -34,10 +34,6 @@ GIMBAL_LOCK = 1e-12
 def to_column_major(T: ArrayLike) -> FloatArray:
     """The 16 numbers (..., 16) of a pose T_a_b (..., 4, 4), m, column by column; the translation is a_12, a_13, a_14.
 
-    Raises
-    ------
-    ArgumentError: `T` is not a rigid transform.
-
     Reference: document 001, "Pose representation in RaceCom messages and state machines".
     """
     T = checks.rigid_transform(T, "T")
@@ -45,12 +41,9 @@ def to_column_major(T: ArrayLike) -> FloatArray:
 
 
 def from_column_major(a: ArrayLike) -> FloatArray:
-    """The pose T_a_b (..., 4, 4), m, of column-major numbers (..., 16).
+    """The pose T_a_b (..., 4, 4), m, of column-major numbers (..., 16); an ArgumentError for a row-major matrix, too.
 
-    Raises
-    ------
-    ArgumentError: not 16 finite numbers, not a rigid transform, or a row-major matrix. A row-major pose
-        without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
+    A row-major pose without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
     """
     rows = checks.trailing(a, (16,), "a (16 floats, column-major)")
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
@@ -70,10 +63,6 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
     entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
     diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
-
-    Raises
-    ------
-    ArgumentError: `R` is not a rotation matrix.
     """
     R = checks.rotation_matrix(R, "R")
     if R.ndim == 2:
@@ -114,10 +103,6 @@ def canonical(quat: FloatArray) -> FloatArray:
 def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
     """The rotation matrix (..., 3, 3) of a quaternion (x, y, z, w), (..., 4), of any non-zero norm.
 
-    Raises
-    ------
-    ArgumentError: the norm is zero.
-
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
@@ -140,10 +125,6 @@ def _unit(quat: ArrayLike) -> FloatArray:
 
 def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
     """The pose of a translation (..., 3) in m and a quaternion (..., 4); leading shapes broadcast.
-
-    Raises
-    ------
-    ArgumentError: a wrong shape, shapes that do not broadcast, or a quaternion of zero norm.
 
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
@@ -182,10 +163,6 @@ def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
 
     -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
 
-    Raises
-    ------
-    ArgumentError: `T` is not a rigid transform.
-
     Reference: document 001, with erratum 3.
     """
     T = checks.rigid_transform(T, "T")
@@ -195,13 +172,13 @@ def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
 def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
     """The pose T_a_b, (..., 4, 4), m, of (x, y, z in mm, rotation x, y, z in degrees), (..., 6).
 
-    Raises
-    ------
-    ArgumentError: not six finite numbers.
-
     Reference: document 001: R = Rz(z) Ry(y) Rx(x).
     """
     p = checks.trailing(p, (6,), "p")
-    # Angles about fixed axes, x first: Rz(z) Ry(y) Rx(x).
-    R = Rotation.from_euler("xyz", p[..., 3:].reshape(-1, 3), degrees=True).as_matrix()
-    return _transform(R.reshape(*p.shape[:-1], 3, 3), p[..., :3] / 1000.0)
+    (sx, sy, sz), (cx, cy, cz) = (np.moveaxis(f(np.radians(p[..., 3:])), -1, 0) for f in (np.sin, np.cos))
+    rows = [
+        [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+        [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+        [-sy, cy * sx, cy * cx],
+    ]
+    return _transform(np.stack([np.stack(row, axis=-1) for row in rows], axis=-2), p[..., :3] / 1000.0)

@@ -97,21 +97,18 @@ def test_a_rotation_has_one_quaternion():
 
 
 def test_erratum_3():
-    """Of a quaternion, z is the rotation that document 001 calls x, and the other way round."""
-    qx, qy, qz, qw = Rotation.from_euler("ZYX", [-50.0, 20.0, 30.0], degrees=True).as_quat()
-    T = pose.pose_to_matrix(np.zeros(3), [qx, qy, qz, qw])
-    # Degrees of order 100, so roundings of 1e-14 each.
-    np.testing.assert_allclose(pose.matrix_to_measure_pose(T)[3:], [30.0, 20.0, -50.0], atol=1e-12)
+    qx, qy, qz, qw = pose.matrix_to_quaternion(pose.measure_pose_to_matrix([0, 0, 0, 30.0, 20.0, -50.0])[:3, :3])
     z = np.degrees(np.arctan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy**2 + qz**2)))
     x = np.degrees(np.arctan2(2.0 * (qw * qx + qy * qz), 1.0 - 2.0 * (qx**2 + qy**2)))
-    np.testing.assert_allclose([x, z], [30.0, -50.0], atol=1e-12)
+    np.testing.assert_allclose([x, z], [30.0, -50.0], atol=1e-12)  # degrees of order 100, so roundings of 1e-14 each
 
 
-def test_angles_are_those_that_were_put_together_by_scipy():
+def test_angles_agree_with_scipy():
     rng = np.random.default_rng(4)
     xyz = rng.uniform([-180.0, -89.0, -180.0], [180.0, 89.0, 180.0], (1000, 3))
-    T = np.tile(np.eye(4), (1000, 1, 1))
-    T[:, :3, :3] = Rotation.from_euler("ZYX", xyz[:, ::-1], degrees=True).as_matrix()
+    reference = Rotation.from_euler("ZYX", xyz[:, ::-1], degrees=True)
+    T = pose.measure_pose_to_matrix(np.hstack([np.zeros_like(xyz), xyz]))
+    np.testing.assert_allclose(T[:, :3, :3], reference.as_matrix(), atol=ROUNDING)
     # At y = 89 degrees x and z are 1 / cos(y) = 57 times as sensitive: 57 * 180/pi * a few 1e-16.
     np.testing.assert_allclose(pose.matrix_to_measure_pose(T)[:, 3:], xyz, atol=1e-10)
 
