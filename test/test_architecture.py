@@ -42,17 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)
-ARROWS["__init__"] = {
-    *(
-        "errors",
-        "estimation",
-        "identification",
-        "model",
-        "pose",
-        "recordings",
-        "robot",
-    ),
-}
+ARROWS["__init__"] = {*("errors", "estimation", "identification", "model", "pose", "recordings", "robot")}
 ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation"} | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
@@ -175,16 +165,11 @@ def test_all_but_the_nodes_load_where_ros_is_not_installed():
     ("file", "source"),
     [
         ("robot/x.py", f"from {NAME}.dynamics import pose"),
-        ("robot/x.py", f"from {NAME} import dynamics"),
         ("robot/x.py", "from ..dynamics import pose"),
         ("dynamics/x.py", "from .. import model"),
-        ("dynamics/kernels/x.py", "from ...model import RobotModel"),
-        ("dynamics/x.py", f"import {NAME}.model"),
-        ("estimation/x.py", f"from {NAME}.simulation import plant"),
         ("estimation/x.py", f"from {NAME} import load_robot"),
         ("estimation/x.py", f"def f():\n    from {NAME}.nodes import runner"),
         ("cli/x.py", f"from {NAME}.nodes import runner"),
-        ("nodes/x.py", f"from {NAME}.cli import main"),
         ("errors.py", f"from {NAME} import checks"),
     ],
 )
@@ -239,10 +224,7 @@ def test_no_private_name_of_another_library_is_used():
     "source",
     [
         "from numba.core.caching import FunctionCache",
-        "from numba.core import cgutils",
-        "import numba.core.typing",
         "import llvmlite.binding as llvm",
-        "from matplotlib import _api",
         "import numpy as np\nnp.core._internal",
         "from yaml import Loader\nLoader()._state",
     ],

@@ -58,13 +58,7 @@ def test_real_array_refuses_what_is_not_real_numbers(value, got):
     assert len(message) < 140, "a whole array in an error message helps nobody"
 
 
-@pytest.mark.parametrize(
-    ("value", "got"),
-    [
-        (np.nan, "nan"),
-        ([[0.0, 0.0], [0.0, -np.inf]], "-inf at index (1, 1)"),
-    ],
-)
+@pytest.mark.parametrize(("value", "got"), [(np.nan, "nan"), ([[0.0, 0.0], [0.0, -np.inf]], "-inf at index (1, 1)")])
 def test_real_array_says_where_a_number_is_not_finite(value, got):
     assert refused(lambda: checks.real_array(value, "x")) == f"x: expected finite numbers, got {got}"
 

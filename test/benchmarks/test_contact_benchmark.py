@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from motion import coloured, sinusoids, torques
 
-from benchmarks.contact import Found, Push, cell, drawn, links_named, push_gain, pushed, reported
+from benchmarks.contact import Found, cell, drawn, push_gain, pushed
 from benchmarks.payload.samples import Samples
 
 
@@ -17,11 +16,6 @@ def found(delay, link=5, named=5):
 
 def test_a_push_counts_as_in_time_up_to_50_ms():
     assert cell([found(0.02), found(0.05), found(0.051), found(math.nan)]) == "75%, 50%, 50 ms"
-
-
-def test_links_are_counted_where_one_was_named():
-    pushes = [found(0.02), found(0.02, named=4), found(0.02, named=7), found(0.02, named=0)]
-    assert links_named(pushes) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
 
 
 def test_a_push_off_the_centre_has_the_torques_of_its_power(panda, rng):
@@ -49,12 +43,3 @@ def test_a_drawn_push_has_its_size_and_rises_and_falls(panda, rng):
     for time, share in ((1.999, 0.0), (2.15, 0.5), (2.3, 1.0), (2.8, 1.0), (2.825, 0.5), (2.86, 0.0)):
         # Stamps are multiples of 1 ms to rounding.
         np.testing.assert_allclose(tau[round(1e3 * time)], share * push.torque, atol=1e-9)
-
-
-def test_what_is_reported_is_the_monitors(panda, rng):
-    motion = sinusoids(1.6)
-    tau = torques(panda, motion) + coloured(panda, motion.stamp, rng)
-    quiet = Samples(motion.stamp, motion.q, motion.dq, tau)
-    assert reported(panda, quiet) == []
-    step = Push(1.0, 0.0, 5, 8.0, np.zeros(3), -8.0 * panda.residual.std)
-    assert any(1.0 < stamp < 1.05 for stamp, _ in reported(panda, pushed(quiet, [step])))

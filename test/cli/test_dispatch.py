@@ -130,8 +130,7 @@ def test_each_option_is_that_of_load_robot(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"],
+    "command", ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"]
 )
 def test_every_command_about_an_arm_has_them(command, capsys):
     assert main([command, "--help"]) == 0

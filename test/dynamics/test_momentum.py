@@ -79,9 +79,3 @@ def test_robot_state_is_pose_gravity_coriolis_and_payload_regressor(robot, rng):
         assert np.array_equal(state.gravity_torques, robot.gravity_torques(q))
         assert np.array_equal(state.coriolis_torques, robot.coriolis_torques(q, dq))
         assert np.array_equal(state.payload_regressor, robot.payload_regressor(q, dq, ddq))
-
-
-def test_without_an_acceleration_it_is_zero(panda, rng):
-    q, dq = rng.normal(size=(2, 7))
-    regressor = robot_state(panda, q.tolist(), dq.tolist()).payload_regressor
-    assert np.array_equal(regressor, panda.payload_regressor(q, dq, np.zeros(7)))

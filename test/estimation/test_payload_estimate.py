@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an estimate says of itself: deviations, margins, whether something is carried; the body, and options."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,6 +10,8 @@ from scipy.optimize import minimize
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import ContactDetector, EstimatorOptions, PayloadEstimate, PayloadEstimator
 from panda_dynamics_ros.estimation.publication import ConsistentBody
+from panda_dynamics_ros.reporting.console import payload_rows
+from panda_dynamics_ros.reporting.summary import payload_entry
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 COM = np.array([0.02, -0.015, 0.06])
@@ -170,3 +174,24 @@ def test_warm_start_does_not_change_the_answer():
     std = 1.0 / np.sqrt(np.diag(INFORMATION))
     # On the cone's boundary the logarithms creep: the search stops when a step gains a millionth of the cost.
     np.testing.assert_allclose((again - first) / std, 0.0, atol=0.05)
+
+
+def test_a_payload_has_95_percent_intervals():
+    rows = dict(payload_rows(estimate_of(1.0, 0.025)))
+    assert rows["payload mass"] == "1.000 ± 0.049 kg (95 %)"
+    assert rows["centre of mass"].startswith("20.0 ± ")
+    assert rows["centre of mass"].endswith(" mm (95 %)")
+    assert "problem" not in rows
+
+
+def test_an_empty_arm_has_none():
+    rows = dict(payload_rows(estimate_of(0.105, 0.025)))
+    assert rows["payload mass"] == "none found (below 0.154 kg)"
+    assert rows["centre of mass"] == "not known"
+
+
+def test_a_problem_is_said_to_people_and_to_programs():
+    estimate = replace(estimate_of(1.0, 0.025), problem="the torques contradict the arm")
+    assert ("problem", "the torques contradict the arm") in payload_rows(estimate)
+    assert payload_entry(estimate)["problem"] == "the torques contradict the arm"
+    assert payload_entry(estimate)["std"][0] == 0.025  # one sigma for programs

@@ -14,7 +14,6 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from waiting import PATIENCE
@@ -24,10 +23,10 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.interface import LATCHED
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "gravity_compensation_controller.py"
 STEP = 0.5  # N m: 500 N m/s at 1 kHz
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # The same kernels on the same doubles; the payload's torque is a product of two arrays.
 EXACT = 1e-12
 

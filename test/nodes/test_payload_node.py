@@ -8,7 +8,6 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD, torques
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -17,6 +16,7 @@ from wrong_inputs import REFUSED, WRONG, recording
 
 from nodes.robot_stream import SHUFFLED, PayloadStream, Script, joint_state, nanoseconds_of
 from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.nodes.interface import LATCHED
 from panda_dynamics_ros.nodes.payload_estimator import _words
 
 SAMPLES, MORE = 4000, 200
@@ -68,8 +68,7 @@ def test_the_node_says_what_the_library_says(stream, script, panda):
 
 
 def test_a_late_joiner_gets_the_last_payload(stream, probe):
-    qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    late = probe.listen(InertiaStamped, f"{stream.node}/payload", qos)
+    late = probe.listen(InertiaStamped, f"{stream.node}/payload", LATCHED)
     probe.until(lambda: late, "the latched payload")
     probe.spin(0.2)
     assert late == [stream.payloads[-1]]
@@ -115,8 +114,7 @@ def test_covariance_and_diagnostics(stream, script, probe):
     np.testing.assert_allclose(covariance, covariance.T, rtol=0.0, atol=1e-12)
     assert np.linalg.eigvalsh(covariance).min() > 0.0
 
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    offsets = probe.listen(JointState, f"{stream.node}/joint_offsets", latched)
+    offsets = probe.listen(JointState, f"{stream.node}/joint_offsets", LATCHED)
     probe.until(lambda: offsets and np.any(offsets[-1].effort), "the joints' offsets")
     assert list(offsets[-1].name) == [f"panda_joint{i}" for i in range(1, 8)]
     np.testing.assert_allclose(offsets[-1].effort, 0.0, atol=0.1)  # N m: a perfect arm

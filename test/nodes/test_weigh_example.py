@@ -133,22 +133,6 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example):
     assert answer() == "no controller listens on /weigh_on_robot/joint_trajectory"
 
 
-def test_the_trajectory_names_the_joints_as_the_arm_does(example):
-    message = joint_state(np.array(READY))
-    message.name = [f"left_{name}" for name in message.name]
-    example.on_sample(message)
-    assert list(example.trajectory.joint_names) == message.name
-    assert example.far_from_start(example.latest) == ""
-
-
-def test_a_simulated_arm_that_stands_elsewhere_ends_it(example):
-    """It would never come to where the motion starts."""
-    example.simulated = True
-    example.on_sample(joint_state(np.array(READY) + 0.1 * np.eye(7)[2]))
-    example.on_timer()
-    assert (example.done, example.code) == (True, 2)
-
-
 def test_a_trajectory_message_is_read_by_joint_names(module, plan):
     message = module.read_trajectory(plan)
     in_order = conversions.joint_trajectory(message, NAMES)

@@ -9,17 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import (
-    SUFFIX,
-    assert_same,
-    both_storages,
-    cut,
-    read_whole,
-    samples,
-    split_bag,
-    storage_file,
-    write_bag,
-)
+from bag_files import SUFFIX, assert_same, both_storages, cut, read_whole, samples, split_bag, storage_file, write_bag
 from rosbags.rosbag2 import CompressionMode
 
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError

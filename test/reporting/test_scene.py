@@ -12,7 +12,6 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.arm import joint_housings
 from panda_dynamics_ros.reporting.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
 from panda_dynamics_ros.reporting.scene.markers import MarkerIds, draw
 from panda_dynamics_ros.reporting.scene.payload import ELLIPSOID_95, payload_primitives
@@ -131,12 +130,6 @@ def test_small_wrenches_are_not_drawn_and_large_ones_end_in_view():
         each for each in wrench_primitives([1e4, 0.0, 0.0, 1e4, 0.0, 0.0], np.zeros(3)) if isinstance(each, Arrow)
     ]
     assert [arrow.length for arrow in arrows] == [0.6, 0.6]
-
-
-def test_a_drive_is_drawn_on_its_joints_axis_and_within_its_link(panda):
-    """A Panda's forearm leads past the axis of joint 5; its links to joints 1 and 3 run along theirs."""
-    heights = [round(float(place[2, 3]), 4) for place in joint_housings(panda)]
-    assert [joint for joint, height in enumerate(heights, start=1) if height] == [1, 3]
 
 
 def test_sliding_joints_and_massless_links_leave_their_marks_out(panda):

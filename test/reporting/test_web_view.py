@@ -197,12 +197,7 @@ def test_only_the_own_page_is_answered(host, origin, own):
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 200),
-        ({"Host": "evil.example"}, 403),
-        ({"Origin": "http://evil.example"}, 403),
-    ],
+    ("headers", "status"), [({}, 200), ({"Host": "evil.example"}, 403), ({"Origin": "http://evil.example"}, 403)]
 )
 def test_a_page_for_strangers_is_refused(port, headers, status):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120.0)

@@ -5,18 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from motion import PAYLOAD
 from scipy import signal
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.simulation import (
-    SimulatedPanda,
-    SimulatedRun,
-)
-
-PAYLOAD = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
+from panda_dynamics_ros.simulation import SimulatedPanda, SimulatedRun
 
 
 def settled_run(plant: SimulatedPanda, periods: int = 3) -> SimulatedRun:
@@ -40,9 +35,8 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log)
     assert (report.correlation_time < 1.1).all()
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-def test_level_and_colour_are_the_real_arms(panda, seed):
-    report = measure_residual(panda, settled_run(SimulatedPanda(panda, seed=seed)))
+def test_level_and_colour_are_the_real_arms(panda):
+    report = measure_residual(panda, settled_run(SimulatedPanda(panda, seed=0)))
     # A quarter of the variance is the disturbance's, of which 30 s hold 17 to 40 independent stretches: its
     # variance varies by 25 %, its product with the model error by as much; 8 % in RMS per joint, of which three.
     np.testing.assert_allclose(report.rms, panda.residual.std, rtol=0.25)

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from motion import PAYLOAD
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
@@ -25,7 +26,6 @@ from panda_dynamics_ros.simulation.motions import JointTrajectory, at_rest
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
-PAYLOAD = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 H = SimulatedPanda.timestep
 
 
