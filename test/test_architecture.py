@@ -161,27 +161,6 @@ def test_all_but_the_nodes_load_where_ros_is_not_installed():
     run_without({"rclpy"}, "\n".join(f"import {name}" for name in names))
 
 
-@pytest.mark.parametrize(
-    ("file", "source"),
-    [
-        ("robot/x.py", f"from {NAME}.dynamics import pose"),
-        ("robot/x.py", "from ..dynamics import pose"),
-        ("dynamics/x.py", "from .. import model"),
-        ("estimation/x.py", f"from {NAME} import load_robot"),
-        ("estimation/x.py", f"def f():\n    from {NAME}.nodes import runner"),
-        ("cli/x.py", f"from {NAME}.nodes import runner"),
-        ("errors.py", f"from {NAME} import checks"),
-    ],
-)
-def test_a_wrong_arrow_is_found(file, source):
-    assert len(wrong_arrows(PACKAGE / file, source)) == 1
-
-
-def test_a_missing_library_would_be_noticed():
-    with pytest.raises(AssertionError, match="numpy"):
-        run_without({"numpy"}, f"import {NAME}.model")
-
-
 OF_NUMBA = {"numba", "numba.extending"}
 """The public modules of numba; of llvmlite, which it is built on, nothing is used."""
 

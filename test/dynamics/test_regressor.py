@@ -26,20 +26,6 @@ def singular_values(Y: np.ndarray) -> np.ndarray:
     return values / values[0]
 
 
-def test_torques_are_linear_in_the_inertial_vector(arm, rng):
-    """tau = Y pi (document 003, slide 5)."""
-    states = random_states(arm, rng)
-    assert_agrees(arm.regressor(*states) @ arm.inertial_vector, arm.inverse_dynamics(*states), EXACT)
-
-
-def test_regressor_is_block_upper_triangular(arm, rng):
-    """Joint i's torque depends on links i..n only (document 003, slide 5), and on each of these."""
-    Y = arm.regressor(*random_states(arm, rng, samples=50))
-    blocks = np.abs(Y.reshape(50, arm.n, arm.n, 10)).max(axis=(0, 3))
-    assert not np.tril(blocks, -1).any()
-    assert (blocks[np.triu_indices(arm.n)] > 0.0).all()
-
-
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
 def test_payload_torques_are_linear_in_the_payload(arm, rng, frame):
     frame = f"joint{arm.n}" if frame == "last joint" else frame

@@ -50,7 +50,7 @@ class _WithoutRos(pytest.Module):
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    if not ROS_MISSING or module_path.name == "test_ros_is_required.py":
+    if not ROS_MISSING:
         return None
     module: pytest.Module = _WithoutRos.from_parent(parent, path=module_path)
     return module
@@ -58,7 +58,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents and item.path.name != "test_ros_is_required.py":
+        if HERE in item.path.parents:
             item.add_marker(pytest.mark.ros)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
@@ -138,15 +137,6 @@ def test_sliding_joints_and_massless_links_leave_their_marks_out(panda):
     names = by_name(ArmScene(other).at(0.1 * Q).primitives).keys()
     assert "com/link7" not in names
     assert not names & {"gravity/joint2", "gravity/tip2"}
-
-
-def test_bad_input(panda):
-    with pytest.raises(ArgumentError, match=r"q: expected"):
-        ArmScene(panda).at(Q[:6])
-    with pytest.raises(ArgumentError, match=r"wrench: expected shape \(6,\), got \(3,\)"):
-        ArmScene(panda).at(Q, wrench=[1.0, 2.0, 3.0])
-    with pytest.raises(ArgumentError, match=r"torques: expected shape \(7,\), got \(2,\)"):
-        torque_primitives(panda, [1.0, 2.0])
 
 
 PLACE = ("layer/name", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0))

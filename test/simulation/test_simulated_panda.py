@@ -85,7 +85,7 @@ def test_a_push_enters_through_the_jacobian_and_ends(panda):
     assert np.abs(expected[:100]).max() > 3.0
 
 
-@pytest.mark.parametrize("mass", [0.3, 3.0])
+@pytest.mark.parametrize("mass", [3.0])
 def test_picking_and_releasing_do_not_jump(panda, mass):
     payload = pdr.InertialParameters(mass, PAYLOAD.com, mass * PAYLOAD.inertia)
     run = ideal(panda).record(8.0, pick_at=5.5, release_at=7.0, payload=payload)
