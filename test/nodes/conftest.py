@@ -17,8 +17,6 @@ import pytest
 from ros_domain import own_domain
 
 if TYPE_CHECKING:
-    import panda_dynamics_ros as pdr
-    from nodes.fault_bench import Bench
     from nodes.probe import Probe
     from nodes.processes import Nodes
     from panda_dynamics_ros.nodes.dynamics import DynamicsNode
@@ -111,11 +109,3 @@ def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
     node = PayloadEstimatorNode()
     yield node
     node.destroy_node()
-
-
-@pytest.fixture(scope="module")
-def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
-    """Both nodes on a stream that faults are put into, one after the other."""
-    from nodes.fault_bench import Bench
-
-    return Bench(probe, nodes, panda)

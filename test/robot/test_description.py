@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import random_chain, random_states, transform
+from arms import random_states, transform
 from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
@@ -15,12 +15,6 @@ from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot import Friction, JointLimits, read_end_effector
 
 T_FLANGE_EE = transform((0.0, 0.0, -np.pi / 4), (0.0, 0.0, 0.1034))
-
-
-def test_frames_are_listed_from_base_to_end_effector():
-    robot = random_chain(3, seed=1)
-    assert robot.n == 3
-    assert robot.frames == ("base", "joint1", "joint2", "joint3", "flange", "ee")
 
 
 @pytest.mark.parametrize(

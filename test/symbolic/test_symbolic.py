@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import sympy
 from arms import chain, random_body, random_chain, transform
-from calculus import Array, is_zero, substituted
 from oracles import Pinocchio, pin, skew
 from scipy.linalg import expm
+from test_document_002 import Array, is_zero, substituted
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
