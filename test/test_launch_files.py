@@ -331,8 +331,6 @@ def test_a_description_that_is_published_is_that_of_all_nodes(prefix, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "nodes", "words"),
     [
-        ({"mounting": "[0.0 1.0]"}, 3, r"error: mounting: expected shape \(3,\), got \(2,\)"),
-        ({"end_effector": "claw"}, 3, r"error: end_effector: expected one of none, .*got 'claw'"),
         ({"effort": "current"}, 2, r"error: motor_constants: expected 7 numbers"),
         ({"robot": "ARM", "tip": "left_finger"}, 3, r"error: .*tip: expected one of the links .*got 'left_finger'"),
     ],

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example that weighs on a robot, beside the simulated arm: what it sends, refuses, records and finds."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launched import installed, installed_package, launched
+from launched import installed, installed_package, launched, module_of
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from waiting import FIRST_START
@@ -42,12 +41,7 @@ def plan(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def module():
-    specification = importlib.util.spec_from_file_location("weigh_on_robot", FILE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return module_of(FILE)
 
 
 def assert_weighed(folder: Path) -> None:
