@@ -150,7 +150,7 @@ def methods_picture() -> None:
         axes.plot(time, middle, color=colour, label=name, linewidth=1.6)
     axes.set(yscale="log", xlabel="time since the start of a run with 1 kg (s)", ylabel="error of the mass (g), median")
     axes.grid(alpha=0.25, which="both")
-    axes.legend(fontsize=9)
+    figure.legend(loc="outside upper center", ncols=5, fontsize=9)
     figure.savefig(IMAGES / "methods.png", dpi=110)
 
 

@@ -85,7 +85,7 @@ def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path):
     assert (tmp_path / "log.parquet").stat().st_size < 1 << 20
     with LimitedReaders() as readers:
         outcome = readers.outcome("dataset", tmp_path / "log.parquet")
-    assert "expected at most 134217728 bytes unpacked, got more" in outcome
+    assert "expected numbers of at most " in outcome
 
 
 def test_aliases_of_merged_keys_are_counted(tmp_path):

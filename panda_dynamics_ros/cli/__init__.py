@@ -25,7 +25,7 @@ COMMANDS = {
     "demo": "simulate a Panda that picks up a payload, and let the nodes find it",
     "replay": "compute torques, poses, contacts and payload of a recording",
     "live": "show torques, pose and payload of a robot by its IP address, read-only",
-    "weigh": "weigh a payload to some grams, from runs of one motion with and without it",
+    "weigh": "weigh a payload to a few grams, from runs of one motion with and without it",
     "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
     "identify": "fit a model of your own arm to recordings",
@@ -74,7 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A file's name in the title of a picture: the boxes there are enough.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         try:
-            args = _parser(arguments).parse_args(arguments)
+            args, unknown = _parser(arguments).parse_known_args(arguments)
+            if unknown:
+                args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
             code = int(args.run(args))
             sys.stdout.flush()
         except SystemExit as leaving:  # argparse after --help, --version or an error
@@ -109,7 +111,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
             command.description = f"{summary[0].upper()}{summary[1:]}."
             command.epilog = "\n  ".join(["examples:", *module.EXAMPLES.splitlines()])
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, parser=command)
             module.add_options(command)
     return parser
 

@@ -32,12 +32,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         *options.RECORDING,
         options.output(default_name(), "TABLE", "Parquet or CSV"),
-        options.flag("--resume", "go on from TABLE: skip what is done"),
+        options.flag("--resume", "go on with TABLE: skip the recordings that are done"),
         options.flag("--overwrite", "replace an earlier table"),
         options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
-        options.option("--scheduler", "tcp://HOST:8786 of Dask, whose workers are used", metavar="ADDRESS"),
-        options.number("--patience", 300.0, "S", "give up a recording that makes no progress for so long"),
-        options.number("--memory", 4.0, "GIB", "that a worker may take"),
+        options.option("--scheduler", "Dask scheduler whose workers are used, tcp://HOST:8786", metavar="ADDRESS"),
+        options.number("--patience", 300.0, "S", "seconds without progress after which a recording is given up"),
+        options.number("--memory", 4.0, "GIB", "memory that a worker may take"),
         options.JSON,
     )
 

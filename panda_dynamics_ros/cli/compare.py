@@ -54,7 +54,8 @@ def _result(folder: str) -> tuple[dict[str, Any], Any]:
         if not (summary["payload"]["std"] and summary["events"] is not None and len(table["com_std_z"])):
             raise ValueError("empty")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"DIR: expected a folder that replay or demo has written, got {folder!r} ({error})") from error
+        got = f"{folder!r}, without summary.json and payload.csv that can be read"
+        raise DataError(f"DIR: expected a folder that replay or demo has written, got {got}") from error
     return summary, table
 
 

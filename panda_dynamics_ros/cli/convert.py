@@ -18,10 +18,10 @@ panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# t
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("log", metavar="LOG", help="what to read")
+    parser.add_argument("log", metavar="LOG", help="the log to read")
     parser.add_argument("output", type=Path, metavar="DIR", help="the rosbag2 folder to write")
     add_robot_option(parser)
-    topic = option("--topic", "of the messages (default: /joint_states)", default="/joint_states")
+    topic = option("--topic", "topic of the messages (default: /joint_states)", default="/joint_states")
     add(parser, COLUMNS, EPISODE, topic, OVERWRITE, JSON)
 
 

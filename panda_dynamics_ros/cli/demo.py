@@ -44,9 +44,9 @@ class DemoError(PandaDynamicsError, RuntimeError):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    mass = number("--payload-mass", 1.0, "KG", "of the payload")
-    duration = number("--duration", 22.0, "S", "seconds of robot time")
-    seed = number("--seed", 0, "N", "of the simulated arm's imperfections")
+    mass = number("--payload-mass", 1.0, "KG", "mass of the payload")
+    duration = number("--duration", 22.0, "S", "duration in robot time")
+    seed = number("--seed", 0, "N", "seed of the simulated arm's imperfections")
     add(parser, mass, COM, duration, seed, output("demo_output"), JSON)
 
 

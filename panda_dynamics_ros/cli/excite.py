@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         number("--harmonics", 5, "N", "harmonics of each joint's motion"),
         number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
         number("--trials", 6000, "N", "motions to try"),
-        number("--seed", 0, "N", "of the search; another seed gives another motion"),
+        number("--seed", 0, "N", "seed of the search; another seed gives another motion"),
         output("trajectory.csv", "FILE", "the motion"),
         JSON,
     )

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     math = "where Python code takes sin and cos from: numpy, jax.numpy, torch or cupy for arrays of many states"
     add(
         parser,
-        option("--language", "default: c", choices=LANGUAGES, default="c"),
+        option("--language", "language of the source (default: c)", choices=LANGUAGES, default="c"),
         option("--functions", words, nargs="+", metavar="NAME", default=names, choices=names),
         option("--name", "prefix of the functions' names (default: the robot's name)"),
         option("--math", math, default="math", metavar="MODULE"),

@@ -36,11 +36,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         *options.RECORDING,
         options.output("my_panda.yaml", "FILE", "the robot file"),
-        options.flag("--residual-map", "also learn what the result leaves unexplained, into a file beside OUTPUT"),
+        options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
         options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
         options.option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
         options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
-        options.flag("--force", "write a result that is implausible, too"),
+        options.flag("--force", "write the result even if it is implausible"),
         options.JSON,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option
+from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_robot(parser)
     q = option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q")
-    add(parser, q, option("--frame", "print one of the two only", choices=("joint", "base")), JSON)
+    add(parser, q, option("--frame", "print only this frame (default: both)", choices=("joint", "base")), JSON)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     robot = load_arm(args)
     q = checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q")
     content: dict[str, Any] = {"robot": robot.name, "q": q.tolist()}
+    radians(q.tolist(), "--q")
     if args.frame != "base":
         content["joint"] = [
             {

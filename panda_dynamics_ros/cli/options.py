@@ -53,20 +53,23 @@ def output(default: str, metavar: str = "DIR", words: str = "folder for the resu
 ARM = [
     option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)", default="none"),
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
-    option("--tip", "its last link; the centre of mass is stated there (default: flange or last link)", metavar="LINK"),
-    option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
+    option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
+    option(
+        "--friction", "none: a simulator without joint friction", choices=("published", "none"), default="published"
+    ),
     three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
-    three("--gravity", None, ("X", "Y", "Z"), "m/s^2 (default: 0 0 -9.81)"),
+    three("--gravity", None, ("X", "Y", "Z"), "gravity in m/s^2 (default: 0 0 -9.81)"),
     option(
         "--effort",
-        "torques on the links with gravity (measured) or without it, torques of the actuators, or motor currents "
+        "what the effort is: torques on the links with gravity (measured) or without it, torques of the actuators, "
+        "or motor currents "
         "(default: the description's, or measured)",
         choices=KINDS,
     ),
-    option("--motor-constants", "N m/A of each joint, for --effort current", type=float, nargs="+", metavar="K"),
+    option("--motor-constants", "of each joint, N m/A, for --effort current", type=float, nargs="+", metavar="K"),
     option(
         "--rotor-inertia",
-        "kg m^2 at each joint, which efforts other than measured contain (default: the description's)",
+        "inertia of the rotors at the joints, kg m^2, for all efforts but measured (default: the description's)",
         type=float,
         nargs="+",
         metavar="B",
@@ -80,13 +83,13 @@ COLUMNS = option(
     metavar="MAP",
 )
 EPISODE = option(
-    "--episode", "of a table that numbers its episodes (default: one after the other)", type=int, metavar="N"
+    "--episode", "the episode of a table to read (default: all, one after the other)", type=int, metavar="N"
 )
 RECORDING = [
     COLUMNS,
     EPISODE,
-    option("--topic", "of the joint states, where a recording has several"),
-    option("--arm-prefix", "how the joints' names begin, where there are several arms", default="", metavar="PREFIX"),
+    option("--topic", "topic of the joint states, if a recording has several"),
+    option("--arm-prefix", "how the joints' names begin, if there are several arms", default="", metavar="PREFIX"),
 ]
 COM = three(
     "--payload-com",
@@ -96,10 +99,10 @@ COM = three(
 )
 VIEW = [
     flag("--view", "show the run in a web page (needs viser); Ctrl-C ends it"),
-    number("--port", 8080, "PORT", "of the web page on this machine"),
+    number("--port", 8080, "PORT", "port of the web page on this machine"),
 ]
 JSON = flag("--json", "print the result for a program: JSON and nothing else")
-OVERWRITE = flag("--overwrite", "replace what is there")
+OVERWRITE = flag("--overwrite", "replace what exists")
 SHAPE = 'shape of the payloads, lengths in m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
 
 
@@ -148,7 +151,7 @@ def add_payload_options(parser: argparse.ArgumentParser) -> None:
 
     add(
         parser,
-        option("--known-mass", "mass of the payload, where it was weighed", type=float, default=0.0, metavar="KG"),
+        option("--known-mass", "mass of the payload, if it has been weighed", type=float, default=0.0, metavar="KG"),
         number("--max-mass", EstimatorOptions().max_mass, "KG", "the heaviest possible payload"),
         option("--shape", SHAPE, metavar="WORDS"),
     )

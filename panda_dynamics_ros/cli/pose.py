@@ -13,7 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, option
+from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, option, radians
 from panda_dynamics_ros.errors import ArgumentError
 
 EXAMPLES = """\
@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
         q, robot = _numbers(args.q, "--q"), load_arm(args)
+        radians(q.tolist(), "--q")
         title, T = f"T_base_{args.frame} of {robot.name}", robot.pose(q, args.frame)
     else:
         values, (counts, words, convert) = _numbers(args.values, "VALUES"), READERS[args.source]

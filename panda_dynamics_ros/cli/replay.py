@@ -51,11 +51,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at 12 s "
         "and puts the payload down at 18 s"
     )
-    unloaded = "times, s from the start, at which nothing was carried: a tare before and after each (implies --smooth)"
+    unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
     options.add(parser, options.flag("--example", example))
     options.add_robot_option(parser)
     options.add_payload_options(parser)
-    formats = "storage of DIR/results (default: mcap, where rosbags is installed)"
+    formats = "storage of DIR/results (default: mcap, if rosbags is installed)"
     options.add(
         parser,
         *options.RECORDING,

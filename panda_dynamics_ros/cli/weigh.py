@@ -52,14 +52,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument_group("motion, of --plan and --simulate"),
         options.option("--start", "posture to start from, rad (default: Franka's)", nargs="+", type=float, metavar="Q"),
         options.number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
-        options.number("--table-height", 0.0, "M", "in base axes; -1 for no table"),
+        options.number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
         options.number("--trials", 1000, "N", "motions to try"),
-        options.number("--seed", 0, "N", "of the search and of the simulated arm"),
+        options.number("--seed", 0, "N", "seed of the search and of the simulated arm"),
     )
     order = f"runs without (A) and with (B) the payload (default: {ORDER})"
     options.add(
         parser.add_argument_group("simulated arm"),
-        options.number("--payload-mass", 1.0, "KG", "of the payload"),
+        options.number("--payload-mass", 1.0, "KG", "mass of the payload"),
         options.COM,
         options.option("--order", order, default=ORDER, metavar="WORD"),
     )

@@ -194,6 +194,7 @@ class ArmMemory(_Arrays):
         _check_range(checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio"), 1e-3, 30.0, "arm.noise_ratio")
         _check_range(self.mean[PARAMETERS:], -30.0, 30.0, "arm.mean")
         _check_range(self.covariance.diagonal()[PARAMETERS:], 1e-9, 30.0, "arm.covariance")
+        _check_payload(self.mean[:PARAMETERS], "arm.mean", self.covariance[:PARAMETERS, :PARAMETERS], "arm.covariance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,10 +221,15 @@ class PayloadMemory(_Arrays):
         ------
         ArgumentError: there are such.
         """
-        for name in ("vector", "tare"):  # kg, kg m, kg m^2
-            _check_range(getattr(self, name), -100.0, 100.0, f"memory.{name}")
-        # A mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm.
-        _check_range(np.linalg.eigvalsh(self.covariance), 1e-14, 1e4, "memory.covariance")
+        for name in ("vector", "tare"):
+            _check_payload(getattr(self, name), f"memory.{name}", self.covariance, "memory.covariance")
+
+
+def _check_payload(vector: FloatArray, name: str, covariance: FloatArray, covariance_name: str) -> None:
+    """Refuse a payload (10,), kg, kg m, kg m^2, and its covariance, that no arm has measured."""
+    _check_range(vector, -100.0, 100.0, name)
+    # A mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm.
+    _check_range(np.linalg.eigvalsh(covariance), 1e-14, 1e4, covariance_name)
 
 
 def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.friction import presliding_states
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -60,7 +61,7 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     inducing = InducingPoints(np.zeros((0, 3 * robot.n)))
     for recording in recordings:
         every = max(1, round(0.5 * ROW_PERIOD / recording.period_s)) if len(recording.stamp) > 1 else 1
-        for x in coordinates(recording.q[::every], recording.dq[::every]):
+        for x in _coordinates(recording)[::every]:
             inducing.offer(x)
     points = inducing.chosen.copy()
     parts = zip(*(_statistics(bare, recording, points, used) for recording in recordings), strict=True)
@@ -71,12 +72,17 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     return replace(bare, residual_map=ResidualMap(points, *found, robot.residual.std))
 
 
+def _coordinates(recording: JointDataset) -> FloatArray:
+    """x (N, 3 n) of the map."""
+    return coordinates(recording.q, recording.dq, presliding_states(recording.q)[0])
+
+
 def _statistics(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
 ) -> tuple[FloatArray, ...]:
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
     clock, filters = MotionClock(robot.n, PRESLIDING), TwoPoleFilter(len(points), 2.0 * math.pi * options.bandwidth_hz)
-    near = covariance(coordinates(recording.q, recording.dq), points)
+    near = covariance(_coordinates(recording), points)
     torques, weights, phi = [], [], []
     samples = recording.stamp, recording.q, recording.dq, recording.tau
     for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):

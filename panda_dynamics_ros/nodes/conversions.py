@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between ROS messages and the arrays of the core: every conversion is here."""
 
-from __future__ import annotations
-
 import sys
 from array import array
 from collections.abc import Sequence
@@ -44,7 +42,7 @@ def exact_time_message(nanoseconds: int) -> Time:
     return Time(sec=sec, nanosec=nanosec)
 
 
-def doubles(values: FloatArray) -> array[float]:
+def doubles(values: FloatArray) -> "array[float]":
     """A float64 array of any shape as the `array('d')` that messages take without a copy per element."""
     return array("d", np.asarray(values, dtype=np.float64).tobytes())
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The joint-state input that both nodes share: parameters, subscription, conversion, watch over the stream."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

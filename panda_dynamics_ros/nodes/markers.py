@@ -5,8 +5,6 @@ The payload's own markers are in the flange frame. `dynamics` places them by its
 arm at, and sends both in one message, in the arm's base frame: so they are right without TF and cannot part.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -19,7 +17,9 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
@@ -30,6 +30,7 @@ from panda_dynamics_ros.reporting.scene.payload import payload_primitives
 from panda_dynamics_ros.reporting.scene.primitives import Primitive
 
 PERIOD = 0.1  # s
+MOST_MARKERS = 100  # of the payload, which anybody may publish
 
 
 class SceneMarkers:
@@ -161,10 +162,13 @@ class RobotMarkers:
 
     def _carried(self, header: Header, scene: Scene) -> list[Marker]:
         """The payload's markers in base."""
-        carried = [copy(each) for each in self.payload().markers if each.action == ADD]
+        carried = [copy(each) for each in self.payload().markers[:MOST_MARKERS] if each.action == ADD]
         if not carried:
             return []
-        T = scene.frames["flange"] @ np.array([_transform(each.pose) for each in carried])
+        try:
+            T = checks.real_array([scene.frames["flange"] @ _transform(each.pose) for each in carried], "pose")
+        except ArgumentError:  # a pose that is none
+            return []
         for marker, pose in zip(carried, _poses(T), strict=True):
             marker.header, marker.pose = header, pose
         return carried

@@ -17,12 +17,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.limits import (
-    FREE_EXPANSION,
-    LARGEST_EXPANSION,
-    LARGEST_JOINT_STATE,
-    MEBIBYTE,
-)
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
@@ -30,6 +25,7 @@ from panda_dynamics_ros.untrusted import exists, is_file, printable
 
 UNDECODED = "cannot be decoded"
 LISTED = 20  # topics or files in a message
+PIECE = 1 << 14  # bytes of a compressed file at once: after each of its frames the rest of a piece is copied
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BagFile = McapFile | SqliteFile
@@ -260,7 +256,8 @@ def _open_file(path: Path) -> BagFile:
         raise DataError(f"{path}: {EXPECTED}, got an empty file")
     if beginning.startswith(b"#ROSBAG"):
         raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
-    raise DataError(f"{path}: {EXPECTED}, got a file that begins with {beginning[:16]!r}")
+    got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
+    raise DataError(f"{path}: {EXPECTED}, got {got}")
 
 
 def _open_compressed(path: Path) -> BagFile:
@@ -285,10 +282,10 @@ def _decompress(source: BinaryIO, target: BinaryIO) -> None:
     zstd = rosbag2.zstd()
     decompressor = zstd.ZstdDecompressor()
     with suppress(zstd.ZstdError):
-        while block := source.read(1 << 20):
+        while block := source.read(PIECE):
             while block or not decompressor.needs_input:
                 target.write(decompressor.decompress(block, max_length=MEBIBYTE))
-                if target.tell() > max(FREE_EXPANSION, LARGEST_EXPANSION * source.tell()):
+                if target.tell() > most_unpacked(source.tell()):
                     raise DataError(
                         f"{target.name}: expected a recording, got {source.tell()} bytes that unpack to more than "
                         f"{target.tell() // MEBIBYTE} MiB"

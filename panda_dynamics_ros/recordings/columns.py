@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -38,6 +39,9 @@ _UNITS = {
     "tau": {"Nm": 1.0},
     EXTERNAL: {"Nm": 1.0},
 }
+_LIKELY = {"tau": "tau|torque|eff", "dq": "vel|dq|qd", "q": "pos|angle|q", "t": "time|stamp|^t$"}
+"""What is in the names that others give to the fields, the first that fits."""
+_UNLIKELY = re.compile("ext|des|cmd|command|goal|target|_d(?![a-z])")
 _TERM = re.compile(r"(?P<name>.+?)(\[(?P<first>\d*):(?P<last>\d*)\])?(:(?P<unit>[A-Za-z]+))?")
 
 
@@ -66,7 +70,7 @@ class ColumnMap(NamedTuple):
         given = [field for field, _ in words]
         if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
             raise ArgumentError(
-                f"{source}: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
+                f"{source}: expected t=.. q=.. tau=.., each once, and perhaps dq=.. tau_ext=.., got {text!r:.80}"
             )
         return cls(source, {field: _terms(field, value, source) for field, value in words})
 
@@ -112,6 +116,27 @@ def _columns(term: Term, widths: Mapping[str, int]) -> list[str]:
     while first is not None and (name := f"{before}{first + len(names)}{after}") in widths:
         names.append(name)
     return names
+
+
+def shortened(widths: Mapping[str, int]) -> dict[str, int]:
+    """The names of columns with # in place of their last number, once each, and how many numbers a row of each has."""
+    found = Counter[str]()
+    for name, width in widths.items():
+        found[re.sub(r"\d+(?!.*\d)", "#", name)] += width
+    return dict(found)
+
+
+def suggested(widths: Mapping[str, int]) -> str:
+    """A map of columns by what their names look like; empty where it would not fit."""
+    found = dict[str, str]()
+    for name, width in shortened(widths).items():
+        if re.fullmatch(r"[\w.#/() \[\]-]+", name) and not _UNLIKELY.search(name.lower()):
+            field = next((each for each, words in _LIKELY.items() if re.search(words, name.lower())), "")
+            if (width > 1) == (field != "t"):
+                found.setdefault(field, name)
+    words = [f"{field}={found[field]}" for field in FIELDS if field in found]
+    text = " ".join(f"'{word}'" if " " in word else word for word in words)
+    return text if set(NEEDED) <= set(found) and ColumnMap.of(text).fits(widths) else ""
 
 
 OWN = ColumnMap.of("t=t q=q# dq=dq# tau=tau# tau_ext=tau_ext#", "panda_dynamics_ros")

@@ -118,7 +118,10 @@ class Findings:
         if self.steps.lost:
             parts.append(f"{self.steps.lost} missing between others")
         if len(pauses := self.steps.pauses):
-            parts.append(f"{len(pauses)} pauses (the longest {pauses[:, 1].max():.3g} s)")
+            longest, count = pauses[:, 1].max(), len(pauses)
+            parts.append(
+                f"a pause of {longest:.3g} s" if count == 1 else f"{count} pauses (the longest {longest:.3g} s)"
+            )
         return ", ".join(parts) or "nothing"
 
 

@@ -26,7 +26,12 @@ from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
 
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, LARGEST_RECORD, LARGEST_TOPIC_COUNT
+from panda_dynamics_ros.recordings.limits import (
+    LARGEST_JOINT_STATE,
+    LARGEST_RECORD,
+    LARGEST_TOPIC_COUNT,
+    most_unpacked,
+)
 from panda_dynamics_ros.untrusted import import_optional
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
@@ -115,10 +120,12 @@ class McapFile:
 
     def _messages(self) -> Iterator[Message]:
         """All messages; `damage` says what was left out, and why reading ended early."""
+        size = self.path.stat().st_size
+        self._most_unpacked = most_unpacked(size)  # by the chunks that are still to come
         with self.path.open("rb") as stream:
             stream.seek(len(MCAP_MAGIC))
             try:
-                yield from self._records(stream, self.path.stat().st_size)
+                yield from self._records(stream, size)
             except DAMAGE as error:
                 self.damage = self.damage or f"cut off or damaged: {error}"
 
@@ -126,6 +133,8 @@ class McapFile:
         """The messages of a file, or of a chunk's records."""
         while (place := stream.tell()) < size:
             opcode, length = _HEAD.unpack(stream.read(_HEAD.size))
+            if is_chunk and opcode not in (SCHEMA, CHANNEL, MESSAGE):
+                raise ValueError(f"a record of type {opcode} within a chunk")
             if opcode in (DATA_END, FOOTER):
                 return
             if opcode not in (SCHEMA, CHANNEL, MESSAGE, CHUNK):
@@ -135,8 +144,6 @@ class McapFile:
                 raise ValueError(f"a record of {length} bytes at byte {place}, of at most {LARGEST_RECORD}")
             content = stream.read(length)
             if opcode == CHUNK:
-                if is_chunk:
-                    raise ValueError("a chunk within a chunk")
                 yield from self._chunk(content, place, is_whole=len(content) == length)
             elif len(content) == length:
                 yield from self._record(opcode, content)
@@ -147,7 +154,8 @@ class McapFile:
 
     def _chunk(self, content: bytes, place: int, is_whole: bool) -> Iterator[Message]:
         """The messages of a chunk by time; of one that is cut, those before its end."""
-        records, checksum = _chunk_records(content)
+        records, checksum = _chunk_records(content, min(LARGEST_RECORD, self._most_unpacked))
+        self._most_unpacked -= len(records)
         if is_whole and checksum and zlib.crc32(records) != checksum:
             self.damage = self.damage or f"the chunk at byte {place} does not match its checksum and is left out"
             return
@@ -177,11 +185,11 @@ def _string(content: bytes, offset: int) -> tuple[str, int]:
     return content[offset + 4 : end].decode(), end
 
 
-def _chunk_records(content: bytes) -> tuple[bytes, int]:
-    """The records of a chunk, as many as its bytes give, and their checksum (0: none)."""
+def _chunk_records(content: bytes, most: int) -> tuple[bytes, int]:
+    """The records of a chunk, as many as its bytes give but at most so many bytes, and their checksum (0: none)."""
     _, _, size, checksum = _CHUNK.unpack_from(content)
-    if size > LARGEST_RECORD:
-        raise ValueError(f"a chunk that unpacks to {size} bytes, of at most {LARGEST_RECORD}")
+    if size > most:
+        raise ValueError(f"a chunk that unpacks to {size} bytes, of at most {most}")
     compression, end = _string(content, _CHUNK.size)
     compressed = content[end + 8 :]
     if not compression:

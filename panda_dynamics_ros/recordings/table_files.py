@@ -12,9 +12,10 @@ import warnings
 import zipfile
 import zlib
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -23,8 +24,8 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
-from panda_dynamics_ros.recordings.limits import FREE_EXPANSION, LARGEST_COLUMN, LARGEST_EXPANSION, LONGEST_LINE
+from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, shortened, suggested
+from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
 from panda_dynamics_ros.untrusted import import_optional, is_file
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
@@ -137,13 +138,16 @@ class TableStream:
 
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     """What a table lacks."""
-    shown = ", ".join(" ".join(name.split())[:40] for name in list(widths)[:6]) or "an empty file"
-    shown += ", ..." if len(widths) > 6 else ""
+    there = list(shortened(widths))
+    shown = ", ".join(" ".join(name.split())[:40] for name in there[:8]) or "an empty file"
+    shown += ", ..." if len(there) > 8 else ""
+    suggestion = suggested(widths)
+    hint = suggestion and f'; perhaps --columns "{suggestion}"'
     missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
     if columns is not OWN:
-        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
+        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}{hint}"
     names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}{hint}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------
@@ -190,7 +194,7 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
 
 
 def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:
-    unpacked, most = 0, max(FREE_EXPANSION, LARGEST_EXPANSION * path.stat().st_size)
+    unpacked, most = 0, most_unpacked(path.stat().st_size)
     while line := stream.readline(LONGEST_LINE + 1):
         unpacked += len(line)
         if unpacked > most:
@@ -198,6 +202,13 @@ def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:
         if len(line) > LONGEST_LINE:
             raise DataError(f"{path}: expected lines of at most {LONGEST_LINE} characters, got a longer one")
         yield line
+
+
+def _check_size(path: Path, size: int) -> None:
+    """Refuse a table whose numbers take so many bytes, where its file is too small for that."""
+    most = min(LARGEST_TABLE, most_unpacked(path.stat().st_size))
+    if size > most:
+        raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
 
 
 @contextmanager
@@ -216,9 +227,7 @@ def _npz_table(path: Path) -> Table:
     kind = "an npz file of plain arrays"
     with _refused(path, kind):
         with zipfile.ZipFile(path) as archive:
-            for entry in archive.infolist():
-                if entry.file_size > min(LARGEST_COLUMN, FREE_EXPANSION + LARGEST_EXPANSION * entry.compress_size):
-                    raise DataError(f"{path}: expected arrays, got {entry.file_size} bytes from {entry.compress_size}")
+            _check_size(path, sum(entry.file_size for entry in archive.infolist()))
         with np.load(path, allow_pickle=False) as content:
             return _of_arrays(path, kind, dict(content))
 
@@ -226,15 +235,22 @@ def _npz_table(path: Path) -> Table:
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
     h5py, kind, found = import_optional("h5py", EXTRA), "an HDF5 file", dict[str, Any]()
-
-    def note(name: str, item: Any) -> None:
-        # Datasets that lie in other files, or are put together from them, are no part of this one.
-        own = hasattr(item, "shape") and not item.is_virtual and item.external is None
-        if own and item.shape and item.size * item.dtype.itemsize <= LARGEST_COLUMN:
-            found[name] = item
-
     with _refused(path, kind):
-        h5py.File(path, "r").visititems(note)
+        items, seen = deque([("", h5py.File(path, "r"))]), set[int]()  # h5py's visititems takes minutes for deep groups
+        while items:
+            name, item = items.popleft()
+            if (address := h5py.h5o.get_info(item.id).addr) in seen:
+                continue
+            seen.add(address)
+            if len(seen) + len(items) > LARGEST_TOPIC_COUNT:
+                raise DataError(f"{path}: expected at most {LARGEST_TOPIC_COUNT} datasets and groups, got more")
+            if isinstance(item, h5py.Group):
+                own = (each for each in item if isinstance(item.get(each, getlink=True), h5py.HardLink))
+                items.extend((f"{name}/{each}".lstrip("/"), item[each]) for each in islice(own, LARGEST_TOPIC_COUNT))
+            # Datasets that lie in other files, or are put together from them, are no part of this one.
+            elif isinstance(item, h5py.Dataset) and item.shape and not item.is_virtual and item.external is None:
+                _check_size(path, math.prod(item.chunks or ()) * item.dtype.itemsize)  # whole chunks are unpacked
+                found[name] = item
     return _of_arrays(path, kind, found)
 
 
@@ -248,14 +264,16 @@ def _parquet_table(path: Path) -> Table:
         return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
 
     with _refused(path, kind), parquet.ParquetFile(path) as file:
-        names = [field.name for field in file.schema_arrow if is_numeric(field.type)]
+        numeric = arrow.schema([field for field in file.schema_arrow if is_numeric(field.type)])
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        _check_size(path, sum(8 * group.column(k).num_values for group in groups for k in range(group.num_columns)))
         batches, size = [], 0
-        for batch in file.iter_batches(ROWS, columns=names):  # not by the sizes that the file states
+        for batch in file.iter_batches(ROWS, columns=numeric.names):  # not by the sizes alone that the file states
             size += batch.nbytes
-            if size > LARGEST_COLUMN:
-                raise DataError(f"{path}: expected at most {LARGEST_COLUMN} bytes unpacked, got more")
+            _check_size(path, size)
             batches.append(batch)
-        table = arrow.Table.from_batches(batches, arrow.schema([file.schema_arrow.field(name) for name in names]))
+        table = arrow.Table.from_batches(batches, numeric)
+        names = numeric.names
         return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in names})
 
 
@@ -287,6 +305,7 @@ def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
 
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
         with _refused(path, kind):
+            _check_size(path, sum(8 * columns[name].size for name in names))
             return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
     return Table({name: math.prod(each.shape[1:]) for name, each in columns.items()}, read, Counter())

@@ -3,9 +3,10 @@
 
 Its prior is the residual model: a torque of standard deviation sigma_j for joint j. Two states x, x' share it by
 
-    k(x, x') = exp(-|x - x'|^2 / 2),    x = (q / POSTURE, TURN tanh(dq / SLOW), dq / SPEED),
+    k(x, x') = exp(-|x - x'|^2 / 2),    x = (q / POSTURE, TURN s, dq / SPEED),
 
-so that it depends on the posture, on the direction in which each joint moves, and a little on how fast. M inducing
+so that it depends on the posture, on the direction s of each joint's dry friction, which a joint at rest keeps
+(`dynamics.friction`), and a little on its speed. M inducing
 points Z stand for the states that were seen. With K = k(Z, Z) = L L' and k = k(Z, x), the statistics
 
     gram G = sum phi phi' / kappa,    moment B = sum phi y' / kappa
@@ -40,7 +41,7 @@ POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
 log's second pass alike; these are among the most likely given its first one."""
 TURN, SLOW = 0.5, 0.05
-"""A joint that turns the other way counts like 0.6 rad; it has turned once it moves at SLOW rad/s."""
+"""A joint that turns the other way counts like 0.6 rad; at constant velocity s = tanh(dq / SLOW), SLOW in rad/s."""
 MOST_POINTS = 300
 """Inducing points: evaluated within 20 us, and half a megabyte to keep."""
 NOISE_TIME = 0.04
@@ -161,9 +162,9 @@ class ResidualMap:
         return inverse.T @ U, np.maximum(eigenvalues, 0.0)
 
 
-def coordinates(q: FloatArray, dq: FloatArray) -> FloatArray:
-    """x (..., 3 n) of states (..., n), rad and rad/s."""
-    return np.concatenate((q / POSTURE, TURN * np.tanh(dq / SLOW), dq / SPEED), axis=-1)
+def coordinates(q: FloatArray, dq: FloatArray, s: FloatArray) -> FloatArray:
+    """x (..., 3 n) of states (..., n), rad, rad/s and direction of dry friction."""
+    return np.concatenate((q / POSTURE, TURN * s, dq / SPEED), axis=-1)
 
 
 def covariance(x: FloatArray, z: FloatArray) -> FloatArray:

@@ -63,7 +63,7 @@ def test_losses_and_gaps_are_counted(panda, tmp_path):
     assert recording["longest_gap_s"] == pytest.approx(1.01)
     assert recording["reasons"] == '{"not finite": 1}'
     found = replay(load_dataset(tmp_path / "log.csv", panda), panda).findings
-    assert found.losses == "1 not finite, 5 missing between others, 1 pauses (the longest 1.01 s)"
+    assert found.losses == "1 not finite, 5 missing between others, a pause of 1.01 s"
 
 
 def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda, tmp_path):

@@ -21,10 +21,11 @@ from panda_dynamics_ros.recordings import JointStateSample
 MISTAKES = [
     ("", "panda-dynamics: error: "),
     ("juggle", "invalid choice: 'juggle'"),
-    ("pose --juggle", "unrecognized arguments: --juggle"),
+    ("pose --juggle", "unrecognized arguments: --juggle (see panda-dynamics pose --help)"),
     ("pose --from", "expected one argument"),
     ("base-parameters ur5", "robot: expected one of"),
     ("base-parameters --tolerance small", "invalid float value: 'small'"),
+    ("pose --q 0 -45 0 -135 0 90 45", "--q: expected rad within a full turn of zero, got 0 -45 0 -135 0 90 45; are"),
     ("compare . .", "DIR: expected a folder that replay or demo has written"),
     ("excite --duration -1", "duration: expected a number in [2, 120]"),
     ("excite --table-height nan", "--table-height: expected"),

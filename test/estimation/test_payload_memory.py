@@ -247,14 +247,18 @@ def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content, tmp_pat
 
 
 @pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])
+@pytest.mark.parametrize("part", [slice(None), slice(10)], ids=["all", "payload"])
 @pytest.mark.parametrize("name", ["mean", "covariance", "noise_ratio"])
-def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, value, panda, estimator, tmp_path):
+def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, panda, estimator, tmp_path):
     """Whoever restores it goes on with finite estimates, and in two seconds with those of the payload."""
     memory = estimator.memory
     path = save_estimate(estimator.estimate, memory, tmp_path / "payload.yaml")
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    shape = np.eye(len(memory.arm.mean)) if name == "covariance" else np.ones_like(getattr(memory.arm, name))
-    content["memory"]["arm"][name] = base64.b64encode((value * shape).astype("<f8").tobytes()).decode()
+    numbers = getattr(memory.arm, name).copy()
+    numbers[part] = value
+    if name == "covariance":
+        numbers = np.diag(numbers.diagonal())
+    content["memory"]["arm"][name] = base64.b64encode(numbers.astype("<f8").tobytes()).decode()
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
     restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
     try:

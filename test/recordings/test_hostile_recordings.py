@@ -50,6 +50,7 @@ def channel(number: int, topic: str) -> bytes:
 SCHEMA_OF_JOINT_STATE = struct.pack("<H", 1) + string("sensor_msgs/msg/JointState") + string("ros2msg") + string("")
 JOINT_STATES = record(SCHEMA, SCHEMA_OF_JOINT_STATE) + channel(1, "/joint_states")
 A_MESSAGE = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
+A_LARGE_SCHEMA = record(SCHEMA, struct.pack("<H", 2) + string("x" * (1 << 20)))
 
 
 def zeros(size: int) -> bytes:
@@ -58,6 +59,12 @@ def zeros(size: int) -> bytes:
     compressor, block = zstd.ZstdCompressor(), bytes(1 << 24)
     packed = [compressor.compress(block) for _ in range(size // len(block))]
     return b"".join(packed) + bytes(compressor.flush())
+
+
+def chunk_of(records: bytes, size: int) -> bytes:
+    """These records until there are `size` bytes, in a chunk that is packed by zstd."""
+    content = records * (size // len(records))
+    return chunk(rosbag2.zstd().compress(content), 0, "zstd", len(content))
 
 
 def nested_chunks() -> bytes:
@@ -92,13 +99,17 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follo
     "a bomb as a file": (".mcap.zstd", lambda: zeros(3 << 30), "bytes that unpack to more than"),
     "a file packed twice": (".mcap.zstd", lambda: rosbag2.zstd().compress(zeros(1 << 26)), "compressed twice"),
     "a line of gigabytes": (".csv.gz", gzip_bomb, "expected lines of at most 65536 characters"),
-    "nested chunks": (".mcap", nested_chunks, "a chunk within a chunk"),
+    "nested chunks": (".mcap", nested_chunks, "a record of type 6 within a chunk"),
     "a wrong checksum": (
         ".mcap",
         lambda: chunk(A_MESSAGE, zlib.crc32(A_MESSAGE) ^ 1),
         "does not match its checksum and is left out",
     ),
     "an endless record": (".mcap", lambda: record(MESSAGE, b"", 1 << 62), "a record of 4611686018427387904 bytes"),
+    "padding in a chunk": (".mcap", lambda: chunk_of(record(12, b""), 1 << 24), "a record of type 12 within a chunk"),
+    "many chunks": (".mcap", lambda: 3 * chunk_of(A_LARGE_SCHEMA, 1 << 23), "of at most "),
+    "many messages": (".mcap", lambda: chunk_of(A_MESSAGE, 1 << 28), "of at most 16777216"),
+    "many empty frames": (".mcap.zstd", lambda: rosbag2.zstd().compress(b"") * 100_000, "got an empty file"),
     "many channels": (
         ".mcap",
         lambda: b"".join(channel(k % 65536, f"/t{k}") for k in range(60_000)),
@@ -124,11 +135,53 @@ DATABASES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+COLUMNS = ("t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8)))
+
+
+def many_arrays(path: Path) -> None:
+    np.savez_compressed(path, **{name: np.zeros(1 << 20) for name in COLUMNS})
+
+
+def bytes_as_numbers(path: Path) -> None:
+    """Each has 1 GiB as numbers, and no chunk of them is in the file."""
+    with pytest.importorskip("h5py").File(path, "w") as file:
+        for name in COLUMNS:
+            file.create_dataset(name, shape=1 << 27, dtype="i1", chunks=(1 << 20,), compression="gzip")
+
+
+def large_chunks(path: Path) -> None:
+    with pytest.importorskip("h5py").File(path, "w") as file:
+        for name in COLUMNS:
+            file.create_dataset(name, shape=10, dtype="f4", maxshape=(None,), chunks=(1 << 28,), compression="gzip")
+
+
+def deep_groups(path: Path) -> None:
+    with pytest.importorskip("h5py").File(path, "w") as file:
+        group = file
+        for _ in range(3000):
+            group = group.create_group("g")
+        group["again"] = file["/"]
+
+
+def long_lists(path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ends = arrow.array((np.arange(11) << 20).astype(np.int32))
+    parquet.write_table(arrow.table({"q": arrow.ListArray.from_arrays(ends, np.zeros(10 << 20))}), path)
+
+
+TABLES: dict[str, tuple[str, Callable[[Path], None], str]] = {
+    "many arrays": ("npz", many_arrays, "expected numbers of at most "),
+    "bytes as numbers": ("h5", bytes_as_numbers, "expected numbers of at most "),
+    "large chunks": ("h5", large_chunks, "expected numbers of at most "),
+    "deep groups": ("h5", deep_groups, "expected a header with t"),
+    "long lists": ("parquet", long_lists, "expected numbers of at most "),
+}
+
+
 def nanoseconds(tmp_path: Path) -> Path:
     path = tmp_path / "nanoseconds.csv"
-    names = ["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8))]
     table = np.column_stack((1.7e18 + 1e6 * np.arange(50), np.ones((50, 21))))
-    np.savetxt(path, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    np.savetxt(path, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.17g")
     return path
 
 
@@ -192,6 +245,13 @@ def test_a_hostile_file_is_refused(what, readers, tmp_path):
     path = tmp_path / f"hostile{ending}"
     path.write_bytes((MCAP_MAGIC + JOINT_STATES if ending == ".mcap" else b"") + content())
     assert_refused(path, words, readers)
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_a_hostile_table_is_refused(what, readers, tmp_path):
+    ending, write, words = TABLES[what]
+    write(tmp_path / f"hostile.{ending}")
+    assert_refused(tmp_path / f"hostile.{ending}", words, readers)
 
 
 @pytest.mark.parametrize("what", DATABASES)

@@ -2,7 +2,6 @@
 """Logs of other programs, in their own columns and units: each gives the same samples."""
 
 import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings import RecordingWarning
-from panda_dynamics_ros.recordings.limits import LARGEST_COLUMN
 
 COUNT = 40
 MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
@@ -192,11 +190,11 @@ def test_episodes_follow_each_other_or_are_chosen(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "error", "words"),
     [
-        ("t=t q=q# dq=dq#", ArgumentError, "expected t=.. q=.. dq=.. tau=.., each once"),
+        ("t=t q=q# dq=dq#", ArgumentError, "expected t=.. q=.. tau=.., each once"),
         ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
         ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
         ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
-        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q1, q2"),
+        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q#, dq#, tau#"),
         ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
     ],
 )
@@ -206,18 +204,10 @@ def test_a_map_that_does_not_fit_is_named(columns, error, words, tmp_path):
         load_dataset(path, columns=columns)
 
 
-def test_arrays_that_run_code_or_claim_too_much_are_refused(tmp_path):
+def test_arrays_that_run_code_are_refused(tmp_path):
     np.savez(tmp_path / "objects.npz", q=np.array([{}], dtype=object))
     with pytest.raises(DataError, match="plain arrays"):
         load_dataset(tmp_path / "objects.npz")
-    with (
-        zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("q.npy", "w") as file,
-    ):
-        for _ in range(LARGEST_COLUMN // (1 << 24) + 1):
-            file.write(bytes(1 << 24))
-    with pytest.raises(DataError, match="bytes from"):
-        load_dataset(tmp_path / "bomb.npz")
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.h5", "x.parquet"])
@@ -236,6 +226,23 @@ def test_a_dataset_of_another_file_is_not_followed(tmp_path):
         file["observation"] = h5py.ExternalLink("trajectory.h5", "/observation")
     with pytest.raises(DataError, match="expected a header with t"):
         load_dataset(tmp_path / "links.h5")
+
+
+@pytest.mark.parametrize(
+    ("time", "each"),
+    [
+        ("timestamp", ("joint_pos_{}", "joint_vel_{}", "joint_effort_{}")),
+        ("Time (s)", ("fr3_joint{}.position", "fr3_joint{}.velocity", "fr3_joint{}.effort")),
+        ("T", ("Q{}", "DQ{}", "Tau{}")),
+    ],
+)
+def test_an_error_suggests_a_map_of_columns_that_reads_the_table(time, each, tmp_path):
+    goals = [f"q_d{i}" for i in range(7)]  # what the arm should do is not what it did
+    names = [time, *goals, *(name.format(i) for name in each for i in range(7))]
+    path = table(tmp_path / "log.csv", names, np.column_stack((1e-3 * MS, 0 * Q, Q, DQ, TAU)))
+    with pytest.raises(DataError, match="perhaps --columns") as raised:
+        load_dataset(path)
+    assert_read(load_dataset(path, columns=str(raised.value).split('"')[1]))
 
 
 def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path):
