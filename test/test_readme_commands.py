@@ -245,7 +245,3 @@ def test_the_python_blocks_run(name, workshop, monkeypatch):
     code = "".join(block for language, block in BLOCK.findall(page) if language == "python")
     assert code or name not in ("README.md", "docs/quickstart.md")
     exec(code, {})
-
-
-def test_the_readme_is_short():
-    assert len(PAGES["README.md"].split()) <= 700

@@ -127,14 +127,6 @@ def test_c_agrees_with_the_package(name, tmp_path):
         assert_agrees(functions[key](*arguments), want, TOLERANCE, axes=want.ndim - 1)
 
 
-@pytest.mark.parametrize("name", ARMS)
-def test_python_agrees_with_the_package(name):
-    robot = arm_named(name)
-    functions = python_functions(robot)
-    for key, (arguments, want) in of_the_package(robot, random_states(robot, np.random.default_rng(63))).items():
-        assert_agrees(functions[key](*arguments), want, TOLERANCE, axes=want.ndim - 1)
-
-
 @pytest.mark.parametrize("seed", range(25))
 def test_any_chain(seed):
     """Turning and sliding, at right angles, nearly right angles and anywhere: through Python, a few states each."""

@@ -45,12 +45,6 @@ def test_the_centre_of_mass_is_known_within_a_decimetre_of_a_payload():
     assert not estimate_of(0.0, 0.01).com_is_known
 
 
-def test_margins_are_half_of_95_percent_intervals():
-    estimate = estimate_of(1.0, 0.1)
-    assert estimate.mass_margin == pytest.approx(0.196)
-    np.testing.assert_allclose(estimate.com_margin, 1.96 * estimate.com_std)
-
-
 def test_the_inertia_deviates_as_that_of_samples(rng):
     """200,000 payloads drawn from the covariance: 0.3 % of sampling (5 sigma: 0.8 %), and the second order."""
     root = 1e-3 * rng.normal(size=(10, 10))
@@ -88,11 +82,6 @@ def test_a_known_mass_of_zero_says_that_it_is_unknown():
     assert EstimatorOptions.of({"known_mass": 0.0}).known_mass == 0.0
     with pytest.raises(PandaDynamicsError, match=r"^known_mass: expected a positive number, got -0\.1$"):
         EstimatorOptions(known_mass=-0.1)
-
-
-def test_the_spread_of_the_prior_is_that_of_mass_moment_and_inertia():
-    spread = EstimatorOptions(mass_std=2.0, com_std=0.05, inertia_std=0.03).prior_std
-    np.testing.assert_allclose(spread, [2.0, 0.1, 0.1, 0.1, *[0.03] * 6], rtol=1e-15)
 
 
 BODY = InertialParameters(1.2, np.array([0.03, -0.02, 0.08]), np.diag([0.003, 0.004, 0.002]))
