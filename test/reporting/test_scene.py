@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene import (
@@ -21,7 +20,6 @@ from panda_dynamics_ros.reporting.scene import (
     Primitive,
     Scene,
     drive_primitives,
-    joint_housings,
     payload_primitives,
     wrench_primitives,
 )
@@ -132,24 +130,9 @@ def test_small_wrenches_are_not_drawn_and_large_ones_end_in_view():
     assert [each.size[2] for each in primitives if each.shape == ARROW] == [0.6, 0.6]
 
 
-def test_a_drive_is_drawn_on_its_joints_axis_and_within_its_link(panda):
-    """A Panda's forearm leads past the axis of joint 5; its links to joints 1 and 3 run along theirs."""
-    heights = [round(float(place[2, 3]), 4) for place in joint_housings(panda)]
-    assert [joint for joint, height in enumerate(heights, start=1) if height] == [1, 3]
-
-
 def test_sliding_joints_and_massless_links_leave_their_marks_out(panda):
     links = (*panda.links[:-1], pdr.InertialParameters.zero())
     other = replace(panda, prismatic=(False, True, *panda.prismatic[2:]), links=links)
     primitives = by_name(ArmScene(other).at(0.1 * Q).primitives)
     assert "com/link7" not in primitives
     assert primitives["gravity/joint2"].colour == JOINT
-
-
-def test_bad_input(panda):
-    with pytest.raises(ArgumentError, match=r"q: expected"):
-        ArmScene(panda).at(Q[:6])
-    with pytest.raises(ArgumentError, match=r"wrench: expected shape \(6,\), got \(3,\)"):
-        ArmScene(panda).at(Q, wrench=[1.0, 2.0, 3.0])
-    with pytest.raises(ArgumentError, match=r"torques: expected shape \(7,\), got \(2,\)"):
-        drive_primitives(panda, [1.0, 2.0])
