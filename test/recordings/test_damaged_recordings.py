@@ -9,21 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import (
-    SUFFIX,
-    assert_same,
-    both_storages,
-    cut,
-    read_whole,
-    samples,
-    split_bag,
-    storage_file,
-    write_bag,
-)
+from bag_files import SUFFIX, assert_same, both_storages, read_whole, samples, split_bag, storage_file, write_bag
 from rosbags.rosbag2 import CompressionMode
 
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import RecordingWarning, read_joint_states, write_joint_states
+
+
+def cut(file: Path, fraction: float) -> Path:
+    """The file without its end."""
+    content = file.read_bytes()
+    file.write_bytes(content[: int(len(content) * fraction)])
+    return file
 
 
 def test_a_missing_part_is_noted(tmp_path):

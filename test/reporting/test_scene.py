@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.arm import joint_housings
 from panda_dynamics_ros.reporting.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
 from panda_dynamics_ros.reporting.scene.markers import MarkerIds, draw
 from panda_dynamics_ros.reporting.scene.payload import ELLIPSOID_95, payload_primitives
@@ -135,27 +133,12 @@ def test_small_wrenches_are_not_drawn_and_large_ones_end_in_view():
     assert [arrow.length for arrow in arrows] == [0.6, 0.6]
 
 
-def test_a_drive_is_drawn_on_its_joints_axis_and_within_its_link(panda):
-    """A Panda's forearm leads past the axis of joint 5; its links to joints 1 and 3 run along theirs."""
-    heights = [round(float(place[2, 3]), 4) for place in joint_housings(panda)]
-    assert [joint for joint, height in enumerate(heights, start=1) if height] == [1, 3]
-
-
 def test_sliding_joints_and_massless_links_leave_their_marks_out(panda):
     links = (*panda.links[:-1], pdr.InertialParameters.zero())
     other = replace(panda, prismatic=(False, True, *panda.prismatic[2:]), links=links)
     names = by_name(ArmScene(other).at(0.1 * Q).primitives).keys()
     assert "com/link7" not in names
     assert not names & {"gravity/joint2", "gravity/tip2"}
-
-
-def test_bad_input(panda):
-    with pytest.raises(ArgumentError, match=r"q: expected"):
-        ArmScene(panda).at(Q[:6])
-    with pytest.raises(ArgumentError, match=r"wrench: expected shape \(6,\), got \(3,\)"):
-        ArmScene(panda).at(Q, wrench=[1.0, 2.0, 3.0])
-    with pytest.raises(ArgumentError, match=r"torques: expected shape \(7,\), got \(2,\)"):
-        torque_primitives(panda, [1.0, 2.0])
 
 
 PLACE = ("layer/name", "base", np.eye(4), (1.0, 1.0, 1.0, 1.0))
