@@ -89,9 +89,7 @@ def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
 
 def pose_numbers(T: FloatArray) -> FloatArray:
     """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
-    numbers = np.empty(7)
-    numbers[:3], numbers[3:] = T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])
-    return numbers
+    return np.concatenate((T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])))
 
 
 def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:
