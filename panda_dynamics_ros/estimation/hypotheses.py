@@ -190,8 +190,8 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     """Log Bayes factor of a payload against a contact that have come in any course of time.
 
     nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S: (n, n),
-    its covariance. Y: (n, 10), regressor of the payload. shares: (10,), its prior standard deviation per kg. sigma: (n,),
-    N m, of the residual.
+    its covariance. Y: (n, 10), regressor of the payload. shares: (10,), its prior standard deviation per kg.
+    sigma: (n,), N m, of the residual.
     """
 
     def evidence(covariance: FloatArray) -> float:
@@ -360,12 +360,13 @@ class ChangeDetector:
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, EVIDENCE, self._evidence
         )  # fmt: skip
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
-        settles = 0.0 < still <= PASSED + LIFETIME  # friction settles at a stop: that is no change
-        of_payload, of_touch = self._evidence[slots, [0, 1]] - (self._evidence[slots, 2] if settles else 0.0)
+        of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
+        if 0.0 < still <= PASSED + LIFETIME:  # friction settles at a stop: that is no payload
+            of_payload -= float(self._evidence[slots[0], 2])
         lead = of_payload - of_touch
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            tempered(of_payload, self._chi[slots[0]])[0] > (EVIDENCE if still > 0.0 else IN_MOTION),
+            tempered(of_payload, self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
             tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
         )
         if self.pending is not None:

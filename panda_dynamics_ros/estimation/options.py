@@ -56,7 +56,7 @@ class EstimatorOptions(PositiveOptions):
     ----------
     mass_std: kg, prior standard deviation of the mass, whose prior mean is zero (the Panda carries 3 kg).
     com_std: m, distance of the centre of mass from the flange at one sigma; mass_std com_std is the prior of m c.
-    inertia_std: kg m^2, prior standard deviation of each entry of the inertia about the flange origin: 1 kg at 0.3 m.
+    inertia_std: kg m^2, prior standard deviation of each entry of the inertia about the flange origin: 1.5 kg at 0.2 m.
     max_mass: kg, the heaviest payload; a larger torque has another cause.
     known_mass: kg, mass of the payload where it has been weighed; 0: unknown.
     bandwidth_hz: pole of the two low-pass filters.
@@ -75,7 +75,7 @@ class EstimatorOptions(PositiveOptions):
 
     mass_std: float = 1.5
     com_std: float = 0.1
-    inertia_std: float = 0.08
+    inertia_std: float = 0.06
     max_mass: float = 3.0
     known_mass: float = 0.0
     bandwidth_hz: float = 3.0

@@ -9,7 +9,6 @@ from motion import coloured, sinusoids, torques
 
 from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.estimation.hypotheses import (
-    COM_STD,
     DEGREES,
     EMPTY_ODDS,
     LIFETIME,
@@ -40,7 +39,7 @@ def followed(jump):
     rng = np.random.default_rng(5)
     regression, onset, pole = MomentumRegression(N, 3.0), OnsetRegressors(N, 1), 2.0 * np.pi * 3.0
     state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
-    detector = ChangeDetector(SIGMA, PAYLOAD_STD, 3.0, ERRORS)
+    detector = ChangeDetector(SIGMA, SETTLED * SIGMA, PAYLOAD_STD, 3.0, ERRORS)
     for k in range(LAST):
         regression.step(PERIOD, rng.normal(size=(N, 11)), rng.normal(size=(N, 11)))
         A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
@@ -80,8 +79,8 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     """The marginal likelihood of v ~ N(0, L + L P L) against N(0, L), averaged over sizes, and over links."""
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
-    found = np.empty((2, 2))
-    log_bayes_factors(np.array([0, 1]), L, v, SIZES, COM_STD, SETTLED, TOUCHES, SIGMA, 0.0, found)
+    found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
+    log_bayes_factors(np.array([0, 1]), L, v, SIZES, shares, settled, TOUCHES, SIGMA, 0.0, found)
 
     def log_ratio(L, v, P):
         def log_density(S):
@@ -90,19 +89,17 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         return log_density(L + L @ P @ L) - log_density(L)
 
     for slot in (0, 1):
-        of_payload = [
-            log_ratio(L[slot], v[slot], np.diag([m**2, *[(m * COM_STD) ** 2] * 3, *(SETTLED * SIGMA) ** 2]))
-            for m in SIZES
-        ]
+        of_payload = [log_ratio(L[slot], v[slot], np.diag([*(m * shares) ** 2, *settled**2])) for m in SIZES]
         of_touch = [
             log_ratio(L[slot, 4:k, 4:k], v[slot, 4:k], np.diag((t * SIGMA[: k - 4]) ** 2))
             for t in TOUCHES
             for k in range(5, 5 + N)
         ]
-        for each, kinds in zip(found[slot], (of_payload, of_touch), strict=True):
+        of_settled = [max(0.0, log_ratio(L[slot, 4:, 4:], v[slot, 4:], np.diag(settled**2)))]
+        for each, kinds in zip(found[slot], (of_payload, of_touch, of_settled), strict=True):
             assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
-    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, COM_STD, SETTLED, TOUCHES, SIGMA, 1.0, found)
-    assert found[0].tolist() == [0.0, 0.0], "what cannot reach the threshold is not worked out"
+    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, shares, settled, TOUCHES, SIGMA, 1.0, found)
+    assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
 
 
 def test_evidence_counts_less_where_nothing_explains_the_innovations():
@@ -123,7 +120,7 @@ def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, st
     P[size, size] = std**2
     mean[size] = before
     state = GaussianState(mean[:size].copy(), P[:size, :size].copy())
-    change = Change("pick", 0.5, np.ones(10), state, True, mean[size:], P[size:, size:], P[:size, size:])
+    change = Change("pick", 0.5, np.ones(10), state, 0.1, mean[size:], P[size:, size:], P[:size, size:])
     least = PAYLOAD_STD * (NOTHING / PAYLOAD_STD[0])
 
     def density_at_zero(mean, std):
