@@ -12,7 +12,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.scene import Scene
 from panda_dynamics_ros.reporting.scene.primitives import Colour, Label, Primitive
-from panda_dynamics_ros.reporting.style import RED, Figure, Poly3DCollection, styled
+from panda_dynamics_ros.reporting.style import RED, Figure, Poly3DCollection, save, styled
 
 WIDTH, HEIGHT = 1200, 900  # px
 ELEVATION, AZIMUTH, ZOOM = 21.0, -48.0, 1.45  # deg, deg, of mplot3d's cube
@@ -64,8 +64,7 @@ def draw_scene(scene: Scene, path: Path, around: FloatArray | None = None, banne
     figure.text(0.985, 0.02, f"cells of {CELL:g} m", color="#7a818c", fontsize=11, ha="right")
     if banner:
         figure.text(0.5, 0.985, fill(banner, 110), color=RED, fontsize=13, ha="center", va="top", parse_math=False)
-    figure.savefig(path)
-    return path
+    return save(figure, path, dpi=100)
 
 
 def scene_points(scene: Scene) -> FloatArray:

@@ -75,3 +75,20 @@ def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):
     shown = {layer for layer, visible in display["Namespaces"].items() if visible}
     assert {marker.ns for marker in markers} < shown
     assert {"payload", "contact"} < shown
+
+
+def test_markers_of_anybody_end_no_node(markers, probe, nodes, script):
+    """Such as a payload's with an orientation that is none."""
+    payloads = probe.publisher(MarkerArray, f"{nodes.namespace}/payload_estimator/payload_markers")
+    samples = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
+    heard = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
+    without, far = Marker(), Marker()
+    without.pose.orientation.w, far.pose.position.x = 0.0, float("inf")
+    for marker in (without, far):
+        for _ in range(5):
+            payloads.publish(MarkerArray(markers=[marker]))
+            samples.publish(script.message(SAMPLE))
+            probe.spin(0.15)
+        heard.clear()
+        probe.until(lambda: samples.publish(script.message(SAMPLE)) or heard, "markers")
+        assert len(heard[-1].markers) == len(markers)
