@@ -53,6 +53,8 @@ def read_text(path: Path, most: int) -> str:
     ------
     DataError: it cannot be read, is no text, or is larger.
     """
+    if not is_file(path):  # nobody waits for the writer of a FIFO
+        raise DataError(f"{path!s:.300}: expected a file, got none")
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             content = stream.read(most + 1)
