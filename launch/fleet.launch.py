@@ -12,8 +12,8 @@ The file lists the arms; each has a namespace, and any argument of dynamics.laun
         robot: /home/me/right_arm.yaml
         end_effector: hand
 
-diagnostic_aggregator has to be installed for the latter. With rviz:=true each arm has a display; arms whose base frames
-TF connects stand where they are, others at the origin.
+diagnostic_aggregator has to be installed for the latter. With rviz:=true each arm has a display; RViz draws the
+arms whose base frames TF connects with that of the first.
 
 Arguments of the command are those of all arms that do not state them; one_process is true unless an arm says false.
 """

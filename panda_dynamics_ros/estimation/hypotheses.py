@@ -210,7 +210,8 @@ class Change:
     age: s since its onset.
     jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
     state: the filter's state with the jump included.
-    fits: whether a jump at one moment explains what was seen since; a load that comes on gradually does not.
+    misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
+        comes on gradually it exceeds 1.
     before, before_covariance, before_cross: the payload before, (10,) and (10, 10), and its covariance (N, 10) with
         the state.
     """
@@ -219,17 +220,25 @@ class Change:
     age: float
     jump: FloatArray
     state: GaussianState
-    fits: bool
+    misfit: float
     before: FloatArray
     before_covariance: FloatArray
     before_cross: FloatArray
 
-    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False) -> GaussianState:
+    @property
+    def fits(self) -> bool:
+        """Whether a jump at one moment explains what was seen since."""
+        return self.misfit < 1.0
+
+    def adopted(
+        self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False, flows: bool = False
+    ) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
         Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
         the prior, with the standard deviation payload_std (10,), is the ratio of posterior and prior density of the
-        mass at zero (Dickey 1971); both answers count by their probability. What was picked up before is `carried`.
+        mass at zero (Dickey 1971); both answers count by their probability. What was picked up before is `carried`, and
+        what `flows` is not put down.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
         place of g in the state, and its one sigma.
@@ -243,7 +252,7 @@ class Change:
         log_ratio = 0.5 * (math.log((payload_std[0] ** 2 + least[0] ** 2) / variance) - mass**2 / variance)
         log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
         empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
-        if not (carried and self.kind == PICK):
+        if not (carried if self.kind == PICK else flows):
             state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
@@ -397,9 +406,9 @@ class ChangeDetector:
         effect[self._jumping[first:], np.arange(len(jump))] += 1.0
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
-        fits, taken, P = bool(chi - v @ jump < DEGREES + number), -X[THETA], state.covariance
+        misfit, taken, P = float((chi - v @ jump) / (DEGREES + number)), -X[THETA], state.covariance
         return Change(
-            CONTACT, float(self._age[slot]), jump, changed, fits,
+            CONTACT, float(self._age[slot]), jump, changed, misfit,
             state.mean[THETA] + taken @ jump,
             P[THETA, THETA] + taken @ covariance @ taken.T,
             P[:, THETA] + effect @ covariance @ taken.T,

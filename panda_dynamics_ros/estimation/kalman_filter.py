@@ -34,6 +34,11 @@ class GaussianState:
         """A copy that shares nothing."""
         return GaussianState(self.mean.copy(), self.covariance.copy())
 
+    def with_past(self) -> GaussianState:
+        """The state with its payload once more as the last ten entries, which no later change concerns."""
+        place = np.r_[0 : len(self.mean), THETA]
+        return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
+
     def conditioned(self, place: slice, value: FloatArray, std: FloatArray, share: float = 1.0) -> GaussianState:
         """Given that the entries at `place` are `value` to within `std`; with probability `share`, and else as before.
 

@@ -320,6 +320,9 @@ class PayloadEstimator:
                 adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
             else:
                 adopted = self._adopted(pending)
+                place = np.arange(MOMENTS)  # what comes on gradually may become any payload
+                std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[:MOMENTS]
+                adopted.covariance[place, place] += std**2
             self._seen = pending, adopted
         return self._seen[1]
 
@@ -543,14 +546,18 @@ class PayloadEstimator:
             last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
             and self._stamp - last.onset < LATELY and abs(jump + last.jump) < 0.2 * abs(last.jump)
         ):  # what came has gone again, at rest: all is as it was before  # fmt: skip
-            self._state, self._last = last.before.copy(), None
+            self._return_to(last.before)
+            self._last = None
         elif change.fits:
             self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, jump, before)
             if self._clock.still > 0.0:  # more may follow
                 self._ongoing = _Ongoing(moments, self._state.mean[moments], onset, until_motion=True)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
-            self._state = before.copy()
+            self._return_to(before)
+            self._state = self._opened(before)
+            if self.keeps_past:
+                self._changed(onset)
             self._ongoing = _Ongoing(moments, self._state.mean[moments], onset)
             self._last = _Happening(self._found, onset, jump, before)
         self._clock.still = min(self._clock.still, 0.0)
@@ -560,17 +567,26 @@ class PayloadEstimator:
     def _adopted(self, change: Change) -> GaussianState:
         """The state after a change of the payload, which follows what is known to be carried."""
         carried = self._last is not None and self._last.kind in (PICK, LOAD)
-        return change.adopted(self.options.prior_std, self._gain, carried)
+        flows = self._ongoing is not None and self._ongoing.untouched is None
+        return change.adopted(self.options.prior_std, self._gain, carried, flows)
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""
         if self.keeps_past:
-            # What has changed in a gap did so there; since an onset at most so much time was motion.
-            onset = max(onset, self._resumed)
-            self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))
+            self._changed(onset)
             return state
         size = len(state.mean) - PARAMETERS
         return GaussianState(state.mean[:size].copy(), state.covariance[:size, :size].copy())
+
+    def _return_to(self, state: GaussianState) -> None:
+        """Go on from an earlier state: what has changed since then has not."""
+        self._state = state.copy()
+        del self.changes[(len(state.mean) - self._phi.stop) // PARAMETERS :]
+
+    def _changed(self, onset: float) -> None:
+        """The last entries of the state are the payload before a change."""
+        onset = max(onset, self._resumed)  # what has changed in a gap did so there
+        self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
 
     @property
     def _is_undecided(self) -> bool:
@@ -582,7 +598,8 @@ class PayloadEstimator:
 
     def _opened(self, state: GaussianState) -> GaussianState:
         """The state where the payload may have become any other."""
-        opened, sigma = state.copy(), SETTLED * self.robot.residual.std
+        opened = state.with_past() if self.keeps_past else state.copy()
+        sigma = SETTLED * self.robot.residual.std
         place = np.arange(PARAMETERS + self.robot.n)
         opened.covariance[place, place] += np.concatenate((self.options.prior_std, sigma)) ** 2
         return opened
@@ -604,11 +621,12 @@ class PayloadEstimator:
             going.moved = going.moved + motion if row.surprise(going.loaded) < QUITE * n else 0.0
             going.loaded, _ = correct(going.loaded, *row, np.ones(self.robot.n))
             if not pending and going.back >= BACK:
-                self._state, self._ongoing = going.untouched, None
+                self._return_to(going.untouched)
+                self._ongoing = None
             elif not pending and going.moved >= AS_WEIGHT and self._is_weight(going.untouched, going.loaded):
                 event = self._take_as_payload(going, going.untouched, going.loaded)
             if self._ongoing is None:
-                self._detector.restart()
+                self._detector.restart(size=len(self._state.mean))
                 self._history.clear()
                 return event
         if pending:
@@ -619,7 +637,7 @@ class PayloadEstimator:
         z = (x - going.slow) / std
         tells = motion if touches else dt  # at rest nothing tells what lasts from what a hand holds
         going.unrest += (1.0 - math.exp(-tells / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
-        if going.unrest < QUIET or (going.until_motion and motion > SLOW * dt):
+        if motion > SLOW * dt if going.until_motion else going.unrest < QUIET:
             self._ongoing = None
         return None
 
@@ -633,7 +651,10 @@ class PayloadEstimator:
         """What seemed to touch the arm moves with it as a payload does."""
         jump = float(loaded.mean[0] - untouched.mean[0])
         event = self._event(PICK if jump > 0.0 else RELEASE, going.onset)
+        self._return_to(untouched)
         self._state, self._ongoing = loaded, None
+        if self.keeps_past:
+            self._changed(going.onset)
         self._last = _Happening(self._found, going.onset, jump, untouched, decided=True)
         return event
 

@@ -25,8 +25,9 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
+from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
 from panda_dynamics_ros.estimation.validation import without_gaps
@@ -161,15 +162,17 @@ class ArmTerms:
         if self._map is not None:
             mean = np.empty(self._n)
             for k in range(len(q)):
-                evaluate_map(self._map, q[k], dq[k], mean, unexplained[k])
+                evaluate_map(self._map, (q[k], dq[k], s[k]), mean, unexplained[k])
                 bias[k, :, ARM] -= mean
         return Rows(stamp, q, dq, tau, s, momentum, bias, unexplained)
 
 
-def evaluate_map(residual_map: ResidualMap, q: FloatArray, dq: FloatArray, mean: FloatArray, open_: FloatArray) -> None:
-    """Mean torque (n,), N m, and share of the variance left open (n,), in place."""
-    covariance, coordinates = np.zeros(len(residual_map.points)), np.zeros(3 * len(q))
-    point_covariance(residual_map.table.points, q, dq, coordinates, covariance)
+def evaluate_map(
+    residual_map: ResidualMap, state: tuple[FloatArray, FloatArray, FloatArray], mean: FloatArray, open_: FloatArray
+) -> None:
+    """Mean torque (n,), N m, and share of the variance left open (n,), in place, in a state (q, dq, s)."""
+    covariance, coordinates = np.zeros(len(residual_map.points)), np.zeros(3 * len(mean))
+    point_covariance(residual_map.table[0], *state, coordinates, covariance)
     residual_sample(covariance, *residual_map.table[1:], mean, open_)
 
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.friction import presliding_states
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -23,7 +24,7 @@ from panda_dynamics_ros.estimation.regression import ARM, TwoPoleFilter, recorde
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
+from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coordinates, covariance, inducing_points
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -57,12 +58,10 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
         if recording.q.shape[1] != robot.n:
             raise DataError(f"{recording.source}: expected {robot.n} joints, got {recording.q.shape[1]}")
     bare, used = replace(robot, residual_map=None), EstimatorOptions.of(options)
-    inducing = InducingPoints(np.zeros((0, 3 * robot.n)))
+    points = np.zeros((0, 3 * robot.n))
     for recording in recordings:
         every = max(1, round(0.5 * ROW_PERIOD / recording.period_s)) if len(recording.stamp) > 1 else 1
-        for x in coordinates(recording.q[::every], recording.dq[::every]):
-            inducing.offer(x)
-    points = inducing.chosen.copy()
+        points = inducing_points(np.vstack([points, _coordinates(recording)[::every]]))
     parts = zip(*(_statistics(bare, recording, points, used) for recording in recordings), strict=True)
     gram, moment, square, rows = (np.sum(values, axis=0) for values in parts)
     if rows == 0.0:
@@ -71,12 +70,17 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     return replace(bare, residual_map=ResidualMap(points, *found, robot.residual.std))
 
 
+def _coordinates(recording: JointDataset) -> FloatArray:
+    """x (N, 3 n) of the map."""
+    return coordinates(recording.q, recording.dq, presliding_states(recording.q)[0])
+
+
 def _statistics(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
 ) -> tuple[FloatArray, ...]:
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
     clock, filters = MotionClock(robot.n, PRESLIDING), TwoPoleFilter(len(points), 2.0 * math.pi * options.bandwidth_hz)
-    near = covariance(coordinates(recording.q, recording.dq), points)
+    near = covariance(_coordinates(recording), points)
     torques, weights, phi = [], [], []
     samples = recording.stamp, recording.q, recording.dq, recording.tau
     for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):

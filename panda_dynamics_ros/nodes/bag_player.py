@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `bag_player`: publishes a recording's joint states, for machines without rosbag2."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

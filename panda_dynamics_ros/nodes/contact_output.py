@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contact topics of node `dynamics`, and the payload that it is given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

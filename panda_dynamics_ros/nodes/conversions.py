@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between ROS messages and the arrays of the core: every conversion is here."""
 
-from __future__ import annotations
-
 import sys
 from array import array
 from collections.abc import Sequence
@@ -44,7 +42,7 @@ def exact_time_message(nanoseconds: int) -> Time:
     return Time(sec=sec, nanosec=nanosec)
 
 
-def doubles(values: FloatArray) -> array[float]:
+def doubles(values: FloatArray) -> "array[float]":
     """A float64 array of any shape as the `array('d')` that messages take without a copy per element."""
     return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
@@ -91,9 +89,7 @@ def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
 
 def pose_numbers(T: FloatArray) -> FloatArray:
     """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
-    numbers = np.empty(7)
-    numbers[:3], numbers[3:] = T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])
-    return numbers
+    return np.concatenate((T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])))
 
 
 def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:

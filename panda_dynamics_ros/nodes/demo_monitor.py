@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `demo_monitor`: keeps what the demo's nodes publish, as any other ROS program could."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
-from __future__ import annotations
-
 import sys
 
 from builtin_interfaces.msg import Time

@@ -5,8 +5,6 @@ A joint state is decoded, and each of six answers encoded, in a third of the tim
 benchmarks.one_khz` has the processor's share.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The payload estimator's estimate in files: saved on request or by itself, and restored at a start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rclpy.node import Node

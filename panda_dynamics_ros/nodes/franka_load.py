@@ -4,8 +4,6 @@
 It is the one call by which this package changes a real robot: the controller compensates the load from then on.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import suppress

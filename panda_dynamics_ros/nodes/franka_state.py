@@ -4,8 +4,6 @@
 `panda-dynamics live IP --ros` publishes the same from the command's own connection (`published`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ Parameters have descriptions, units in their names, and ranges. The quality of s
 by parameters (docs/topics.md).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The joint-state input that both nodes share: parameters, subscription, conversion, watch over the stream."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable
@@ -88,7 +86,8 @@ class JointStateInput:
         self._decoder = JointStateDecoder()
         self._last_arrival, self._without_time = now(node), 0
         self._problem_expires = self._next_warning = 0.0  # s of the steady clock
-        self._unreported = 0  # samples left out, lost and out of order since the last diagnostics
+        # Since the last diagnostics: samples left out, and why the last one; lost and out of order before them.
+        self._unreported, self._left_out = 0, ""
         self._lost_before = self._disorder_before = 0
         self._subscription = interface.subscribe(
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
@@ -183,14 +182,16 @@ class JointStateInput:
             self._refuse(error)
         if len(self._waiting) > self._backlog:
             self._waiting.popleft()
-            self.monitor.reject(BEHIND, "this machine is too busy for the estimators")
-            self._unreported += 1
+            self._leave_out(BEHIND, "this machine is too busy for the estimators")
+
+    def _leave_out(self, reason: str, problem: str) -> None:
+        self.monitor.reject(reason, problem)
+        self._unreported, self._left_out = self._unreported + 1, problem
 
     def _refuse(self, error: PandaDynamicsError) -> None:
         """Count a sample that was left out, and log it now and then."""
         problem = shortened(str(error))
-        self.monitor.reject(getattr(error, "reason", type(error).__name__), problem)
-        self._unreported += 1
+        self._leave_out(getattr(error, "reason", type(error).__name__), problem)
         if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
             self._next_warning = time.monotonic() + WARNING_PERIOD
             self._node.get_logger().warning(f"sample left out: {problem}")
@@ -235,7 +236,7 @@ class JointStateInput:
         elif self.is_stale:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {age:.1f} s"
         elif self._unreported:
-            level, summary = DiagnosticStatus.ERROR, f"samples left out: {monitor.latest_problem}"
+            level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
         elif 0.0 < monitor.rate < 100.0:
             level = DiagnosticStatus.WARN
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"

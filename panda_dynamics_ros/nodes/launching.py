@@ -5,8 +5,6 @@ An argument that is not given leaves the parameter to `params_file` and, where t
 default; so most arguments are empty by default.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping, Sequence, Set

@@ -5,8 +5,6 @@ The payload's own markers are in the flange frame. `dynamics` places them by its
 arm at, and sends both in one message, in the arm's base frame: so they are right without TF and cannot part.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from copy import copy

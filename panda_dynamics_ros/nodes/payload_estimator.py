@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: mass, centre of mass and inertia of what the arm carries."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one node until it is interrupted, and leaves with a clean exit code."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
-from __future__ import annotations
-
 import sys
 from array import array
 from functools import partial
@@ -135,7 +133,7 @@ class SimulatedPandaNode(Node):
             self._follow_schedule(PERIOD * self._sent)
             self._publish_sample()
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, message: "JointTrajectory") -> None:
         names = self._message.name[len(FINGERS) :]
         try:
             self._plant.follow(conversions.joint_trajectory(message, names))

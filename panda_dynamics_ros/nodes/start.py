@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executables: what a process needs to know before it imports a node."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

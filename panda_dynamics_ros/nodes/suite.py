@@ -5,8 +5,6 @@ One subscription and one `ArmMonitor` serve both. `dynamics` is given each paylo
 as in `replay`; so it has no `payload_topic`, and the input's parameters are those of `panda_dynamics`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 

@@ -84,6 +84,18 @@ def test_an_arm_has_the_torques_of_the_simulated_panda(panda):
     np.testing.assert_allclose(arm.torques(q, dq, ddq, load)[moved], run.tau[:-1][moved], rtol=0.0, atol=1e-9)
 
 
+def test_what_is_handed_over_is_never_confidently_wrong():
+    """While a load comes on within half a second, too, once something has been noticed."""
+    r = cycles("panda", 500, 3)
+    handed = next(h for h in r.happenings if h.kind == "handed over")
+    part = slice(0, int(1e3 * handed.end) + 1000)
+    found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
+    noticed = next(e.stamp for _, e, _ in found if e.event is not None and e.stamp > handed.begin)
+    # Half of the load passes the filters 0.2 s later; it is half there by then.
+    for k, estimate in ((k, e) for k, e, _ in found if e.stamp > noticed + 0.2):
+        assert abs(estimate.mass - r.truth[k, 0]) < 4.0 * estimate.std[0], estimate.stamp
+
+
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     """Without model error only what friction holds is left, which the difference of two rests takes out."""
     pick = next(h for h in recording.happenings if h.kind == "pick")

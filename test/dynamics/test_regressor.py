@@ -7,7 +7,6 @@ from arms import random_body, random_chain, random_states, transform
 from oracles import Pinocchio, assert_agrees
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros import dynamics
 
 EXACT = 1e-12  # of a sample's largest torque; rounding has been seen up to 1e-14
 RANK = 1e-9  # of the largest singular value: those that are zero come out below 1e-14, the others above 0.01
@@ -59,7 +58,7 @@ def test_one_static_pose_shows_three_of_the_four_gravity_parameters(panda):
 
 def test_gravity_is_linear_in_mass_and_first_moment(robot, rng):
     q = random_states(robot, rng).q
-    Y = dynamics.gravity_regressor(robot, q)
+    Y = robot.regressor(q, np.zeros(robot.n), np.zeros(robot.n))
     assert_agrees(Y @ robot.inertial_vector, Pinocchio(robot).gravity_torques(q), relative=1e-9)
     by_link = Y.reshape(*Y.shape[:-1], robot.n, 10)
     assert not by_link[..., 4:].any()
@@ -69,7 +68,7 @@ def test_gravity_is_linear_in_mass_and_first_moment(robot, rng):
 def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng):
     """Gravity turns about no axis of joint 1: its torque is always zero, and mass and CoM regroup as they do."""
     q = random_states(panda, rng, 400).q
-    Y = dynamics.gravity_regressor(panda, q)
+    Y = panda.regressor(q, np.zeros(7), np.zeros(7))
     assert np.abs(Y[:, 0]).max() < 1e-14  # rounding of sin and cos of angles that are multiples of 90 degrees
     singular = np.linalg.svd(Y.reshape(-1, 70), compute_uv=False)
     rank = int(np.sum(singular > 1e-9 * singular[0]))

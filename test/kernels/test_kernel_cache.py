@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import numpy as np
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics.friction import friction_of_one
+from panda_dynamics_ros.dynamics.friction import friction_memory_kernel
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
 assert (pdr.load_robot("panda").friction_torques(np.ones(7)) > 0.0).any()
-print(CACHE, sum(friction_of_one.stats.cache_hits.values()), friction_of_one.signatures != [])
+print(CACHE, sum(friction_memory_kernel.stats.cache_hits.values()), friction_memory_kernel.signatures != [])
 """
 
 

@@ -12,7 +12,8 @@ import pytest
 from arms import random_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics.kernels import small_matrices
+from panda_dynamics_ros.dynamics.kernels import batch, small_matrices
+from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
 
@@ -54,6 +55,11 @@ def test_cosine_and_sine_are_those_of_libm(rng):
         assert (np.abs(ours - theirs) <= 2.0 * np.spacing(np.abs(theirs))).all()
     # Each of the two is rounded to 2^-53.
     np.testing.assert_allclose(c * c + s * s, 1.0, rtol=0.0, atol=4.0 * 2.0**-53)
+
+
+@pytest.fixture(autouse=True)
+def blocks_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MANY", BLOCK)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

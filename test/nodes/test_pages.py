@@ -96,6 +96,11 @@ def test_what_the_diagnostics_say_of_the_input(number, k, dynamics):
     assert said_of(dynamics, STREAMS[number][k]()) == quotes()[number][k]
 
 
+def test_a_gap_afterwards_does_not_hide_why_samples_were_left_out(dynamics):
+    messages = [*map(sample, range(50)), sample(50, effort=False), *map(sample, range(200, 250))]
+    assert said_of(dynamics, messages) == quotes()[3][0]
+
+
 def test_losses_where_two_publish_are_put_down_to_them(probe, dynamics):
     topic = dynamics.resolve_topic_name("joint_states")
     for _ in range(2):

@@ -64,7 +64,7 @@ def test_wrong_limits_are_named(field, value, message):
     ("terms", "message"),
     [
         ({"viscous": [0.1]}, "friction.viscous: expected shape (2,), got (1,)"),
-        ({"transition": [0.1, 0.0]}, "friction.transition: expected positive widths, got [0.1, 0.0]"),
+        ({"transition": [0.1, 0.0]}, "friction.transition: expected positive numbers, got [0.1, 0.0]"),
         ({"viscosity": [0.1, 0.1]}, "friction: expected terms among viscous, coulomb, offset, transition, amplitude, "),
     ],
 )

@@ -12,7 +12,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.residual_torques import residual_torques
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.robot.residual_map import MOST_POINTS, ResidualMap, coordinates, covariance
+from panda_dynamics_ros.robot.residual_map import MOST_POINTS, SLOW, ResidualMap, coordinates, covariance
 
 ROWS = 150
 
@@ -22,9 +22,14 @@ def states(rng: np.random.Generator, count: int = ROWS) -> tuple[FloatArray, Flo
     return rng.uniform(-0.2, 0.2, (count, 7)), rng.uniform(0.1, 0.3, (count, 7))
 
 
+def steady(q, dq):
+    """The map's coordinates at constant velocity."""
+    return coordinates(q, dq, np.tanh(dq / SLOW))
+
+
 def learnt(panda: pdr.RobotModel, q: FloatArray, dq: FloatArray, y: FloatArray) -> pdr.RobotModel:
     """The arm with a map whose inducing points are the rows themselves: then the sparse process is the dense one."""
-    points = coordinates(q, dq)
+    points = steady(q, dq)
     k = covariance(points, points)
     known = ResidualMap(points, k @ k, k @ y, (y**2).sum(axis=0), np.array(float(len(y))), panda.residual.std)
     return replace(panda, residual_map=known)
@@ -43,7 +48,7 @@ def test_mean_and_variance_are_those_of_the_dense_process(arm, rng):
     new_q, new_dq = states(rng, 20)
     mean, std = residual_torques(robot, new_q, new_dq)
     known = robot.residual_map
-    x, new = coordinates(q, dq), coordinates(new_q, new_dq)
+    x, new = steady(q, dq), steady(new_q, new_dq)
     for j in range(7):
         K = covariance(x, x) + (known.noise[j] / known.sigma[j]) ** 2 * np.eye(ROWS)
         k = covariance(new, x)
@@ -56,7 +61,7 @@ def test_mean_and_variance_are_those_of_the_dense_process(arm, rng):
 def test_noise_is_the_most_likely_one(arm):
     robot, q, dq, y = arm
     known = robot.residual_map
-    x = coordinates(q, dq)
+    x = steady(q, dq)
     for j in range(7):
 
         def log_likelihood(noise: float, j: int = j) -> float:
@@ -77,8 +82,19 @@ def test_where_nothing_was_learnt_there_is_the_prior(arm, panda):
     mean, std = residual_torques(panda, q, dq)
     np.testing.assert_array_equal(mean, 0.0)
     np.testing.assert_array_equal(std, np.broadcast_to(panda.residual.std, std.shape))
-    empty = replace(panda, residual_map=ResidualMap.empty(panda.residual.std))
-    np.testing.assert_array_equal(residual_torques(empty, q, dq)[0], 0.0)
+
+
+def test_an_arm_at_rest_has_the_residual_of_the_way_on_which_it_came(panda):
+    """A residual of the sign of dq, learnt in slow motion to and fro at one place; then the arm stands there."""
+    dq = np.repeat(np.array([[1.0], [-1.0]]), ROWS, axis=0) * np.full(7, 0.2)
+    y = 0.1 * np.sign(dq)
+    robot = learnt(panda, np.zeros_like(dq) + np.linspace(0.0, 1e-3, len(dq))[:, None], dq, y)
+    rest = np.zeros((2, 7))
+    mean, std = residual_torques(robot, rest, rest, presliding=np.sign(dq[[0, -1]]))
+    # What dq alone tells: k = exp(-(0.2 / SPEED)^2 7 / 2) = 0.87.
+    np.testing.assert_allclose(mean, 0.87 * y[[0, -1]], rtol=0.1)
+    assert (std < 0.6 * panda.residual.std).all()
+    np.testing.assert_allclose(residual_torques(robot, rest, rest)[0], 0.0, atol=0.01)
 
 
 def test_other_arms_have_no_map(arm):

@@ -73,7 +73,7 @@ def test_a_scenario_is_recorded(panda):
         run.stamp, 0.05 + 1e-3 * np.arange(300), rtol=0.0, atol=1e-12
     )  # times from the run's start
     assert run.q.shape == run.dq.shape == run.tau.shape == (300, 7)
-    np.testing.assert_array_equal(run.truth_mass, np.repeat([0.0, 1.0, 0.0], 100))
+    np.testing.assert_array_equal(run.truth[:, 0], np.repeat([0.0, 1.0, 0.0], 100))
     np.testing.assert_array_equal(run.truth[150], PAYLOAD.vector)
     assert plant.truth.mass == 0.0
 

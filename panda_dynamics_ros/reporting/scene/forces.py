@@ -21,6 +21,7 @@ COLOURS = np.array([[0.25, 0.70, 0.35], [0.95, 0.70, 0.15], [0.85, 0.15, 0.10]])
 PER_NEWTON, PER_NEWTON_METRE, LONGEST = 0.015, 0.04, 0.6  # m
 SURFACE = 0.05  # m from the flange's origin, where a force's arrow ends: it would be hidden in the wrist
 SMALLEST_FORCE, SMALLEST_MOMENT = 3.0, 1.0  # N, N m: about what an arm at rest makes of its model's errors
+LABEL_HEIGHT = 0.035  # m
 FORCE: Colour = (0.75, 0.10, 0.55, 1.0)
 MOMENT: Colour = (0.45, 0.25, 0.75, 1.0)
 
@@ -68,7 +69,8 @@ def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, 
         length = min(PER_NEWTON * size, LONGEST)
         tail = point - force * ((length + SURFACE) / size)
         primitives.append(Arrow("contact/force", "base", along(force, tail), FORCE, length, 0.008))
-        primitives.append(Label("contact/size", "base", translation(tail), FORCE, f"{size:.0f} N", 0.035))
+        behind = tail - LABEL_HEIGHT / size * force  # or the arrow would pierce it
+        primitives.append(Label("contact/size", "base", translation(behind), FORCE, f"{size:.0f} N", LABEL_HEIGHT))
     size = float(np.linalg.norm(moment))
     if size > SMALLEST_MOMENT:
         length = min(PER_NEWTON_METRE * size, LONGEST)
