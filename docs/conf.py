@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -17,12 +18,13 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 suppress_warnings = ["ref.python"]  # a name in "Returns" that several classes have is no link
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3  # other pages link to sections
+smartquotes_action = "qe"  # options keep their two dashes
 html_theme = "furo"
 html_title = f"Panda dynamics {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 
-# Docstrings: `name` is code; sections are numpydoc's, with "name: what it is" (see `as_numpydoc`).
+# Docstrings: `name` is code; `as_numpydoc` says how parameters, results and errors are written.
 default_role = "code"
 napoleon_google_docstring = False
 napoleon_use_param = False
@@ -41,24 +43,63 @@ ARRAY = r"~?(?:numpy\.)?ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], ~?(?:numpy
 TYPES = re.compile(rf"TypeAliasForwardRef\('(\w+)'\)|{ARRAY}")
 UNIT = re.compile(r"^(\w)\.(?= |$)")  # "s." is no item of a list
 HIDDEN = "\ue000"
-ENTRY = re.compile(r"([*\w][\w, ]*): (.+)")
+ENTRY = re.compile(r"([*\w][\w, *]*): (.+)")
+RESULT = re.compile(r"(Returns|Raises|Warns|Reference:) (.+)")
+SECTIONS = {"Reference:": "References"}
+
+
+def attributes_of(what: str, obj: Any) -> set[str]:
+    """What a class has."""
+    return (
+        {*dir(obj), *(name for each in obj.__mro__ for name in inspect.get_annotations(each))}
+        if what == "class"
+        else set()
+    )
+
+
+def parameters_of(what: str, obj: Any) -> set[str]:
+    """Of a function, or of the constructor of a class."""
+    try:
+        return set(inspect.signature(obj.__init__ if what == "class" else obj).parameters)
+    except (TypeError, ValueError):  # it is none of Python's
+        return set()
 
 
 def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Entries as numpydoc has them: the name in a line of its own; types are in the signature. In place.
+    """The compact form of this package's docstrings as sections of numpydoc; types are in the signature. In place.
 
-    A property's colon is hidden from napoleon, which would take what comes before it for a type.
+    "name: text" is a parameter of the function or an attribute of the class, wherever such a name begins a line;
+    "Returns text", "Raises Error: text" and "Reference: text" say what they are. Further lines of an entry are
+    indented. A property's colon is hidden from napoleon, which would take what comes before it for a type.
     """
-    within, new = False, list[str]()
+    known = {"Attributes": attributes_of(what, obj), "Parameters": parameters_of(what, obj)}
+    section, new = "", list[str]()
+
+    def begin(title: str) -> None:
+        nonlocal section
+        if title != section:
+            new.extend(["", title, "-" * len(title)])
+        section = title
+
+    def titles(names: str) -> list[str]:
+        return [title for title, those in known.items() if {each.strip("* ") for each in names.split(",")} <= those]
+
     for line in lines:
-        entry = ENTRY.fullmatch(line) if within else None
-        if line.startswith("Reference: "):
-            new += ["References", "----------", line.removeprefix("Reference: ")]
-            within = False
-        elif entry is not None:
+        entry, result = ENTRY.fullmatch(line), RESULT.fullmatch(line)
+        if SECTION.match(line):
+            section = line
+            new.append(line)
+        elif result is not None:
+            begin(SECTIONS.get(result[1], result[1]))
+            kind, _, text = result[2].partition(": ")
+            new += [kind, "    " + text] if result[1] in ("Raises", "Warns") else [result[2]]
+        elif entry is not None and (section or titles(entry[1])):
+            begin(section or titles(entry[1])[0])
             new += [entry[1], "    " + UNIT.sub(r"\\\1.", entry[2])]
+        elif section == "Returns" and line.startswith(" "):
+            new.append(line.strip())
         else:
-            within = bool(SECTION.match(line)) or (within and (not line or line.startswith((" ", "-"))))
+            section = section if not line or line.startswith((" ", "-")) else ""
             new.append(line)
     lines[:] = [line.replace(":", HIDDEN) if what == "property" else line for line in new]
 

@@ -34,7 +34,6 @@ class RobotModel(RobotDescription):
     friction_torques = dynamics.friction_torques
     link_side_torques = dynamics.link_side_torques
     regressor = dynamics.regressor
-    gravity_regressor = dynamics.gravity_regressor
     payload_regressor = dynamics.payload_regressor
     momentum = dynamics.momentum
     base_parameters = dynamics.base_parameters
@@ -56,8 +55,6 @@ def load_robot(
 ) -> RobotModel:
     """An arm of the library, or of a user's file.
 
-    Parameters
-    ----------
     source: "panda" (Gaz et al. 2019), "panda_ledezma" (Diaz Ledezma and Haddadin, document 000), "fr3", the path of
         a .yaml, .urdf or MJCF (.xml) file, or the text of a URDF (ROS's `robot_description`).
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
@@ -76,13 +73,10 @@ def load_robot(
     motor_constants: (n,), N m/A, joint torque per motor current, for effort "current".
     rotor_inertia: (n,), kg m^2, at the joints, which counts for every effort but "measured"; by default the
         description's (MJCF: armature).
-
-    Raises
-    ------
-    ArgumentError: neither a library name nor a path, and the message lists the names; or `base` or `tip` do not
+    Raises ArgumentError: neither a library name nor a path, and the message lists the names; or `base` or `tip` do not
         fit, and the message lists the links; or another argument is not as above.
-    DataFileNotFoundError: the file does not exist.
-    RobotDescriptionError: the file is malformed, or a link is not physical.
+    Raises DataFileNotFoundError: the file does not exist.
+    Raises RobotDescriptionError: the file is malformed, or a link is not physical.
     """
     if friction not in ("published", "none"):
         raise ArgumentError(f"friction: expected published or none, got {friction!r}")

@@ -11,7 +11,8 @@ A pose is T_a_b, shape (..., 4, 4), translation in m. The other formats:
   w >= 0; where w = 0 the first non-zero of x, y, z is positive. Each rotation thus has exactly one quaternion;
 - "Measure Pose" app: x, y, z in mm, then rotation x, y, z in degrees with R = Rz(z) Ry(y) Rx(x).
 
-Every function broadcasts over leading dimensions.
+Every function broadcasts over leading dimensions. A wrong shape, a number that is not finite, a matrix that is no
+rotation or rigid transform, or a quaternion of zero norm is an `ArgumentError`.
 """
 
 from __future__ import annotations
@@ -33,10 +34,6 @@ GIMBAL_LOCK = 1e-12
 def to_column_major(T: ArrayLike) -> FloatArray:
     """The 16 numbers (..., 16) of a pose T_a_b (..., 4, 4), m, column by column; the translation is a_12, a_13, a_14.
 
-    Raises
-    ------
-    ArgumentError: `T` is not a rigid transform.
-
     Reference: document 001, "Pose representation in RaceCom messages and state machines".
     """
     T = checks.rigid_transform(T, "T")
@@ -44,12 +41,9 @@ def to_column_major(T: ArrayLike) -> FloatArray:
 
 
 def from_column_major(a: ArrayLike) -> FloatArray:
-    """The pose T_a_b (..., 4, 4), m, of column-major numbers (..., 16).
+    """The pose T_a_b (..., 4, 4), m, of column-major numbers (..., 16); an ArgumentError for a row-major matrix, too.
 
-    Raises
-    ------
-    ArgumentError: not 16 finite numbers, not a rigid transform, or a row-major matrix. A row-major pose
-        without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
+    A row-major pose without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
     """
     rows = checks.trailing(a, (16,), "a (16 floats, column-major)")
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
@@ -69,10 +63,6 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
     entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
     diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
-
-    Raises
-    ------
-    ArgumentError: `R` is not a rotation matrix.
     """
     R = checks.rotation_matrix(R, "R")
     if R.ndim == 2:
@@ -113,10 +103,6 @@ def canonical(quat: FloatArray) -> FloatArray:
 def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
     """The rotation matrix (..., 3, 3) of a quaternion (x, y, z, w), (..., 4), of any non-zero norm.
 
-    Raises
-    ------
-    ArgumentError: the norm is zero.
-
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
@@ -140,10 +126,6 @@ def _unit(quat: ArrayLike) -> FloatArray:
 def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
     """The pose of a translation (..., 3) in m and a quaternion (..., 4); leading shapes broadcast.
 
-    Raises
-    ------
-    ArgumentError: a wrong shape, shapes that do not broadcast, or a quaternion of zero norm.
-
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     t = checks.trailing(translation, (3,), "translation")
@@ -162,22 +144,11 @@ def _transform(R: FloatArray, t: FloatArray) -> FloatArray:
     return T
 
 
-def quaternion_to_euler_degrees(quat: ArrayLike) -> FloatArray:
-    """Rotation x, y, z in degrees, (..., 3), of a quaternion (..., 4): R = Rz(z) Ry(y) Rx(x).
-
-    Raises
-    ------
-    ArgumentError: the quaternion has zero norm.
-
-    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged
-    (erratum 3). With r of `quaternion_to_matrix`, z = atan2(r10, r00) is the erratum's
-    atan2(2 (qw qz + qx qy), 1 - 2 (qy^2 + qz^2)).
-    """
-    return _euler_degrees(quaternion_to_matrix(quat))
-
-
 def _euler_degrees(R: FloatArray) -> FloatArray:
-    """x, y, z in degrees of R = Rz(z) Ry(y) Rx(x); |y| <= 90. At y = +-90 degrees z is 0 and x is finite."""
+    """x, y, z in degrees of R = Rz(z) Ry(y) Rx(x); |y| <= 90. At y = +-90 degrees z is 0 and x is finite.
+
+    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged (erratum 3).
+    """
     cos_y = np.hypot(R[..., 0, 0], R[..., 1, 0])
     y = np.arctan2(-R[..., 2, 0], cos_y)  # better conditioned near 90 degrees than the asin of document 001
     z = np.where(cos_y > GIMBAL_LOCK, np.arctan2(R[..., 1, 0], R[..., 0, 0]), 0.0)
@@ -187,33 +158,10 @@ def _euler_degrees(R: FloatArray) -> FloatArray:
     return np.degrees(np.stack([np.arctan2(sin_x, cos_x), y, z], axis=-1)) + 0.0
 
 
-def euler_degrees_to_quaternion(xyz: ArrayLike) -> FloatArray:
-    """The quaternion (..., 4), w >= 0, of rotation x, y, z in degrees, (..., 3): R = Rz(z) Ry(y) Rx(x).
-
-    Reference: document 001, "Conversion from Rotation-XYZ to quaternion".
-    """
-    half = np.radians(checks.trailing(xyz, (3,), "xyz")) / 2.0
-    (sx, sy, sz), (cx, cy, cz) = np.moveaxis(np.sin(half), -1, 0), np.moveaxis(np.cos(half), -1, 0)
-    quat = np.stack(
-        [
-            cz * cy * sx - sz * sy * cx,
-            cz * sy * cx + sz * cy * sx,
-            sz * cy * cx - cz * sy * sx,
-            cz * cy * cx + sz * sy * sx,
-        ],
-        axis=-1,
-    )
-    return canonical(quat)
-
-
 def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
     """What the "Measure Pose" app shows for a pose (..., 4, 4): x, y, z in mm, rotation x, y, z in degrees, (..., 6).
 
     -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
-
-    Raises
-    ------
-    ArgumentError: `T` is not a rigid transform.
 
     Reference: document 001, with erratum 3.
     """
@@ -224,11 +172,13 @@ def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
 def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
     """The pose T_a_b, (..., 4, 4), m, of (x, y, z in mm, rotation x, y, z in degrees), (..., 6).
 
-    Raises
-    ------
-    ArgumentError: not six finite numbers.
-
     Reference: document 001: R = Rz(z) Ry(y) Rx(x).
     """
     p = checks.trailing(p, (6,), "p")
-    return _transform(quaternion_to_matrix(euler_degrees_to_quaternion(p[..., 3:])), p[..., :3] / 1000.0)
+    (sx, sy, sz), (cx, cy, cz) = (np.moveaxis(f(np.radians(p[..., 3:])), -1, 0) for f in (np.sin, np.cos))
+    rows = [
+        [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+        [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+        [-sy, cy * sx, cy * cx],
+    ]
+    return _transform(np.stack([np.stack(row, axis=-1) for row in rows], axis=-2), p[..., :3] / 1000.0)

@@ -97,24 +97,20 @@ def test_a_rotation_has_one_quaternion():
 
 
 def test_erratum_3():
-    xyz = np.array([30.0, 20.0, -50.0])
-    quat = pose.euler_degrees_to_quaternion(xyz)
-    # Degrees of order 100, so roundings of 1e-14 each.
-    np.testing.assert_allclose(pose.quaternion_to_euler_degrees(quat), xyz, atol=1e-12)
-    qx, qy, qz, qw = quat
+    qx, qy, qz, qw = pose.matrix_to_quaternion(pose.measure_pose_to_matrix([0, 0, 0, 30.0, 20.0, -50.0])[:3, :3])
     z = np.degrees(np.arctan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy**2 + qz**2)))
     x = np.degrees(np.arctan2(2.0 * (qw * qx + qy * qz), 1.0 - 2.0 * (qx**2 + qy**2)))
-    np.testing.assert_allclose([x, z], [30.0, -50.0], atol=1e-12)
+    np.testing.assert_allclose([x, z], [30.0, -50.0], atol=1e-12)  # degrees of order 100, so roundings of 1e-14 each
 
 
 def test_angles_agree_with_scipy():
     rng = np.random.default_rng(4)
     xyz = rng.uniform([-180.0, -89.0, -180.0], [180.0, 89.0, 180.0], (1000, 3))
     reference = Rotation.from_euler("ZYX", xyz[:, ::-1], degrees=True)
-    quat = pose.euler_degrees_to_quaternion(xyz)
-    np.testing.assert_allclose(quat, reference.as_quat(canonical=True), atol=ROUNDING)
+    T = pose.measure_pose_to_matrix(np.hstack([np.zeros_like(xyz), xyz]))
+    np.testing.assert_allclose(T[:, :3, :3], reference.as_matrix(), atol=ROUNDING)
     # At y = 89 degrees x and z are 1 / cos(y) = 57 times as sensitive: 57 * 180/pi * a few 1e-16.
-    np.testing.assert_allclose(pose.quaternion_to_euler_degrees(quat), xyz, atol=1e-10)
+    np.testing.assert_allclose(pose.matrix_to_measure_pose(T)[:, 3:], xyz, atol=1e-10)
 
 
 def test_measure_pose_has_millimetres_then_x_y_z_in_degrees():

@@ -11,9 +11,7 @@ position. M_ij for i <= j is joint i's share of the wrench that a unit accelerat
 no velocity and no acceleration.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -34,11 +32,14 @@ class Motion(NamedTuple):
     U: Matrix
 
 
-def joint_torques(arm: Arm, gravity: Vector, dq: Sequence[Scalar], ddq: Sequence[Scalar]) -> list[Scalar]:
-    """tau of one motion; zeros in `gravity`, `dq` and `ddq` vanish from the expressions."""
+def joint_torques(arm: Arm, gravity: Vector, dq: str = "", ddq: str = "") -> list[list[Scalar]]:
+    """tau as one row; `dq`, `ddq`: what the names of their symbols begin with; without one they are zero and vanish."""
     motion = Motion(scale(-1.0, gravity), ZERO, ZERO, (ZERO, ZERO, ZERO))
+    velocities, accelerations = (
+        [arm.graph.symbol(f"{name}{i + 1}") if name else 0.0 for i in range(arm.n)] for name in (dq, ddq)
+    )
     wrenches = []
-    for joint, link, velocity, acceleration in zip(arm.joints, arm.links, dq, ddq, strict=True):
+    for joint, link, velocity, acceleration in zip(arm.joints, arm.links, velocities, accelerations, strict=True):
         motion = step_outward(joint, velocity, acceleration, motion)
         wrenches.append(link_wrench(link, motion))
     torques: list[Scalar] = []
@@ -49,7 +50,9 @@ def joint_torques(arm: Arm, gravity: Vector, dq: Sequence[Scalar], ddq: Sequence
         torques.append(force[2] if joint.prismatic else moment[2])
         force = joint.placement.rotate(force)
         moment = add(joint.placement.rotate(moment), cross(joint.placement.translation, force))
-    return torques[::-1]
+    if not dq and not arm.joints[0].prismatic and gravity[:2] == (0.0, 0.0):
+        torques[-1] = 0.0  # a turn about a vertical axis lifts nothing; as the recursion has it, it is a sum of terms
+    return [torques[::-1]]
 
 
 def step_outward(joint: Joint, dq: Scalar, ddq: Scalar, motion: Motion) -> Motion:
@@ -79,23 +82,20 @@ def times(U: Matrix, r: Vector) -> Vector:
 
 
 def link_wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
-    """A link's force and moment about the joint frame's origin (De Luca, Robotics 2, slides 3 and 4)."""
-    force = add(scale(link.mass, motion.a), times(motion.U, link.first_moment))
-    return force, add(inertia_moment(link, motion), cross(link.first_moment, motion.a))
+    """A link's force and moment about the joint frame's origin (De Luca, Robotics 2, slides 3 and 4).
 
-
-def inertia_moment(link: Link, motion: Motion) -> Vector:
-    """I dw + w x (I w), entry by entry, of a link with ZZ = XX + YY or one that turns about z only: `arm`.
-
-    In general the first two have another term each: (ZZ - XX - YY) (w_y w_z), and its negative with w_x w_z.
+    I dw + w x (I w) is written entry by entry, for a link with ZZ = XX + YY or one that turns about z only: `arm`. In
+    general the first two have another term each: (ZZ - XX - YY) (w_y w_z), and its negative with w_x w_z.
     """
     xx, xy, xz, yy, yz, zz = link.inertia
     (x, y, z), dz, U = motion.w, motion.dw[2], motion.U
-    return (
+    turning = (
         xx * U[2][1] + xz * U[1][0] - xy * U[2][0] + yz * (y * y - z * z),
         -yy * U[2][0] + xy * U[2][1] - yz * U[0][1] + xz * (z * z - x * x),
         zz * dz + (yy - xx) * (x * y) + yz * U[0][2] - xz * U[1][2] + xy * (x * x - y * y),
     )
+    force = add(scale(link.mass, motion.a), times(U, link.first_moment))
+    return force, add(turning, cross(link.first_moment, motion.a))
 
 
 class Body(NamedTuple):
@@ -111,30 +111,19 @@ def mass_matrix(arm: Arm) -> list[list[Scalar]]:
     M: list[list[Scalar]] = [[0.0] * arm.n for _ in range(arm.n)]
     body = Body(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for j in range(arm.n - 1, -1, -1):
-        body = with_link(arm.links[j], body)
-        force, moment = unit_acceleration_wrench(arm.joints[j], body)
+        link = arm.links[j]
+        xx, xy, xz, yy, yz, zz = (a + b for a, b in zip(link.inertia, body.inertia, strict=True))
+        mass, (mx, my, mz) = link.mass + body.mass, add(link.first_moment, body.first_moment)
+        # The wrench for ddq = 1 at rest: of a slide (m z, mc x z), of a turn (z x mc, I z).
+        force: Vector = (0.0, 0.0, mass) if arm.joints[j].prismatic else (-my, mx, 0.0)
+        moment: Vector = (my, -mx, 0.0) if arm.joints[j].prismatic else (xz, yz, zz)
         for i in range(j, -1, -1):
             joint = arm.joints[i]
             M[i][j] = M[j][i] = force[2] if joint.prismatic else moment[2]
             force = joint.placement.rotate(force)
             moment = add(joint.placement.rotate(moment), cross(joint.placement.translation, force))
-        body = in_parent(arm.joints[j].placement, body)
+        body = in_parent(arm.joints[j].placement, Body(mass, (mx, my, mz), (xx, xy, xz, yy, yz, zz)))
     return M
-
-
-def unit_acceleration_wrench(joint: Joint, body: Body) -> tuple[Vector, Vector]:
-    """Force and moment for ddq = 1 at rest: of a slide (m z, mc x z), of a turn (z x mc, I z)."""
-    mx, my, _ = body.first_moment
-    _, _, xz, _, yz, zz = body.inertia
-    if joint.prismatic:
-        return (0.0, 0.0, body.mass), (my, -mx, 0.0)
-    return (-my, mx, 0.0), (xz, yz, zz)
-
-
-def with_link(link: Link, body: Body) -> Body:
-    """The body and a link, both in the link's frame."""
-    xx, xy, xz, yy, yz, zz = (a + b for a, b in zip(link.inertia, body.inertia, strict=True))
-    return Body(link.mass + body.mass, add(link.first_moment, body.first_moment), (xx, xy, xz, yy, yz, zz))
 
 
 def in_parent(placement: Placement, body: Body) -> Body:
@@ -176,8 +165,6 @@ def turned_inertia(turn: Turn, inertia: Six) -> Six:
 class Function:
     """A function of the joint state.
 
-    Attributes
-    ----------
     summary: one line, for the generated source.
     arguments: each an array of n numbers.
     result: name of the array that it gives; `square` ones are matrices.
@@ -195,29 +182,8 @@ class Function:
         return self.result.isupper()
 
 
-def _symbols(arm: Arm, name: str) -> list[Scalar]:
-    return [arm.graph.symbol(f"{name}{i + 1}") for i in range(arm.n)]
-
-
-def _inverse_dynamics(arm: Arm) -> list[list[Scalar]]:
-    return [joint_torques(arm, arm.gravity, _symbols(arm, "dq"), _symbols(arm, "ddq"))]
-
-
-def _gravity_torques(arm: Arm) -> list[list[Scalar]]:
-    torques = joint_torques(arm, arm.gravity, [0.0] * arm.n, [0.0] * arm.n)
-    if not arm.joints[0].prismatic and arm.gravity[:2] == (0.0, 0.0):
-        torques[0] = (
-            0.0  # a turn about a vertical axis lifts nothing; in the recursion, this zero would be a sum of terms
-        )
-    return [torques]
-
-
-def _coriolis_torques(arm: Arm) -> list[list[Scalar]]:
-    return [joint_torques(arm, ZERO, _symbols(arm, "dq"), [0.0] * arm.n)]
-
-
-def flange_pose(arm: Arm) -> list[Vector]:
-    """Columns x, y, z and p of T_base_flange (document 000).
+def flange_pose(arm: Arm) -> list[list[Scalar]]:
+    """T_base_flange (document 000).
 
     The product starts at the flange, where most entries are constant. The third axis is the cross product of the
     others: six products instead of four for each joint.
@@ -228,23 +194,21 @@ def flange_pose(arm: Arm) -> list[Vector]:
     for placement in [*(joint.placement for joint in reversed(arm.joints)), arm.base]:
         x, y = placement.rotate(x), placement.rotate(y)
         p = add(placement.translation, placement.rotate(p))
-    return [x, y, cross(x, y), p]
-
-
-def _pose(arm: Arm) -> list[list[Scalar]]:
-    columns = flange_pose(arm)
-    rows = [[column[row] for column in columns] for row in range(3)]
-    return [*rows, [0.0, 0.0, 0.0, 1.0]]
+    return [*(list(row) for row in zip(x, y, cross(x, y), p, strict=True)), [0.0, 0.0, 0.0, 1.0]]
 
 
 FUNCTIONS: dict[str, Function] = {
-    "gravity_torques": Function("torques that hold the arm still, g(q)", ("q",), "tau", _gravity_torques),
+    "gravity_torques": Function(
+        "torques that hold the arm still, g(q)", ("q",), "tau", lambda arm: joint_torques(arm, arm.gravity)
+    ),
     "coriolis_torques": Function(
-        "Coriolis and centrifugal torques, C(q, dq) dq", ("q", "dq"), "tau", _coriolis_torques
+        *("Coriolis and centrifugal torques, C(q, dq) dq", ("q", "dq"), "tau"),
+        lambda arm: joint_torques(arm, ZERO, "dq"),
     ),
     "inverse_dynamics": Function(
-        "tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only", ("q", "dq", "ddq"), "tau", _inverse_dynamics
+        *("tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only", ("q", "dq", "ddq"), "tau"),
+        lambda arm: joint_torques(arm, arm.gravity, "dq", "ddq"),
     ),
     "mass_matrix": Function("M(q), symmetric", ("q",), "M", mass_matrix),
-    "pose": Function("T_base_flange", ("q",), "T", _pose),
+    "pose": Function("T_base_flange", ("q",), "T", flange_pose),
 }

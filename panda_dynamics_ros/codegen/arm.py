@@ -10,8 +10,6 @@ Part of a link's XX + YY may then be given back to it, which changes no torque, 
 ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each link (see `algorithms`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -119,8 +117,14 @@ def joint_placement(graph: Graph, T: FloatArray, sliding: bool, q: Expression) -
     if sliding:
         axis = fixed.rotate((0.0, 0.0, 1.0))
         return Placement(fixed.turns, add(fixed.translation, scale(q, axis)))
-    _, cosine, sine = elementary_turns(T[:3, :3])[-1]
-    return Placement((*fixed.turns[:-1], _turn_about_joint(graph, q, cosine, sine)), fixed.translation)
+    _, c, s = elementary_turns(T[:3, :3])[-1]
+    if c in (0.0, 1.0, -1.0):  # Rz(b + q) for a constant b: quarter turns cost nothing, others an addition
+        cosine, sine = graph.cosine(q), graph.sine(q)
+        turn = Turn(2, c * cosine - s * sine, s * cosine + c * sine)
+    else:
+        angle = q + math.atan2(s, c)
+        turn = Turn(2, graph.cosine(angle), graph.sine(angle))
+    return Placement((*fixed.turns[:-1], turn), fixed.translation)
 
 
 def fixed_placement(T: FloatArray) -> Placement:
@@ -140,15 +144,6 @@ def elementary_turns(R: FloatArray) -> list[tuple[int, float, float]]:
     # b from what a and alpha leave: of nearly parallel axes, a alone is ill determined.
     towards_x = np.array([ca, sa, 0.0]) @ R
     return [(2, ca, sa), (0, _exact(R[2, 2]), _exact(sine)), (2, _exact(towards_x[0]), _exact(-towards_x[1]))]
-
-
-def _turn_about_joint(graph: Graph, q: Expression, c: float, s: float) -> Turn:
-    """Rz(b + q) for the constant angle b of cosine c and sine s; quarter turns cost nothing, others an addition."""
-    if c in (0.0, 1.0, -1.0):
-        cosine, sine = graph.cosine(q), graph.sine(q)
-        return Turn(2, c * cosine - s * sine, s * cosine + c * sine)
-    angle = q + math.atan2(s, c)
-    return Turn(2, graph.cosine(angle), graph.sine(angle))
 
 
 def _exact(value: float) -> float:

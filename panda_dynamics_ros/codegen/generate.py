@@ -4,8 +4,6 @@
 One file: C99 that is also C++, for a real-time loop, or Python with its standard library.
 """
 
-from __future__ import annotations
-
 import math as numbers
 import re
 from collections.abc import Iterable, Mapping
@@ -28,8 +26,6 @@ LANGUAGES = ("c", "python")
 class GeneratedCode:
     """Source code, and what a call of its functions costs.
 
-    Attributes
-    ----------
     source: the text of one file.
     name: what the names of its functions begin with: `panda` of `panda_gravity_torques`.
     counts: operations of each function.
@@ -52,8 +48,6 @@ def generate(
     Multiplications by 0 and 1 are gone, common subexpressions are computed once, and the links carry the robot's base
     parameters, so that 3 of 10 inertial parameters of a link that turns, and 6 of one that slides, vanish at least.
 
-    Parameters
-    ----------
     robot: its numbers become constants of the code; a payload is part of it (`robot.with_payload`).
     language: "c" (C99 and C++, double precision, <math.h> only) or "python" (standard library only).
     functions: some of gravity_torques, coriolis_torques, inverse_dynamics, mass_matrix, pose, and friction_torques,
@@ -61,15 +55,9 @@ def generate(
     name: an identifier that the names of the functions begin with; of the robot's name if left out.
     math: the module that Python code takes sin, cos and exp from. With `numpy`, `jax.numpy`, `torch` or `cupy` its
         functions take arrays (n, ..) of many states, also on a GPU.
-
-    Returns
-    -------
-    GeneratedCode. Its functions take joint positions, velocities and accelerations as this package does (SI units,
-    radians), and give what the methods of the same name give; `pose` is T_base_flange, column-major in C.
-
-    Raises
-    ------
-    ArgumentError: there is no such language or function, or a name is not an identifier.
+    Returns GeneratedCode. Its functions take joint positions, velocities and accelerations as this package does (SI
+        units, radians), and give what the methods of the same name give; `pose` is T_base_flange, column-major in C.
+    Raises ArgumentError: there is no such language or function, or a name is not an identifier.
 
     Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of any arm of n revolute
     joints takes at most 92 n - 127 multiplications and 81 n - 117 additions.
@@ -86,7 +74,11 @@ def generate(
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
     if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
         raise ArgumentError(f"math: expected the name of a module, for Python only, got {math!r} for {language}")
-    programs = {key: _program(robot, key) for key in wanted if key != FRICTION}
+    programs = {}
+    for key in wanted:
+        if key != FRICTION:
+            arm = arm_of(robot, Graph())
+            programs[key] = program_of(arm.graph, [entry for row in FUNCTIONS[key].rows(arm) for entry in row])
     notes = _notes(robot, programs)
     friction = robot.friction.table if FRICTION in wanted else None
     if language == "c":
@@ -94,11 +86,6 @@ def generate(
     else:
         source = _python_source(name, robot.n, notes, programs, friction, math)
     return GeneratedCode(source, name, {key: program.count for key, program in programs.items()})
-
-
-def _program(robot: RobotDescription, key: str) -> Program:
-    arm = arm_of(robot, Graph())
-    return program_of(arm.graph, [entry for row in FUNCTIONS[key].rows(arm) for entry in row])
 
 
 def _notes(robot: RobotDescription, programs: Mapping[str, Program]) -> list[str]:

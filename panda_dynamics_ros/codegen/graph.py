@@ -188,8 +188,6 @@ class OperationCount:
 class Program:
     """Straight-line code.
 
-    Attributes
-    ----------
     inputs: names that have to be there: "q1", "dq3".
     statements: pairs of a new name and the text of its value, in order.
     results: texts of the outputs, in their order.

@@ -7,16 +7,15 @@ Joint arrays that are not finite, or not of shape (..., n), are an `ArgumentErro
 from panda_dynamics_ros.dynamics.base_parameters import BaseParameters, base_parameters
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.dynamics.friction import PreslidingState, friction_torques, presliding_states
-from panda_dynamics_ros.dynamics.kinematics import LinkInertias, com_jacobian, jacobian, links_in_base, pose
+from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian, links_in_base, pose
 from panda_dynamics_ros.dynamics.mass_matrix import coriolis_matrix, forward_dynamics, mass_matrix
 from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
-from panda_dynamics_ros.dynamics.regressor import gravity_regressor, payload_regressor, regressor
+from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
 
 __all__ = [
     "BaseParameters",
-    "LinkInertias",
     "PreslidingState",
     "RobotState",
     "base_parameters",
@@ -25,7 +24,6 @@ __all__ = [
     "coriolis_torques",
     "forward_dynamics",
     "friction_torques",
-    "gravity_regressor",
     "gravity_torques",
     "inverse_dynamics",
     "jacobian",

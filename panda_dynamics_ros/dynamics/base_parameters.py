@@ -13,15 +13,13 @@ parameters of several links is a chain of such transfers between neighbours (the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
 from panda_dynamics_ros.dynamics.regressor import regressor
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.inertial import inertial_transport
@@ -50,8 +48,6 @@ _STATES = 30
 class BaseParameters:
     """The p combinations of a robot's 10 n inertial parameters that its motion depends on.
 
-    Attributes
-    ----------
     names: p symbols of Gautier and Khalil: "XXR6" where others are regrouped to XX6, "XY6" where none are.
     values: (p,), kg, kg m or kg m^2: mapping @ robot.inertial_vector.
     mapping: (p, 10 n), constant, of the geometry alone. Regressor: Y = Y[..., columns] @ mapping.
@@ -74,19 +70,11 @@ class BaseParameters:
 def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BaseParameters:
     """The minimum inertial parameters of a robot: which combinations its torques depend on, in closed form.
 
-    Parameters
-    ----------
     tolerance: what counts as zero in the geometry: rad, and lengths as shares of the longest. A calibrated arm, whose
         right angles are off by 1e-4, has more base parameters than its design; with 1e-3 it has those of the design.
-
-    Returns
-    -------
-    BaseParameters, with Y @ robot.inertial_vector == Y[..., columns] @ values for every state; up to the size of
-    what the tolerance has taken for zero.
-
-    Raises
-    ------
-    ArgumentError: the tolerance is not a number in [0, 0.1].
+    Returns BaseParameters, with Y @ robot.inertial_vector == Y[..., columns] @ values for every state; up to the size
+        of what the tolerance has taken for zero.
+    Raises ArgumentError: the tolerance is not a number in [0, 0.1].
 
     Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) as corrected in erratum 6,
     eq. (21) by eq. (22).
@@ -129,8 +117,7 @@ def _regressor(robot: RobotDescription, tolerance: float) -> FloatArray:
     """Y (rows, 10 n) of a robot in its own units; columns up to the tolerance are zero."""
     strength = float(np.linalg.norm(robot.gravity)) or 1.0
     q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, robot.n))
-    with one_at_a_time():
-        Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
+    Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
     lengths = np.linalg.norm(Y, axis=0)
     return np.where(lengths > tolerance * lengths.max(), Y, 0.0)
 
@@ -186,22 +173,15 @@ def combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
         factor = f"{row[place]:.12g}"
         # +1 and -1 need no bracket, so each such term stands for itself.
         by_factor.setdefault(factor if factor not in ("1", "-1") else f"{factor} {place}", []).append(place)
-    terms = (_term(factor.split()[0], [symbols[place] for place in places]) for factor, places in by_factor.items())
-    return _joined(terms)
+    terms = []
+    for factor, places in by_factor.items():
+        factor, total = factor.split()[0], " + ".join(symbols[place] for place in places)
+        total = f"({total})" if len(places) > 1 else total
+        terms.append(f"{factor[:-1]}{total}" if factor in ("1", "-1") else f"{factor}*{total}")
+    return " + ".join(terms).replace(" + -", " - ")
 
 
 def _as_written(place: int) -> tuple[int, int]:
     """Link by link, and in each as in eq. (3): moments of inertia, first moments, mass."""
     link, entry = divmod(place, 10)
     return link, (4, 5, 6, 7, 8, 9, 1, 2, 3, 0).index(entry)
-
-
-def _term(factor: str, symbols: list[str]) -> str:
-    if factor in ("1", "-1"):
-        return f"{factor[:-1]}{symbols[0]}"
-    total = symbols[0] if len(symbols) == 1 else f"({' + '.join(symbols)})"
-    return f"{factor}*{total}"
-
-
-def _joined(terms: Iterable[str]) -> str:
-    return re.sub(r" \+ -", " - ", " + ".join(terms))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.newton_euler import gravity_torques
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
@@ -44,9 +44,7 @@ def link_side_sample(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """q, dq and tau (n,) of one sample, checked, with tau from the effort.
 
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (n,).
+    Raises ArgumentError: an argument is not finite, or not of shape (n,).
     """
     sample: tuple[Any, Any, Any] = q, dq, effort
     if not (is_one_state(robot, *sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, joint_rows
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.batch import joint_rows
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -44,15 +44,6 @@ def friction_sample(friction, dq, tau):
 
 
 @compiled
-def friction_of_one(friction, dq, tau):
-    """tau of stacked joint velocities; False if one is not finite."""
-    n = friction.shape[0]
-    for k in range(0, dq.shape[0], n):
-        friction_sample(friction, dq[k : k + n], tau[k : k + n])
-    return finite(dq)
-
-
-@compiled
 def friction_memory_kernel(friction, dq, s, tau):
     """tau (rows, n) of joint velocities dq and directions of dry friction s (rows, n)."""
     for k in range(dq.shape[0]):
@@ -63,35 +54,19 @@ def friction_memory_kernel(friction, dq, s, tau):
 def friction_torques(robot: RobotDescription, dq: ArrayLike, presliding: ArrayLike | None = None) -> FloatArray:
     """Friction torques: viscous, Coulomb, offset, sigmoid and Stribeck terms.
 
-    Parameters
-    ----------
     dq: (..., n), rad/s.
     presliding: (..., n), direction s of dry friction in [-1, 1] (`PreslidingState`, `presliding_states`); by default
         its steady state at constant velocity, tanh(dq / transition).
-
-    Returns
-    -------
-    (..., n), N m: measured torque = inverse_dynamics + friction_torques.
-
-    Raises
-    ------
-    ArgumentError: `dq` or `presliding` is not finite, or not of shape (..., n).
+    Returns (..., n), N m: measured torque = inverse_dynamics + friction_torques.
 
     Reference: Gaz et al., RA-L 2019, supplementary material, eq. (1); De Luca, Robotics 2, slide 7 (document 003). The
     terms are written out in `Friction`.
     """
-    if presliding is not None:
-        shape, (dq_rows, s_rows) = joint_rows(robot, dq=dq, presliding=presliding)
-        tau = np.empty_like(dq_rows)
-        friction_memory_kernel(robot.friction.table, dq_rows, s_rows, tau)
-        return tau.reshape(*shape, robot.n)
-    if is_one_state(robot, dq):
-        tau = np.empty(robot.n)
-        if friction_of_one(robot.friction.table, dq, tau):
-            return tau
-    shape, (dq_rows,) = joint_rows(robot, dq=dq)
-    tau = np.empty_like(dq_rows)
-    friction_of_one(robot.friction.table, dq_rows.reshape(-1), tau.reshape(-1))
+    given = {"dq": dq} if presliding is None else {"dq": dq, "presliding": presliding}
+    shape, rows = joint_rows(robot, **given)
+    s = np.tanh(rows[0] / robot.friction.transition) if presliding is None else rows[1]
+    tau = np.empty_like(rows[0])
+    friction_memory_kernel(robot.friction.table, rows[0], s, tau)
     return tau.reshape(*shape, robot.n)
 
 
@@ -122,17 +97,9 @@ def presliding_rows(q, bounds, s, half_width):
 def presliding_states(q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Direction of dry friction along a recording without gaps.
 
-    Parameters
-    ----------
     q: (N, n), measured positions, rad, as they are: a low-pass comes after, since the element is not linear.
-
-    Returns
-    -------
-    s, half_width: (N, n), in [-1, 1] and [0, 1]: of `PreslidingState` after each row.
-
-    Raises
-    ------
-    ArgumentError: q is not a finite array (N, n).
+    Returns s, half_width: (N, n), in [-1, 1] and [0, 1]: of `PreslidingState` after each row.
+    Raises ArgumentError: q is not a finite array (N, n).
     """
     rows = checks.real_array(q, "q")
     if rows.ndim != 2:
@@ -159,8 +126,6 @@ class PreslidingState:
     a position that is wrong for one sample does, and must not get here. Of the published friction of an arm,
     `friction_torques(dq, presliding=s)` has the dry terms with memory.
 
-    Attributes
-    ----------
     bounds: (2, n), s from either start; it is all there is to the state.
     """
 

@@ -3,76 +3,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import (
-    BLOCK,
-    ORIGIN,
-    PLACED,
-    RowsKernel,
-    finite,
-    get,
-    get_rotation,
-    is_one_state,
-    over_rows,
-    place_block,
-    put,
-    put_rotation,
-    workspace,
-)
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    IDENTITY,
-    ZERO,
-    add,
-    column,
-    compiled,
-    compose,
-    cross,
-    fixed_rotation,
-    joint_count,
-    part,
-    placement,
-    rotate,
-    slides,
-    sub,
-    translation,
-)
+from panda_dynamics_ros.dynamics.kernels import blocks, chain
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
+from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, add, along, column, cross, rotate, sub
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
 
 @part
-def step_along(R, p, R_i, p_i):
-    """The pose of a frame that is placed at R_i, p_i in the frame at R, p."""
-    return compose(R, R_i), add(p, rotate(R, p_i))
+def beyond_joints(table, frame, X):
+    """The placement of `frame` from that of the last joint's frame, by the fixed placements between them."""
+    for row in range(chain.joint_count(table), frame + 1):
+        X = along(X, chain.fixed(table, row))
+    return X
 
 
 @part
-def beyond_joints(table, frame, R, p):
-    """The pose of `frame` from that of the last joint's frame, by the fixed placements between them."""
-    for row in range(joint_count(table), frame + 1):
-        R, p = step_along(R, p, fixed_rotation(table, row), translation(table, row))
-    return R, p
-
-
-@part
-def frame_sample(table, frame, q):
-    """Rotation and position in base of the frame in row `frame` of the table (-1 is base itself)."""
-    R, p = IDENTITY, ZERO
-    for i in range(min(frame + 1, joint_count(table))):
-        R_i, p_i = placement(table, i, q[i])
-        R, p = step_along(R, p, R_i, p_i)
-    return beyond_joints(table, frame, R, p)
-
-
-@part
-def store_transform(R, p, T):
-    """Write a rotation and a position into T (4, 4)."""
+def store_transform(X, T):
+    """Write a placement into T (4, 4)."""
+    R, p = X
     for i in range(3):
         T[i, 3] = p[i]
         T[3, i] = 0.0
@@ -83,69 +37,46 @@ def store_transform(R, p, T):
 
 @compiled
 def pose_of_one(table, frame, q, T):
-    """T (4 rows, 4) of stacked states, of the frame in row `frame` of the table; False if one is not finite."""
-    n = joint_count(table)
+    """T (4 rows, 4) of stacked states, of the frame in this row of the table (-1: base); False if one is not finite."""
+    n = chain.joint_count(table)
     for k in range(q.shape[0] // n):
-        R, p = frame_sample(table, frame, q[k * n : (k + 1) * n])
-        store_transform(R, p, T[4 * k : 4 * k + 4])
+        X = IDENTITY, ZERO
+        for i in range(min(frame + 1, n)):
+            X = along(X, chain.placement(table, i, q[k * n + i]))
+        store_transform(beyond_joints(table, frame, X), T[4 * k : 4 * k + 4])
     return finite(q)
-
-
-@part
-def chain_block(W, count, joints):
-    """Replace the placements of a block in the link before by those in base, in place."""
-    for i in range(1, joints):
-        U, V = W[i - 1], W[i]
-        for b in range(count):
-            R, p = get_rotation(U, PLACED, b), get(U, ORIGIN, b)
-            R, p = step_along(R, p, get_rotation(V, PLACED, b), get(V, ORIGIN, b))
-            put_rotation(V, PLACED, b, R)
-            put(V, ORIGIN, b, p)
 
 
 @compiled(nogil=True)
 def pose_blocks(table, frame, q, T):
     """T (rows, 4, 4) of q (rows, n), as `pose_of_one` has it."""
     rows, n = q.shape
-    W, joints = workspace(n), min(frame + 1, n)
-    for first in range(0, rows, BLOCK):
-        last = min(first + BLOCK, rows)
-        count = last - first
-        place_block(table, W, q[first:last], joints)
-        chain_block(W, count, joints)
-        V = W[max(joints - 1, 0)]
+    W, joints = blocks.workspace(n), min(frame + 1, n)
+    for first in range(0, rows, blocks.BLOCK):
+        last = min(first + blocks.BLOCK, rows)
+        count, V = last - first, W[max(joints - 1, 0)]
+        blocks.place_joints(table, W, count, q[first:last], joints)
+        blocks.place_in_base(W, count, joints)
         if joints == 0:
             for b in range(count):
-                put_rotation(V, PLACED, b, IDENTITY)
-                put(V, ORIGIN, b, ZERO)
+                blocks.place(V, b, (IDENTITY, ZERO))
         for row in range(n, frame + 1):
-            R_row, p_row = fixed_rotation(table, row), translation(table, row)
+            X = chain.fixed(table, row)
             for b in range(count):
-                R, p = step_along(get_rotation(V, PLACED, b), get(V, ORIGIN, b), R_row, p_row)
-                put_rotation(V, PLACED, b, R)
-                put(V, ORIGIN, b, p)
+                blocks.place(V, b, along(blocks.placed(V, b), X))
         for b in range(count):
-            store_transform(get_rotation(V, PLACED, b), get(V, ORIGIN, b), T[first + b])
+            store_transform(blocks.placed(V, b), T[first + b])
 
 
-pose_kernel = RowsKernel(pose_of_one, pose_blocks, shared=2)
+pose_rows = RowsKernel(pose_of_one, pose_blocks)
 
 
 def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
     """T_base_frame: maps coordinates in `frame` to `base`.
 
-    Parameters
-    ----------
     q: (..., n), rad.
     frame: base, joint1 .. jointn, flange or ee.
-
-    Returns
-    -------
-    (..., 4, 4), translation in m.
-
-    Raises
-    ------
-    ArgumentError: `q` is not finite or not of shape (..., n), or there is no such frame.
+    Returns (..., 4, 4), translation in m.
 
     Reference: product of modified Denavit-Hartenberg transforms, Gautier and Khalil 1988, eq. (1) (document 004);
     document 000, S_H_i = S_H_1 1_H_2 ..
@@ -155,50 +86,23 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
         T = np.empty((4, 4))
         if pose_of_one(robot.table, index, q, T):
             return T
-    return over_rows(robot, pose_kernel, (4, 4), index, q=q)
+    return pose_rows(robot, (4, 4), index, q=q)
 
 
-class LinkInertias(NamedTuple):
-    """Bodies 1..n at some joint positions.
+def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The bodies of all links in base, at q (..., n), rad.
 
-    Attributes
-    ----------
-    mass: (n,), kg.
-    com: (..., n, 3), m, centres of mass in base.
-    inertia: (..., n, 3, 3), kg m^2, about each centre of mass, along base axes.
-    """
-
-    mass: FloatArray
-    com: FloatArray
-    inertia: FloatArray
-
-
-def links_in_base(robot: RobotDescription, q: ArrayLike) -> LinkInertias:
-    """Mass, centre of mass and inertia of every link in base.
-
-    Parameters
-    ----------
-    q: (..., n), rad.
-
-    Raises
-    ------
-    ArgumentError: `q` is not finite or not of shape (..., n).
+    Returns masses (n,), kg; centres of mass (..., n, 3), m; inertias (..., n, 3, 3), kg m^2, about them, in base axes.
 
     Reference: document 000, S_c = S_H_i i_c and S_I = S_R_i i_I S_R_i^T. Its table has m c and the inertia about the
     joint's origin (errata 1 and 2), which `InertialParameters.from_vector` turns into c and the inertia about c.
     """
     T = np.stack([pose(robot, q, f"joint{i}") for i in range(1, robot.n + 1)], axis=-3)
     R, p = T[..., :3, :3], T[..., :3, 3]
-    com = np.array([link.com for link in robot.links])
-    inertia = np.array([link.inertia for link in robot.links])
-    return LinkInertias(
-        mass=np.array([link.mass for link in robot.links]),
-        com=(R @ com[..., None])[..., 0] + p,
-        inertia=R @ inertia @ np.swapaxes(R, -1, -2),
+    mass, com, inertia = (
+        np.array([getattr(link, name) for link in robot.links]) for name in ("mass", "com", "inertia")
     )
-
-
-_AT_THE_ORIGIN = checks.read_only(np.zeros(3))
+    return mass, (R @ com[..., None])[..., 0] + p, R @ inertia @ np.swapaxes(R, -1, -2)
 
 
 @part
@@ -207,23 +111,20 @@ def jacobian_sample(table, frame, offset, q, J):
 
     The first loop stores the joints' origins and axes in the columns, the second replaces them by the result.
     """
-    n = joint_count(table)
-    R, p = IDENTITY, ZERO
+    n, X = chain.joint_count(table), (IDENTITY, ZERO)
     for i in range(min(frame + 1, n)):
-        R_i, p_i = placement(table, i, q[i])
-        R, p = step_along(R, p, R_i, p_i)
-        store_column(J, i, p, column(R, 2))
-    R, p = beyond_joints(table, frame, R, p)
+        X = along(X, chain.placement(table, i, q[i]))
+        store_column(J, i, X[1], column(X[0], 2))
+    R, p = beyond_joints(table, frame, X)
     point = add(p, rotate(R, (offset[0], offset[1], offset[2])))
     for i in range(n):
+        origin, z = (J[0, i], J[1, i], J[2, i]), (J[3, i], J[4, i], J[5, i])
         if i > frame:
             store_column(J, i, ZERO, ZERO)
+        elif chain.slides(table, i):
+            store_column(J, i, z, ZERO)
         else:
-            origin, z = (J[0, i], J[1, i], J[2, i]), (J[3, i], J[4, i], J[5, i])
-            if slides(table, i):
-                store_column(J, i, z, ZERO)
-            else:
-                store_column(J, i, cross(z, sub(point, origin)), z)
+            store_column(J, i, cross(z, sub(point, origin)), z)
 
 
 @part
@@ -235,66 +136,42 @@ def store_column(J, i, linear, angular):
 
 
 @compiled
-def jacobian_of_one(table, frame, offset, q, J):
+def jacobian_of_one(table, frame, q, J):
     """J (6 rows, n) of stacked states; False if one is not finite."""
-    n = joint_count(table)
+    n = chain.joint_count(table)
     for k in range(q.shape[0] // n):
-        jacobian_sample(table, frame, offset, q[k * n : (k + 1) * n], J[6 * k : 6 * k + 6])
+        jacobian_sample(table, frame, ZERO, q[k * n : (k + 1) * n], J[6 * k : 6 * k + 6])
     return finite(q)
 
 
-jacobian_kernel = RowsKernel(jacobian_of_one, shared=3)
+jacobian_rows = RowsKernel(jacobian_of_one)
 
 
 def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
     """Geometric Jacobian: (v, w) = J dq, the velocity of the frame's origin and its angular velocity.
 
-    Parameters
-    ----------
     q: (..., n), rad.
     frame: base, joint1 .. jointn, flange or ee.
-
-    Returns
-    -------
-    (..., 6, n): linear rows first, both parts in base axes, at the frame's origin.
-
-    Raises
-    ------
-    ArgumentError: `q` is not finite or not of shape (..., n), or there is no such frame.
+    Returns (..., 6, n): linear rows first, both parts in base axes, at the frame's origin.
 
     Reference: Lynch and Park 2017, section 5.1; document 002, section 1.3 (with the angular part first).
     """
     index = robot.frame_index(frame)
-    return _point_jacobian(robot, q, index, _AT_THE_ORIGIN)
+    if is_one_state(robot, q):
+        J = np.empty((6, robot.n))
+        if jacobian_of_one(robot.table, index, q, J):
+            return J
+    return jacobian_rows(robot, (6, robot.n), index, q=q)
 
 
 def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray:
-    """Jacobian of the centre of mass of link 1..n, along base axes.
-
-    Parameters
-    ----------
-    q: (..., n), rad.
-    link: 1..n.
-
-    Returns
-    -------
-    (..., 6, n): linear velocity of the CoM first, then angular velocity, in base axes.
-
-    Raises
-    ------
-    ArgumentError: `q` is not finite or not of shape (..., n), or `link` is not one of 1..n.
+    """Jacobian (..., 6, n) of the centre of mass of `link`, 1..n, at q (..., n), rad: linear part first, base axes.
 
     Reference: document 002, section 1.3: J_mi = Ad^-1(T_CoM) J_i.
     """
     if not isinstance(link, int | np.integer) or not 1 <= link <= robot.n:
         raise ArgumentError(f"link: expected an integer from 1 to {robot.n}, got {link!r}")
-    return _point_jacobian(robot, q, int(link) - 1, checks.read_only(robot.links[link - 1].com))
-
-
-def _point_jacobian(robot: RobotDescription, q: ArrayLike, frame: int, offset: FloatArray) -> FloatArray:
-    """(..., 6, n) of the point `offset` (3,), read-only, of the frame in this row of the table."""
-    if is_one_state(robot, q):
-        J = np.empty((6, robot.n))
-        if jacobian_of_one(robot.table, frame, offset, q, J):
-            return J
-    return over_rows(robot, jacobian_kernel, (6, robot.n), frame, offset, q=q)
+    J = jacobian(robot, q, f"joint{link}")
+    com = pose(robot, q, f"joint{link}")[..., :3, :3] @ robot.links[link - 1].com  # from the joint's origin, base axes
+    J[..., :3, :] += np.cross(J[..., 3:, :], com[..., None], axis=-2)
+    return J

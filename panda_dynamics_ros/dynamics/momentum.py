@@ -15,26 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, results_over_rows
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    AXIS,
-    ZERO,
-    add,
-    compiled,
-    cross,
-    dot,
-    joint_count,
-    link_body,
-    part,
-    place_joints,
-    placed,
-    rotate_back,
-    scale,
-    slides,
-    store,
-    upward,
-    vector_at,
-)
+from panda_dynamics_ros.dynamics.kernels import chain
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
+from panda_dynamics_ros.dynamics.kernels.vectors import AXIS, ZERO, add, cross, dot, fetch, rotate_back, scale, store
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
 from panda_dynamics_ros.dynamics.regressor import project_wrench, store_row, twist_at, unit_twists
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -43,18 +27,18 @@ from panda_dynamics_ros.robot.description import RobotDescription
 @part
 def momentum_sample(table, frames, dq, work, p, bias):
     """p (n,) and bias (n,) of the arm, its joints placed; `work` (n, 18): velocity, momentum, weight of each link."""
-    n = joint_count(table)
-    v, w, up = ZERO, ZERO, upward(table)
+    n = chain.joint_count(table)
+    v, w, up = ZERO, ZERO, chain.upward(table)
     for i in range(n):
-        R, r = placed(frames, i)
+        R, r = chain.placed(frames, i)
         v, w, up = rotate_back(R, add(v, cross(w, r))), rotate_back(R, w), rotate_back(R, up)
-        if slides(table, i):
+        if chain.slides(table, i):
             v = (v[0], v[1], v[2] + dq[i])
         else:
             w = (w[0], w[1], w[2] + dq[i])
         store(work, i, 0, v)
         store(work, i, 3, w)
-        body = link_body(table, i)
+        body = chain.link_body(table, i)
         linear, angular = link_wrench(body, v, ZERO, w)
         store(work, i, 6, linear)
         store(work, i, 9, angular)
@@ -63,31 +47,31 @@ def momentum_sample(table, frames, dq, work, p, bias):
         store(work, i, 15, moment)
     linear, angular, force, moment = ZERO, ZERO, ZERO, ZERO
     for i in range(n - 1, -1, -1):
-        linear, angular = add(linear, vector_at(work, i, 6)), add(angular, vector_at(work, i, 9))
-        force, moment = add(force, vector_at(work, i, 12)), add(moment, vector_at(work, i, 15))
-        w = vector_at(work, i, 3)
-        if slides(table, i):
+        linear, angular = add(linear, fetch(work, i, 6)), add(angular, fetch(work, i, 9))
+        force, moment = add(force, fetch(work, i, 12)), add(moment, fetch(work, i, 15))
+        w = fetch(work, i, 3)
+        if chain.slides(table, i):
             p[i] = linear[2]
             bias[i] = force[2] - dot(cross(w, AXIS), linear)
         else:
             p[i] = angular[2]
-            v = vector_at(work, i, 0)
+            v = fetch(work, i, 0)
             bias[i] = moment[2] - dot(cross(v, AXIS), linear) - dot(cross(w, AXIS), angular)
-        R, r = placed(frames, i)
-        linear, angular = to_parent(R, r, linear, angular)
-        force, moment = to_parent(R, r, force, moment)
+        X = chain.placed(frames, i)
+        linear, angular = to_parent(X, linear, angular)
+        force, moment = to_parent(X, force, moment)
 
 
 @part
 def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
     """Regressors (n, 10) of a payload in `frame`, the joints placed; S (n, 6) is workspace."""
-    n = joint_count(table)
+    n = chain.joint_count(table)
     R, _ = unit_twists(table, frame, frames, S)
     v, w = ZERO, ZERO
     for j in range(n):
         linear, angular = twist_at(S, j)
         v, w = add(v, scale(dq[j], linear)), add(w, scale(dq[j], angular))
-    up = rotate_back(R, upward(table))
+    up = rotate_back(R, chain.upward(table))
     v_j, w_j = ZERO, ZERO
     for j in range(n):
         linear, angular = twist_at(S, j)
@@ -104,10 +88,10 @@ def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
 @compiled
 def momentum_of_one(table, q, dq, p, bias):
     """p and bias of stacked states; False if one is not finite."""
-    n = joint_count(table)
+    n = chain.joint_count(table)
     frames, work = np.empty((n, 12)), np.empty((n, 18))
     for k in range(0, q.shape[0], n):
-        place_joints(table, q[k : k + n], frames)
+        chain.place_joints(table, q[k : k + n], frames)
         momentum_sample(table, frames, dq[k : k + n], work, p[k : k + n], bias[k : k + n])
     return finite(q) and finite(dq)
 
@@ -115,22 +99,20 @@ def momentum_of_one(table, q, dq, p, bias):
 @compiled
 def payload_momentum_of_one(table, frame, q, dq, Y_momentum, Y_bias):
     """Regressors (rows n, 10) of stacked states."""
-    n = joint_count(table)
+    n = chain.joint_count(table)
     frames, S = np.empty((n, 12)), np.empty((n, 6))
     for k in range(0, q.shape[0], n):
-        place_joints(table, q[k : k + n], frames)
+        chain.place_joints(table, q[k : k + n], frames)
         payload_momentum_sample(table, frame, frames, dq[k : k + n], S, Y_momentum[k : k + n], Y_bias[k : k + n])
 
 
-momentum_kernel = RowsKernel(momentum_of_one)
-payload_momentum_kernel = RowsKernel(payload_momentum_of_one, shared=2)
+momentum_rows = RowsKernel(momentum_of_one)
+payload_momentum_rows = RowsKernel(payload_momentum_of_one)
 
 
 def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Generalized momentum p = M(q) dq and bias = g(q) - C(q, dq)^T dq, so that dp/dt = tau - bias.
 
-    Parameters
-    ----------
     q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
 
     Returns
@@ -144,7 +126,7 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
         p, bias = np.empty(robot.n), np.empty(robot.n)
         if momentum_of_one(robot.table, q, dq, p, bias):
             return p, bias
-    p, bias = results_over_rows(robot, momentum_kernel, [(robot.n,)] * 2, q=q, dq=dq)
+    p, bias = momentum_rows.results(robot, [(robot.n,)] * 2, q=q, dq=dq)
     return p, bias
 
 
@@ -153,23 +135,15 @@ def payload_momentum_regressors(
 ) -> tuple[FloatArray, FloatArray]:
     """Regressors of a payload's momentum and bias: p_L = Y_p theta, bias_L = Y_b theta.
 
-    Parameters
-    ----------
     q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
     frame: the frame of the payload's inertial vector theta: flange, ee or the last joint.
-
-    Returns
-    -------
-    Y_p, Y_b: (..., n, 10); the payload's torque is d/dt(Y_p theta) + Y_b theta.
-
-    Raises
-    ------
-    ArgumentError: an argument is not finite or not of shape (..., n), or the frame is not in the last link.
+    Returns Y_p, Y_b: (..., n, 10); the payload's torque is d/dt(Y_p theta) + Y_b theta.
+    Raises ArgumentError: the frame is not in the last link.
 
     Reference: De Luca and Mattone, ICRA 2005, for the momentum; De Luca, Robotics 2, slides 4 and 20, for theta
     (document 003).
     """
     robot.last_joint_frame(frame)
     index = robot.frame_index(frame)
-    Y_p, Y_bias = results_over_rows(robot, payload_momentum_kernel, [(robot.n, 10)] * 2, index, q=q, dq=dq)
+    Y_p, Y_bias = payload_momentum_rows.results(robot, [(robot.n, 10)] * 2, index, q=q, dq=dq)
     return Y_p, Y_bias

@@ -13,41 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.batch import (
-    BLOCK,
-    FREE,
-    ORIGIN,
-    PLACED,
-    RowsKernel,
-    finite,
-    get,
-    get_rotation,
-    is_one_state,
-    joint_rows,
-    load,
-    over_rows,
-    place_block,
-    put,
-    workspace,
-)
+from panda_dynamics_ros.dynamics.kernels import blocks, chain
+from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import (
     ZERO,
     add,
-    compiled,
     cross,
-    joint_count,
-    link_body,
-    part,
-    place_joints,
-    placed,
+    fetch,
     rotate,
     rotate_back,
     scale,
-    slides,
     store,
-    symmetric_times,
-    upward,
-    vector_at,
+    times,
 )
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -57,16 +36,17 @@ def link_wrench(body, a, w, dw):
     """Force and moment about the frame's origin that give a body (m, m c, I) this motion."""
     mass, mc, inertia = body
     f = add(scale(mass, a), add(cross(dw, mc), cross(w, cross(w, mc))))
-    moment = add(symmetric_times(inertia, dw), cross(w, symmetric_times(inertia, w)))
+    moment = add(times(inertia, dw), cross(w, times(inertia, w)))
     return f, add(moment, cross(mc, a))
 
 
 @part
-def step_outward(sliding, R, p, dq, ddq, a, w, dw):
-    """Acceleration of the origin, angular velocity and acceleration of frame i from those of i - 1.
+def step_outward(sliding, X, dq, ddq, a, w, dw):
+    """Acceleration of the origin, angular velocity and acceleration of frame i, placed by X, from those of i - 1.
 
     `sliding` is 1.0 for a prismatic joint and 0.0 for a revolute one: a branch would keep the vectoriser away.
     """
+    R, p = X
     a = rotate_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
     w, dw = rotate_back(R, w), rotate_back(R, dw)
     slid, turned = sliding * dq, (1.0 - sliding) * dq
@@ -76,46 +56,48 @@ def step_outward(sliding, R, p, dq, ddq, a, w, dw):
 
 
 @part
-def to_parent(R, p, f, moment):
-    """Force, and moment about the origin, in the axes of the parent at R, p, about its origin."""
-    f = rotate(R, f)
-    return f, add(rotate(R, moment), cross(p, f))
+def to_parent(X, f, moment):
+    """Force, and moment about the origin, in the axes of the parent in which X places the frame, about its origin."""
+    f = rotate(X[0], f)
+    return f, add(rotate(X[0], moment), cross(X[1], f))
 
 
 @part
 def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
-    """tau (n,) of one state, its joints placed; `with_gravity` is 1.0 or 0.0, `wrenches` (n, 6) is workspace."""
-    a, w, dw = scale(with_gravity, upward(table)), ZERO, ZERO
-    for i in range(joint_count(table)):
-        R, p = placed(frames, i)
-        a, w, dw = step_outward(table[i, PRISMATIC], R, p, dq[i], ddq[i], a, w, dw)
-        f, moment = link_wrench(link_body(table, i), a, w, dw)
+    """tau (n,) of one state, its joints placed; `with_gravity` is 1.0 or 0.0, `wrenches` (n, 6) is workspace.
+
+    tau_i is the component along joint i's axis of the wrenches of link i and of all links after it.
+    """
+    n = chain.joint_count(table)
+    a, w, dw = scale(with_gravity, chain.upward(table)), ZERO, ZERO
+    for i in range(n):
+        a, w, dw = step_outward(table[i, PRISMATIC], chain.placed(frames, i), dq[i], ddq[i], a, w, dw)
+        f, moment = link_wrench(chain.link_body(table, i), a, w, dw)
         store(wrenches, i, 0, f)
         store(wrenches, i, 3, moment)
-    project_inward(table, frames, wrenches, tau)
-
-
-@part
-def project_inward(table, frames, wrenches, tau):
-    """tau_i is the component along joint i's axis of the wrenches of link i and of all links after it."""
     f, moment = ZERO, ZERO
-    for i in range(joint_count(table) - 1, -1, -1):
-        f = add(f, vector_at(wrenches, i, 0))
-        moment = add(moment, vector_at(wrenches, i, 3))
-        tau[i] = f[2] if slides(table, i) else moment[2]
-        R, p = placed(frames, i)
-        f, moment = to_parent(R, p, f, moment)
+    for i in range(n - 1, -1, -1):
+        f, moment = add(f, fetch(wrenches, i, 0)), add(moment, fetch(wrenches, i, 3))
+        tau[i] = f[2] if chain.slides(table, i) else moment[2]
+        f, moment = to_parent(chain.placed(frames, i), f, moment)
 
 
 @compiled
 def newton_euler_of_one(table, with_gravity, q, dq, ddq, tau):
     """tau of stacked states; False if one is not finite."""
-    n = joint_count(table)
+    n = chain.joint_count(table)
     frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
     for k in range(0, q.shape[0], n):
-        place_joints(table, q[k : k + n], frames)
+        chain.place_joints(table, q[k : k + n], frames)
         newton_euler_sample(table, with_gravity, frames, dq[k : k + n], ddq[k : k + n], wrenches, tau[k : k + n])
     return finite(q) and finite(dq) and finite(ddq)
+
+
+@compiled
+def gravity_of_one(table, q, tau):
+    """tau of an arm at rest, as `newton_euler_of_one`: a call with two arrays less takes three quarters of the time."""
+    rest = np.zeros(q.shape[0])
+    return newton_euler_of_one(table, 1.0, q, rest, rest, tau)
 
 
 DQ, DDQ, FORCE, MOMENT = FREE, FREE + 1, FREE + 2, FREE + 5  # of each link
@@ -123,13 +105,13 @@ A, VELOCITY, DW = FREE + 8, FREE + 11, FREE + 14  # motion of the link before
 
 
 @part
-def start_block(table, W, up, q, dq, ddq):
+def start_block(table, W, up, count, q, dq, ddq):
     """Place the joints of the states q, dq, ddq (count, n), and set the motion of the base, which accelerates by up."""
-    place_block(table, W, q, q.shape[1])
-    load(W, DQ, dq)
-    load(W, DDQ, ddq)
+    blocks.place_joints(table, W, count, q, q.shape[1])
+    blocks.load(W, DQ, count, dq)
+    blocks.load(W, DDQ, count, ddq)
     U = W[0]
-    for b in range(q.shape[0]):
+    for b in range(count):
         put(U, A, b, up)
         put(U, VELOCITY, b, ZERO)
         put(U, DW, b, ZERO)
@@ -140,9 +122,8 @@ def outward_block(table, W, i, count):
     """`step_outward` of a block, from W[i] to W[i + 1]."""
     V, U, sliding = W[i], W[i + 1], table[i, PRISMATIC]
     for b in range(count):
-        R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-        a, w, dw = get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
-        a, w, dw = step_outward(sliding, R, p, V[DQ, b], V[DDQ, b], a, w, dw)
+        X, a, w, dw = blocks.placed(V, b), get(V, A, b), get(V, VELOCITY, b), get(V, DW, b)
+        a, w, dw = step_outward(sliding, X, V[DQ, b], V[DDQ, b], a, w, dw)
         put(U, A, b, a)
         put(U, VELOCITY, b, w)
         put(U, DW, b, dw)
@@ -152,44 +133,38 @@ def outward_block(table, W, i, count):
 def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
     """tau (rows, n) of q, dq, ddq (rows, n), as `newton_euler_of_one` has it."""
     rows, n = q.shape
-    W, up = workspace(n), scale(with_gravity, upward(table))
+    W, up = blocks.workspace(n), scale(with_gravity, chain.upward(table))
     for first in range(0, rows, BLOCK):
         last = min(first + BLOCK, rows)
         count, result = last - first, tau[first:last]
-        start_block(table, W, up, q[first:last], dq[first:last], ddq[first:last])
+        start_block(table, W, up, count, q[first:last], dq[first:last], ddq[first:last])
         for i in range(n):
             outward_block(table, W, i, count)
-            V, U, body = W[i], W[i + 1], link_body(table, i)
+            V, U, body = W[i], W[i + 1], chain.link_body(table, i)
             for b in range(count):
                 f, moment = link_wrench(body, get(U, A, b), get(U, VELOCITY, b), get(U, DW, b))
                 put(V, FORCE, b, f)
                 put(V, MOMENT, b, moment)
         for i in range(n - 1, -1, -1):
-            V, row = W[i], (FORCE if slides(table, i) else MOMENT) + 2
+            V, row = W[i], (FORCE if chain.slides(table, i) else MOMENT) + 2
             for b in range(count):
                 result[b, i] = V[row, b]
             if i > 0:
                 U = W[i - 1]
                 for b in range(count):
-                    R, p = get_rotation(V, PLACED, b), get(V, ORIGIN, b)
-                    f, moment = to_parent(R, p, get(V, FORCE, b), get(V, MOMENT, b))
+                    f, moment = to_parent(blocks.placed(V, b), get(V, FORCE, b), get(V, MOMENT, b))
                     put(U, FORCE, b, add(get(U, FORCE, b), f))
                     put(U, MOMENT, b, add(get(U, MOMENT, b), moment))
 
 
-newton_euler_kernel = RowsKernel(newton_euler_of_one, newton_euler_blocks, shared=2)
+newton_euler_rows = RowsKernel(newton_euler_of_one, newton_euler_blocks)
 
 
 def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
     """Joint torques of a motion: tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only.
 
-    Parameters
-    ----------
     q, dq, ddq: (..., n), rad, rad/s, rad/s^2 (m for prismatic joints). Leading dimensions broadcast.
-
-    Returns
-    -------
-    (..., n), N m (N for prismatic joints). Friction is `friction_torques`.
+    Returns (..., n), N m (N for prismatic joints). Friction is `friction_torques`.
 
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
@@ -198,31 +173,23 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
         tau = np.empty(robot.n)
         if newton_euler_of_one(robot.table, 1.0, q, dq, ddq, tau):
             return tau
-    return over_rows(robot, newton_euler_kernel, (robot.n,), 1.0, q=q, dq=dq, ddq=ddq)
+    return newton_euler_rows(robot, (robot.n,), 1.0, q=q, dq=dq, ddq=ddq)
 
 
 def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
-    """Torques that hold the arm still against gravity, g(q): (..., n), N m.
-
-    Parameters
-    ----------
-    q: (..., n), rad.
+    """Torques (..., n), N m, that hold the arm still against gravity at q (..., n), rad: g(q).
 
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
     if is_one_state(robot, q):
-        tau, rest = np.empty(robot.n), np.zeros(robot.n)
-        if newton_euler_of_one(robot.table, 1.0, q, rest, rest, tau):
+        tau = np.empty(robot.n)
+        if gravity_of_one(robot.table, q, tau):
             return tau
-    return _without_acceleration(robot, 1.0, q=q)
+    return newton_euler_rows(robot, (robot.n,), 1.0, q=q, dq=None, ddq=None)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
-    """Coriolis and centrifugal torques, C(q, dq) dq: (..., n), N m.
-
-    Parameters
-    ----------
-    q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
+    """Coriolis and centrifugal torques, C(q, dq) dq: (..., n), N m, of q, dq (..., n), rad and rad/s, which broadcast.
 
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
@@ -231,12 +198,4 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
         tau = np.empty(robot.n)
         if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
             return tau
-    return _without_acceleration(robot, 0.0, q=q, dq=dq)
-
-
-def _without_acceleration(robot: RobotDescription, with_gravity: float, **named: ArrayLike) -> FloatArray:
-    """Torques (..., n) of the joint arrays q and dq; without dq, of an arm at rest."""
-    shape, rows = joint_rows(robot, **named)
-    tau, rest = np.empty_like(rows[0]), np.zeros_like(rows[0])
-    newton_euler_kernel(robot.table, with_gravity, *(*rows, rest, rest)[:3], tau)
-    return tau.reshape(*shape, robot.n)
+    return newton_euler_rows(robot, (robot.n,), 0.0, q=q, dq=dq, ddq=None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
 
@@ -56,16 +56,11 @@ def residual_torques(
 ) -> tuple[FloatArray, FloatArray]:
     """What the robot's residual map adds to its model.
 
-    Parameters
-    ----------
     q, dq: (..., n), rad and rad/s.
     presliding: (..., n), direction s of dry friction in [-1, 1] (`PreslidingState`, `presliding_states`); by default
         its steady state at constant velocity.
-
-    Returns
-    -------
-    mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does not
-        contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
+    Returns mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does
+        not contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
     """
     q, dq = robot.joint_array(q, "q"), robot.joint_array(dq, "dq")
     s = np.tanh(dq / SLOW) if presliding is None else robot.joint_array(presliding, "presliding")

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, fixed_rotation, joint_count, place_joints, translation
-from panda_dynamics_ros.dynamics.kinematics import step_along, store_transform
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import along
+from panda_dynamics_ros.dynamics.kinematics import store_transform
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
 from panda_dynamics_ros.dynamics.regressor import payload_regressor_sample
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -30,32 +32,23 @@ class RobotState(NamedTuple):
 @compiled
 def robot_state_of_one(table, q, dq, ddq, T, gravity, coriolis, Y):
     """The fields of `RobotState` for one motion (n,); False if it is not finite."""
-    n = joint_count(table)
+    n = chain.joint_count(table)
     frames, work, rest = np.empty((n, 12)), np.empty((n, 6)), np.zeros(n)
-    place_joints(table, q, frames)
+    chain.place_joints(table, q, frames)
     newton_euler_sample(table, 1.0, frames, rest, rest, work, gravity)
     newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)
-    R, p = payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
-    R, p = step_along(R, p, fixed_rotation(table, n + 1), translation(table, n + 1))
-    store_transform(R, p, T)
+    X = payload_regressor_sample(table, n, frames, dq, ddq, work, Y)
+    store_transform(along(X, chain.fixed(table, n + 1)), T)
     return finite(q) and finite(dq) and finite(ddq)
 
 
 def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike | None = None) -> RobotState:
     """`pose` of the end effector, `gravity_torques`, `coriolis_torques` and `payload_regressor` of one state at once.
 
-    Parameters
-    ----------
     q, dq, ddq: (n,), rad, rad/s and rad/s^2; without `ddq` the payload regressor is that of a motion without
         acceleration.
-
-    Returns
-    -------
-    RobotState: what those functions return, the pose to rounding, the rest to the last bit.
-
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (n,).
+    Returns RobotState: what those functions return, the pose to rounding, the rest to the last bit.
+    Raises ArgumentError: an argument is not finite, or not of shape (n,).
 
     Reference: De Luca, Robotics 2, slides 5 and 20 (document 003).
     """

@@ -43,8 +43,9 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, friction_sample
+from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
 from panda_dynamics_ros.estimation.regression import LearntModel, dry_friction, filter_step

@@ -59,8 +59,6 @@ MISMATCH_SHARE = 0.2
 class RunRows:
     """K rows of one run, low-passed.
 
-    Attributes
-    ----------
     name: of the recording. begin: s, its first stamp.
     stamp: (K,), s. q, dq: (K, n), rad, rad/s. Y: (K, n, 10) and y: (K, n), N m.
     motion: (K,), s in motion since the run's begin; while the arm stands still its error stays the same.
@@ -95,9 +93,7 @@ class RunRows:
 def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     """The rows of a recording of an arm, whose model has no payload.
 
-    Raises
-    ------
-    DataError: no piece of the recording is long enough for the filters.
+    Raises DataError: no piece of the recording is long enough for the filters.
     """
     n, measured = robot.n, replace(data, tau=link_side_torques(robot, data.q, data.tau))
     samples = prepare(measured, from_positions=True)
@@ -141,9 +137,7 @@ def _pauses_averaged(table: FloatArray, velocities: slice) -> FloatArray:
 def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
     """All runs at those moments of the first that they have in common, `ROW_S` apart, and in each pause.
 
-    Raises
-    ------
-    DataError: the motions differ, or have next to nothing in common; the message names the worst joint.
+    Raises DataError: the motions differ, or have next to nothing in common; the message names the worst joint.
     """
     first, found, common = runs[0], [runs[0]], np.ones(len(runs[0].stamp), dtype=bool)
     for run in runs[1:]:

@@ -71,8 +71,6 @@ MOST_CORRELATED = 200
 class RestCheck:
     """What is left of the torques at rest once the payload is declared: P pauses of the loaded runs.
 
-    Attributes
-    ----------
     torque: (P, n), N m, loaded less unloaded less payload.
     noise: (n,), N m, standard deviation that the runs show.
     """
@@ -95,8 +93,6 @@ class RestCheck:
 class PairedRuns:
     """Result of `weigh_paired_runs`.
 
-    Attributes
-    ----------
     estimate: the payload, in the flange frame. rest: torques at rest with the payload declared.
     noise: (n,), N m, torque by which runs of one motion differ from each other, one standard deviation of one run.
     motion_s: s in motion that were compared.
@@ -124,19 +120,14 @@ def weigh_paired_runs(
 ) -> PairedRuns:
     """The payload of recorded runs of one motion.
 
-    Parameters
-    ----------
     robot: the arm without the payload; its friction and masses need not be right, since their error cancels.
     loaded, unloaded: one or more runs each, in any order. Stamps tell which came first, unless the runs overlap in
         time; unloaded, loaded, loaded, unloaded is the best order against a drift of the friction.
     shape: of the payload, if it is known, as for `PayloadEstimator`.
     options: see `EstimatorOptions`; those of the prior, and `known_mass` and `max_mass`.
-
-    Raises
-    ------
-    ArgumentError: a run of either kind is missing, an option is unknown, or the shape is malformed.
-    DataError: runs are too short, do not show one motion, were swapped, two have the same samples, or the payload
-        changed in between.
+    Raises ArgumentError: a run of either kind is missing, an option is unknown, or the shape is malformed.
+    Raises DataError: runs are too short, do not show one motion, were swapped, two have the same samples, or the
+        payload changed in between.
     """
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")
@@ -183,15 +174,10 @@ def check_at_rest(
 ) -> RestCheck:
     """Whether the torques of another loaded run at rest are within the noise once the payload is declared.
 
-    Parameters
-    ----------
     payload: (10,), inertial vector in the flange frame.
     loaded: a run that the payload was not found from.
     noise: (n,), N m, as of `PairedRuns.rest`.
-
-    Raises
-    ------
-    DataError: as `weigh_paired_runs`.
+    Raises DataError: as `weigh_paired_runs`.
     """
     return RestCheck(_at_rest(same_moments([rows_of(robot, data) for data in (loaded, *unloaded)]), 1, payload), noise)
 

@@ -25,8 +25,9 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
+from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, place_joints
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
 from panda_dynamics_ros.estimation.validation import without_gaps
@@ -171,7 +172,7 @@ def evaluate_map(
 ) -> None:
     """Mean torque (n,), N m, and share of the variance left open (n,), in place, in a state (q, dq, s)."""
     covariance, coordinates = np.zeros(len(residual_map.points)), np.zeros(3 * len(mean))
-    point_covariance(residual_map.table.points, *state, coordinates, covariance)
+    point_covariance(residual_map.table[0], *state, coordinates, covariance)
     residual_sample(covariance, *residual_map.table[1:], mean, open_)
 
 

@@ -24,7 +24,7 @@ from panda_dynamics_ros.estimation.regression import ARM, TwoPoleFilter, recorde
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.residual_map import NOISE_TIME, InducingPoints, ResidualMap, coordinates, covariance
+from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coordinates, covariance, inducing_points
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
@@ -58,12 +58,10 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
         if recording.q.shape[1] != robot.n:
             raise DataError(f"{recording.source}: expected {robot.n} joints, got {recording.q.shape[1]}")
     bare, used = replace(robot, residual_map=None), EstimatorOptions.of(options)
-    inducing = InducingPoints(np.zeros((0, 3 * robot.n)))
+    points = np.zeros((0, 3 * robot.n))
     for recording in recordings:
         every = max(1, round(0.5 * ROW_PERIOD / recording.period_s)) if len(recording.stamp) > 1 else 1
-        for x in _coordinates(recording)[::every]:
-            inducing.offer(x)
-    points = inducing.chosen.copy()
+        points = inducing_points(np.vstack([points, _coordinates(recording)[::every]]))
     parts = zip(*(_statistics(bare, recording, points, used) for recording in recordings), strict=True)
     gram, moment, square, rows = (np.sum(values, axis=0) for values in parts)
     if rows == 0.0:

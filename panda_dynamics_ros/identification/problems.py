@@ -16,7 +16,6 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -139,10 +138,8 @@ class Recording(NamedTuple):
     def of(cls, prior: RobotModel, data: JointDataset) -> Recording:
         """Of a recording of an arm of this kind.
 
-        Raises
-        ------
-        DataError: the number of joints is not the arm's, or units are wrong.
-        ArgumentError: gravity is not in the efforts of the arm's kind.
+        Raises DataError: the number of joints is not the arm's, or units are wrong.
+        Raises ArgumentError: gravity is not in the efforts of the arm's kind.
         """
         if prior.effort == WITHOUT_GRAVITY:
             raise ArgumentError(
@@ -178,10 +175,8 @@ def _check_units(data: JointDataset, robot: RobotModel) -> None:
 def samples_of(recordings: Sequence[Recording], prior: RobotModel) -> MotionSamples:
     """The rows in which no torque is at its limit, without rotor torques; a warning says where torques are saturated.
 
-    Raises
-    ------
-    ArgumentError: there is no recording.
-    DataError: they are too short, nothing moves, or a joint's torque is constant or always at its limit.
+    Raises ArgumentError: there is no recording.
+    Raises DataError: they are too short, nothing moves, or a joint's torque is constant or always at its limit.
     """
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
@@ -232,10 +227,8 @@ def _joints(which: NDArray[np.bool_]) -> list[int]:
 def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
     """Refuse a fit that leaves most of a torque unexplained.
 
-    Raises
-    ------
-    DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's torque
-        and five times the prior's residual.
+    Raises DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's
+        torque and five times the prior's residual.
     """
     error = np.sqrt((model.unexplained(x) ** 2).mean(axis=0))
     size = np.sqrt((samples.tau**2).mean(axis=0))
@@ -276,8 +269,6 @@ def problems_of(
 ) -> tuple[str, ...]:
     """Sentences with cause and remedy, most telling first; none for a plausible recording.
 
-    Parameters
-    ----------
     weight: (n,), of the rows, by the prior's residual.
     rms, prior_rms: (n,), N m, on held-out blocks, of the fits and of the prior; nan where there are none.
     """
@@ -317,7 +308,11 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
     """A load that changes, one that is there all the time, or less than none."""
     std = prior_std(model.prior, ONE_KIND)
     arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
-    rest = replace(model, columns=partial(_payload, model.prior), b=model.unexplained(arm))
+
+    def payload(q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
+        return model.prior.payload_regressor(q, dq, ddq)
+
+    rest = replace(model, columns=payload, b=model.unexplained(arm))
     count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
     parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
     (least, least_std), (most, most_std) = min(parts), max(parts)
@@ -326,7 +321,7 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         )
-    both = replace(model, columns=partial(_with_payload, model))
+    both = replace(model, columns=lambda *state: np.concatenate([model.columns(*state), payload(*state)], axis=-1))
     mass, deviation = _mass(both, weight, np.concatenate([std, PAYLOAD_STD]))
     if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return ""
@@ -339,14 +334,6 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
         f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {model.prior.name}: is gravity "
         "missing from them, their sign wrong, or an end effector named that is not mounted?"
     )
-
-
-def _payload(robot: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-    return robot.payload_regressor(q, dq, ddq)
-
-
-def _with_payload(model: LinearModel, *state: FloatArray) -> FloatArray:
-    return np.concatenate([model.columns(*state), _payload(model.prior, *state)], axis=-1)
 
 
 def _mass(

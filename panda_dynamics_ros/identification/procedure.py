@@ -62,8 +62,6 @@ _IDENTIFIED = " (identified)"
 class Identification:
     """A model of one's own arm, and how good it is.
 
-    Attributes
-    ----------
     robot: the identified arm with its friction, residual and the direction of gravity, to use at once.
     prior: the arm that the identification started from.
     base_names: p names of base parameters, as `robot.base_parameters()` of an upright arm has them.
@@ -117,14 +115,9 @@ class Identification:
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the identified arm to a .yaml file for `load_robot`, and return the path.
 
-        Parameters
-        ----------
         force: write an arm with `problems`, too.
-
-        Raises
-        ------
-        ArgumentError: `path` does not end in .yaml, or cannot be written.
-        DataError: there are `problems`, and no `force`.
+        Raises ArgumentError: `path` does not end in .yaml, or cannot be written.
+        Raises DataError: there are `problems`, and no `force`.
         """
         if self.problems and not force:
             raise DataError(f"{'; '.join(self.problems)}; nothing is written without force (--force)")
@@ -175,8 +168,6 @@ GRAVITY_ONLY = "gravity only"
 class Validation:
     """Torques of one recording.
 
-    Attributes
-    ----------
     source: where the recording came from.
     time: (N,), s, from the first row on.
     measured: (N, n), N m, filtered as for an identification.
@@ -196,10 +187,8 @@ class Validation:
 def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validation:
     """The torques that each of the `models` predicts, beside gravity only (of the first).
 
-    Raises
-    ------
-    DataError: the recording is too short.
-    ArgumentError: there is no model, or a model has another number of joints.
+    Raises DataError: the recording is too short.
+    Raises ArgumentError: there is no model, or a model has another number of joints.
     """
     if not models:
         raise ArgumentError("models: expected at least one, got none")
@@ -240,27 +229,18 @@ def identify(
 ) -> Identification:
     """A model of the arm that was recorded, unloaded, in one or several recordings.
 
-    Parameters
-    ----------
     data: recordings of exciting motion (`load_dataset`), gone through once: an iterator needs the memory of one.
     robot: the arm to start from, or its name or file; parameters that the motion does not determine keep its values.
     prior_scale: factors on the prior's standard deviations; by default those that predict held-out blocks best.
-
-    Returns
-    -------
-    Identification, whose `robot` has physically consistent links.
-
-    Raises
-    ------
-    DataError: recordings do not fit the robot, are too short, constant or standing still.
-    ArgumentError: there is no recording.
-    MissingDependencyError: the best links cannot exist, and the solver for the nearest that can is not installed.
-
-    Warns
-    -----
-    IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
-    ImplausibleRecordingWarning: the arm seems loaded, or to be another one, or the result predicts held-out blocks
-        worse than the prior; the message names the likely cause. The result says so, too, and is saved by force only.
+    Returns Identification, whose `robot` has physically consistent links.
+    Raises DataError: recordings do not fit the robot, are too short, constant or standing still.
+    Raises ArgumentError: there is no recording.
+    Raises MissingDependencyError: the best links cannot exist, and the solver for the nearest that can is not
+        installed.
+    Warns IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
+    Warns ImplausibleRecordingWarning: the arm seems loaded, or to be another one, or the result predicts held-out
+        blocks worse than the prior; the message names the likely cause. The result says so, too, and is saved by force
+        only.
 
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
@@ -336,8 +316,6 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
     The time at which the autocorrelation falls to 1/e would be that of the vibration on top; it is what adds up over
     many rows that makes an estimate wrong.
 
-    Parameters
-    ----------
     residual: (N, n), N m, consecutive rows. period: s, between rows.
     """
     length = min(max(1, round(MEAN_OVER_S / period)), max(1, len(residual) // 3))

@@ -61,8 +61,6 @@ ALL = slice(None)
 class LinearModel:
     """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x; A is computed where it is needed.
 
-    Attributes
-    ----------
     columns: the columns (K, n, p) of K states. state: q, dq, ddq and s (N, n).
     """
 
@@ -223,10 +221,8 @@ MARGIN = 1e-3
 def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     """The minimiser (p,) whose links are all physically consistent.
 
-    Raises
-    ------
-    MissingDependencyError: the unconstrained minimiser is not feasible and Clarabel is not installed.
-    DataError: the solver finds no solution.
+    Raises MissingDependencyError: the unconstrained minimiser is not feasible and Clarabel is not installed.
+    Raises DataError: the solver finds no solution.
     """
     x = cost.minimum()
     lmi, constant = _constraints(prior)

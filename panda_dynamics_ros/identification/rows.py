@@ -12,8 +12,6 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
     dq_measured - dq = -lag ddq.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -52,8 +50,6 @@ _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its nei
 class MotionSamples:
     """Rows of a regression.
 
-    Attributes
-    ----------
     stamp: (N,), s. q, dq, ddq, tau: (N, n).
     s: (N, n), direction of dry friction (`dynamics.PreslidingState`), through the same filter.
     block: (N,), the number of the piece of recording.
@@ -76,14 +72,9 @@ class MotionSamples:
 def prepare(*recordings: JointDataset, from_positions: bool = False) -> MotionSamples:
     """The rows of one or several recordings.
 
-    Parameters
-    ----------
     from_positions: take velocities from the positions, not the measured ones. Their noise is larger above 5 Hz and
         smaller below.
-
-    Raises
-    ------
-    DataError: no piece of a recording is long enough to be filtered.
+    Raises DataError: no piece of a recording is long enough to be filtered.
     """
     return joined([pieces_of(recording, from_positions) for recording in recordings])
 
@@ -111,9 +102,7 @@ def pieces_of(recording: JointDataset, from_positions: bool = False) -> Pieces:
 def joined(recordings: Sequence[Pieces]) -> MotionSamples:
     """All rows.
 
-    Raises
-    ------
-    DataError: there are none.
+    Raises DataError: there are none.
     """
     pieces = [piece for recording in recordings for piece in recording.pieces]
     if not pieces:

@@ -31,8 +31,6 @@ ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
 class RobotDescription:
     """A serial arm as data. Joint frame i is fixed in link i, with the joint's axis along its z.
 
-    Attributes
-    ----------
     name: short name of the parameter set.
     joint_names: n names, from base to tip.
     placements: (n, 4, 4), T_{i-1}_{i} at zero joint position; `base` is frame 0.
@@ -50,11 +48,8 @@ class RobotDescription:
         none.
     residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
         Estimators use it; the functions of `dynamics` are those of the model alone.
-
-    Raises
-    ------
-    RobotDescriptionError: names are missing or repeated, or a list does not have one entry for each joint.
-    ArgumentError: an array has the wrong shape or is not finite, or a placement is not a rigid transform.
+    Raises RobotDescriptionError: names are missing or repeated, or a list does not have one entry for each joint.
+    Raises ArgumentError: an array has the wrong shape or is not finite, or a placement is not a rigid transform.
     """
 
     name: str
@@ -172,9 +167,7 @@ class RobotDescription:
     def with_payload(self: Self, payload: InertialParameters, frame: str = "flange") -> Self:
         """The arm with `payload`, given in `frame`, joined to its last link (De Luca, document 003, slide 20).
 
-        Raises
-        ------
-        ArgumentError: `payload` is not InertialParameters, or `frame` is not fixed in the last link.
+        Raises ArgumentError: `payload` is not InertialParameters, or `frame` is not fixed in the last link.
         """
         if not isinstance(payload, InertialParameters):
             raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
@@ -184,15 +177,10 @@ class RobotDescription:
     def mounted(self: Self, rpy: ArrayLike = (0.0, 0.0, 0.0), gravity: ArrayLike | None = None) -> Self:
         """The arm with its base turned, as on a wall or a ceiling, or under another gravity.
 
-        Parameters
-        ----------
         rpy: (3,), rad, of the base in the frame in which `gravity` is given, about its fixed axes x, y, z as in URDF;
             (pi, 0, 0) hangs from a ceiling.
         gravity: (3,), m/s^2; by default the arm's own.
-
-        Raises
-        ------
-        ArgumentError: `rpy` or `gravity` is not a finite (3,) array.
+        Raises ArgumentError: `rpy` or `gravity` is not a finite (3,) array.
         """
         R = rotation_from_rpy(checks.exactly(rpy, (3,), "mounting"))
         given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the effort in an arm's joint states is: drivers publish different things under this name."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -37,17 +37,12 @@ class Friction:
 
     and stays at rest what it was. Where only the velocity is known, s is its steady state, tanh(dq / transition).
 
-    Attributes
-    ----------
     viscous: N m s/rad.
     coulomb, offset: N m.
     transition: rad/s, width of the step of s in the steady state.
     amplitude, slope, shift: N m, s/rad and rad/s, of the sigmoid.
     stribeck, stribeck_velocity: N m, and the speed above which it fades, rad/s.
-
-    Raises
-    ------
-    ArgumentError: a field is not a finite (n,) array, or a transition or Stribeck velocity is not positive.
+    Raises ArgumentError: a field is not a finite (n,) array, or a transition or Stribeck velocity is not positive.
     """
 
     viscous: FloatArray
@@ -61,19 +56,13 @@ class Friction:
     stribeck_velocity: FloatArray
 
     def __post_init__(self) -> None:
-        freeze_per_joint(self, "friction")
-        for name, kind in (("transition", "widths"), ("stribeck_velocity", "velocities")):
-            value = getattr(self, name)
-            if (value <= 0.0).any():
-                raise ArgumentError(f"friction.{name}: expected positive {kind}, got {value.tolist()}")
+        freeze_per_joint(self, "friction", positive=("transition", "stribeck_velocity"))
 
     @classmethod
     def of(cls, n: int, **terms: ArrayLike) -> Friction:
         """Friction of `n` joints with the named `terms`, each (n,); the others are absent (zero).
 
-        Raises
-        ------
-        ArgumentError: there is no such term, or one is not a finite (n,) array.
+        Raises ArgumentError: there is no such term, or one is not a finite (n,) array.
         """
         values = {field.name: np.zeros(n) for field in fields(cls)}
         values["transition"] = np.full(n, 0.01)

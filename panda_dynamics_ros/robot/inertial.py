@@ -78,16 +78,11 @@ def inertial_transport(T_a_b: FloatArray) -> FloatArray:
 class InertialParameters:
     """Mass, centre of mass and inertia of one rigid body, in some frame.
 
-    Attributes
-    ----------
     mass: kg. Any finite number: an estimate may be negative, `is_physical` tells.
     com: (3,), m, the centre of mass in the body's frame.
     inertia: (3, 3), kg m^2, **about the centre of mass**, along the axes of the body's frame.
-
-    Raises
-    ------
-    ArgumentError: a shape is wrong, a value is not finite, or the inertia is not symmetric. Whether a body
-        can exist is not asked here: see `is_physical`.
+    Raises ArgumentError: a shape is wrong, a value is not finite, or the inertia is not symmetric. Whether a body can
+        exist is not asked here: see `is_physical`.
     """
 
     mass: float
@@ -112,9 +107,7 @@ class InertialParameters:
     def from_vector(cls, vector: ArrayLike) -> InertialParameters:
         """The body of an inertial vector (10,): (m, m c, inertia about the frame's origin).
 
-        Raises
-        ------
-        ArgumentError: `vector` is not a finite (10,) array, or has a first moment without a mass.
+        Raises ArgumentError: `vector` is not a finite (10,) array, or has a first moment without a mass.
         """
         v = checks.exactly(vector, (10,), "vector")
         mass, first_moment = float(v[0]), v[1:4]
@@ -167,9 +160,7 @@ class InertialParameters:
     def transformed(self, T_a_b: ArrayLike) -> InertialParameters:
         """The same body, given in frame b, expressed in frame a.
 
-        Raises
-        ------
-        ArgumentError: `T_a_b` is not a (4, 4) rigid transform.
+        Raises ArgumentError: `T_a_b` is not a (4, 4) rigid transform.
         """
         T = checks.exactly(checks.rigid_transform(T_a_b, "T_a_b"), (4, 4), "T_a_b")
         R = T[:3, :3]

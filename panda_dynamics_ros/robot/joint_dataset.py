@@ -20,8 +20,6 @@ LONGEST_STEP = 0.5  # s: a longer one restarts the filters (`EstimatorOptions.ma
 class StreamSteps(NamedTuple):
     """The steps between stamps.
 
-    Attributes
-    ----------
     period_s: median step, s; nan for fewer than two samples.
     lost: samples that are missing between others, in steps of up to `LONGEST_STEP`.
     pauses: (k, 2), s: the stamp before each longer step, and its length.
@@ -45,8 +43,6 @@ def stream_steps(stamp: FloatArray) -> StreamSteps:
 class JointDataset:
     """N samples of an n-joint arm, all of them usable; the arrays are read-only.
 
-    Attributes
-    ----------
     stamp: (N,), s, strictly increasing.
     q, dq, tau: (N, n), rad, rad/s, N m (measured joint torque, gravity included).
     names: n joint names, as recorded.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Named joint values of any order, as messages and recordings have them, turned into arrays of the arm's joints."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -42,14 +40,9 @@ def resolve_joint_names(
     The robot's own names are taken where they are all there; else the one set `<stem>joint1` .. `<stem>jointn`
     whose stem starts with `arm_prefix`: panda_joint1, fer_joint1, fr3_joint1, left_panda_joint1, ...
 
-    Parameters
-    ----------
     arm_prefix: `left` or `left_`, where several arms share a topic.
-
-    Raises
-    ------
-    ArgumentError: several sets fit.
-    SampleError: the arm's joints are not all there.
+    Raises ArgumentError: several sets fit.
+    Raises SampleError: the arm's joints are not all there.
     """
     available = set(available_names)
     for prefix in (arm_prefix, f"{arm_prefix}_") if arm_prefix else ("",):
@@ -102,9 +95,7 @@ class JointMapping:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """q, dq, tau, each (n,), of a message with N names and values (N,), rad, rad/s, N m.
 
-        Raises
-        ------
-        SampleError: joints are missing or named twice, lengths disagree, velocity or effort is absent, a value
+        Raises SampleError: joints are missing or named twice, lengths disagree, velocity or effort is absent, a value
             is not finite or beyond any joint's, or every effort is zero. Its `reason` is one of this module's
             constants.
         """

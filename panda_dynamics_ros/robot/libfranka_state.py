@@ -7,8 +7,6 @@ members of an enumeration or words; errors are objects with a flag for each erro
 imported here.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import timedelta
@@ -44,13 +42,8 @@ def sample_of(state: Any) -> StateSample:
 class FrankaState:
     """What this package takes from a libfranka RobotState, read when it is asked for.
 
-    Attributes
-    ----------
     raw: the binding's own object.
-
-    Raises
-    ------
-    ArgumentError: by each property, where the attributes behind it are missing or malformed.
+    Raises ArgumentError: by each property, where the attributes behind it are missing or malformed.
     """
 
     raw: Any

@@ -17,14 +17,9 @@ from panda_dynamics_ros.errors import ArgumentError
 class JointLimits:
     """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N).
 
-    Attributes
-    ----------
     lower, upper: of the joint position.
     velocity, acceleration, effort: of the magnitude, positive.
-
-    Raises
-    ------
-    ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
+    Raises ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
         positive.
     """
 
@@ -35,29 +30,22 @@ class JointLimits:
     effort: FloatArray
 
     def __post_init__(self) -> None:
-        freeze_per_joint(self, "limits")
+        freeze_per_joint(self, "limits", positive=("velocity", "acceleration", "effort"))
         if not (self.lower < self.upper).all():
             raise ArgumentError(
                 f"limits.lower: expected values below limits.upper {self.upper.tolist()}, got {self.lower.tolist()}"
             )
-        for name in ("velocity", "acceleration", "effort"):
-            _require_positive(getattr(self, name), f"limits.{name}")
 
 
 @dataclass(frozen=True, eq=False)
 class ResidualModel:
     """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
 
-    Attributes
-    ----------
     std: (n,), N m, standard deviation of measured minus modelled torque.
     correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
     error_ratio: (n,), lasting error of the model, over that of an arm of which only the type is known; 1 by default,
         less for an identified arm.
-
-    Raises
-    ------
-    ArgumentError: a field is not a finite (n,) array of positive numbers.
+    Raises ArgumentError: a field is not a finite (n,) array of positive numbers.
     """
 
     std: FloatArray
@@ -67,21 +55,15 @@ class ResidualModel:
     def __post_init__(self) -> None:
         if np.size(self.error_ratio) == 0:
             object.__setattr__(self, "error_ratio", np.ones(np.size(self.std)))
-        freeze_per_joint(self, "residual")
-        _require_positive(self.std, "residual.std")
-        _require_positive(self.correlation_time, "residual.correlation_time")
-        _require_positive(self.error_ratio, "residual.error_ratio")
+        freeze_per_joint(self, "residual", positive=("std", "correlation_time", "error_ratio"))
 
 
-def freeze_per_joint(value: Any, name: str) -> None:
-    """Every field of a frozen dataclass checked as (n,) and made read-only; n is that of the first."""
+def freeze_per_joint(value: Any, name: str, positive: tuple[str, ...]) -> None:
+    """Every field of a frozen dataclass checked as (n,), some as `positive`, and made read-only; n is the first's."""
     names = [each.name for each in fields(value)]
     n = checks.real_array(getattr(value, names[0]), f"{name}.{names[0]}").size
     for key in names:
         array = checks.exactly(getattr(value, key), (n,), f"{name}.{key}")
+        if key in positive and not (array > 0.0).all():
+            raise ArgumentError(f"{name}.{key}: expected positive numbers, got {array.tolist()}")
         object.__setattr__(value, key, checks.read_only(array))
-
-
-def _require_positive(array: FloatArray, name: str) -> None:
-    if not (array > 0.0).all():
-        raise ArgumentError(f"{name}: expected positive numbers, got {array.tolist()}")

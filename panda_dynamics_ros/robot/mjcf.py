@@ -5,8 +5,6 @@ A joint's `damping` is viscous friction, its `frictionloss` Coulomb friction, it
 limits are the force ranges of joints and of actuators that drive them; MJCF states no velocity limits.
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys
@@ -34,10 +32,8 @@ def parse_mjcf(path: Path) -> Tree:
     Sites that are named like a flange (MuJoCo Menagerie's `attachment_site`) become massless links, and so do bodies
     between several joints of one body.
 
-    Raises
-    ------
-    MissingDependencyError: MuJoCo is not installed.
-    RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
+    Raises MissingDependencyError: MuJoCo is not installed.
+    Raises RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
     """
     try:
         mujoco = import_elsewhere("mujoco")

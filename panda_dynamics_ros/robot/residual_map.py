@@ -21,14 +21,11 @@ conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JML
 and forgotten by scaling G and B, so that learning can go on.
 """
 
-from __future__ import annotations
-
 import math
 import zipfile
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -58,34 +55,16 @@ _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
 
 
-class ResidualTable(NamedTuple):
-    """What the compiled kernel reads: see the module's docstring.
-
-    Attributes
-    ----------
-    points: (M, 3 n). transform: (M, K), L^-T U. weights, reduction: (K, n), of v and v^2.
-    """
-
-    points: FloatArray
-    transform: FloatArray
-    weights: FloatArray
-    reduction: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class ResidualMap:
-    """Residual torque of n joints, learnt unloaded; M = 0 where nothing was learnt.
+    """Residual torque of n joints, learnt unloaded.
 
-    Attributes
-    ----------
     points: (M, 3 n), inducing points in scaled coordinates.
     gram, moment: (M, M) and (M, n), statistics of the rows; see the module's docstring.
     square, rows: (n,) and (), sum y^2 / kappa and number of rows / kappa.
     sigma: (n,), N m, prior standard deviation: that of the residual model.
-
-    Raises
-    ------
-    ArgumentError: a field has another shape, is not finite, or is no such statistic, or there are too many points.
+    Raises ArgumentError: a field has another shape, is not finite, or is no such statistic, or there are too many
+        points.
     """
 
     points: FloatArray
@@ -114,12 +93,6 @@ class ResidualMap:
         if size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * max(scale, 0.0):
             raise ArgumentError("residual map: gram: expected no negative eigenvalue, got one")
 
-    @classmethod
-    def empty(cls, sigma: FloatArray) -> ResidualMap:
-        """Nothing learnt yet."""
-        n = len(sigma)
-        return cls(np.zeros((0, 3 * n)), np.zeros((0, 0)), np.zeros((0, n)), np.zeros(n), np.zeros(()), sigma)
-
     @cached_property
     def noise(self) -> FloatArray:
         """(n,), N m, standard deviation of the quick noise, after the estimator's filters: the most likely one."""
@@ -138,13 +111,16 @@ class ResidualMap:
         return likelihood
 
     @cached_property
-    def table(self) -> ResidualTable:
-        """For the kernels of `dynamics.residual_torques`."""
+    def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """For the kernels of `dynamics.residual_torques`, see the module's docstring.
+
+        Returns points (M, 3 n); transform (M, K), L^-T U; weights and reduction (K, n), of v and v^2.
+        """
         transform, eigenvalues = self._directions
         ratio = (self.noise / self.sigma) ** 2
         total = eigenvalues[:, None] + ratio
         kept = eigenvalues > _NEGLIGIBLE * ratio.min(initial=1.0)
-        return ResidualTable(
+        return (
             self.points.copy(),
             np.ascontiguousarray(transform[:, kept]),
             np.ascontiguousarray((transform.T @ self.moment / total)[kept]),
@@ -154,8 +130,6 @@ class ResidualMap:
     @cached_property
     def _directions(self) -> tuple[FloatArray, FloatArray]:
         """L^-T U (M, M) and the eigenvalues l (M,)."""
-        if not len(self.points):
-            return np.zeros((0, 0)), np.zeros(0)
         L = np.linalg.cholesky(covariance(self.points, self.points) + _JITTER * np.eye(len(self.points)))
         inverse = np.linalg.inv(L)
         eigenvalues, U = np.linalg.eigh(inverse @ self.gram @ inverse.T)
@@ -173,44 +147,18 @@ def covariance(x: FloatArray, z: FloatArray) -> FloatArray:
     return np.exp(-0.5 * np.maximum(square, 0.0))
 
 
-class InducingPoints:
-    """Inducing points, chosen one after the other: a state that those before it do not predict becomes one."""
+def inducing_points(x: FloatArray) -> FloatArray:
+    """Of coordinates x (N, 3 n) those (M, 3 n) that the ones before them do not predict.
 
-    def __init__(self, points: FloatArray, most: int = MOST_POINTS) -> None:
-        self.count, self._most = 0, most
-        self.points = np.zeros((MOST_POINTS, points.shape[1]))
-        self._L = np.zeros((MOST_POINTS, MOST_POINTS))
-        for point in points:
-            self._append(point, *self._row(point))
-
-    @property
-    def chosen(self) -> FloatArray:
-        """(M, 3 n)."""
-        return self.points[: self.count]
-
-    def offer(self, x: FloatArray) -> bool:
-        """Whether x (3 n,) has become a point."""
-        if self.count >= self._most:
-            return False
-        row, novelty = self._row(x)
-        if novelty < NOVEL:
-            return False
-        self._append(x, row, novelty)
-        return True
-
-    def _row(self, x: FloatArray) -> tuple[FloatArray, float]:
-        """The next row of the Cholesky factor, and the square of its diagonal entry."""
-        from scipy.linalg import solve_triangular  # a quarter of a second; only nodes that learn need it
-
-        m = self.count
-        k = covariance(x[None], self.chosen)[0]
-        row = solve_triangular(self._L[:m, :m], k, lower=True, check_finite=False) if m else k
-        return row, 1.0 + _JITTER - float(row @ row)
-
-    def _append(self, x: FloatArray, row: FloatArray, novelty: float) -> None:
-        m = self.count
-        self.points[m], self._L[m, :m], self._L[m, m] = x, row, math.sqrt(max(novelty, _JITTER))
-        self.count += 1
+    One after the other, by the partial Cholesky factor L of k(x, x), whose rest is the variance that is left open.
+    """
+    L, left, chosen = np.zeros((len(x), MOST_POINTS)), np.ones(len(x)), list[int]()
+    while len(chosen) < MOST_POINTS and (left >= NOVEL).any():
+        point, m = int(np.argmax(left >= NOVEL)), len(chosen)
+        L[:, m] = (covariance(x, x[[point]])[:, 0] - L[:, :m] @ L[point, :m]) / math.sqrt(left[point])
+        left -= L[:, m] ** 2
+        chosen.append(point)
+    return x[chosen]
 
 
 def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
@@ -227,9 +175,7 @@ def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
 def read_residual_map(path: Path) -> ResidualMap:
     """The map of a file that `write_residual_map` wrote. Reading it runs no code.
 
-    Raises
-    ------
-    RobotDescriptionError: there is no such file, or it holds something else; the message names it.
+    Raises RobotDescriptionError: there is no such file, or it holds something else; the message names it.
     """
     expected, names = (
         f"{path}: expected a residual map (of identify --residual-map)",

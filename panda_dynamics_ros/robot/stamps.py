@@ -6,8 +6,6 @@ multiple of 0.24 microseconds: nanoseconds are rounded by the conversion to it, 
 nanoseconds and comes back from them.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 

@@ -6,8 +6,6 @@ save here: yourdfpy and urchin need trimesh, let lxml follow entities and take `
 prints what is wrong and goes on. What URDF means is most of this file, and no library says it of an arm's chain.
 """
 
-from __future__ import annotations
-
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Mapping
@@ -73,9 +71,7 @@ class Joint:
 class Tree:
     """Links (None: one without an inertial tag), each in its link frame, joints, gravity in the root link (m/s^2).
 
-    Raises
-    ------
-    RobotDescriptionError: it is not a tree; the message names the joint or the link.
+    Raises RobotDescriptionError: it is not a tree; the message names the joint or the link.
     """
 
     name: str
@@ -309,18 +305,13 @@ def read_chain(
     identification. A continuous joint gets limits of one turn. A velocity or effort limit of 0, as exporters write it
     that know none, is replaced by a constant, with a warning.
 
-    Parameters
-    ----------
     source: a file; of URDF also a text.
     base: by default the root link.
     tip: by default the link that is most movable joints away, see `Tree.deepest_tip`.
     strict: whether a link that cannot exist is an error. By default the nearest that can is taken, with a warning that
         names it: published files have inertias that no distribution of mass has, and massless links with inertia.
-
-    Raises
-    ------
-    ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep.
-    RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
+    Raises ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep.
+    Raises RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
         joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`).
     """
     name = source if isinstance(source, Path) else "robot_description"

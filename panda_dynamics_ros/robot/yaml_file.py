@@ -58,16 +58,11 @@ def read_robot(
 ) -> Robot:
     """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
 
-    Parameters
-    ----------
     base, tip, strict: of a URDF or MJCF file, see `urdf.read_chain`; links of a YAML file are never replaced.
-
-    Raises
-    ------
-    ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
-    DataFileNotFoundError: a path to a file that does not exist.
-    RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message
-        names the file, and the key or the link.
+    Raises ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
+    Raises DataFileNotFoundError: a path to a file that does not exist.
+    Raises RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message names
+        the file, and the key or the link.
     """
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return read_chain(source, parse_urdf, model, base, tip, strict=strict)
@@ -95,10 +90,8 @@ def find_description(
 ) -> Path:
     """The file of a name in `library` or of a path; `others` are names that the caller deals with.
 
-    Raises
-    ------
-    ArgumentError: neither a library name nor a path; the message lists the names.
-    DataFileNotFoundError: a path to a file that does not exist.
+    Raises ArgumentError: neither a library name nor a path; the message lists the names.
+    Raises DataFileNotFoundError: a path to a file that does not exist.
     """
     name, names = str(source), library_names(library)
     if name in names:
@@ -295,14 +288,9 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     Placements are written as matrices, numbers with all their digits: a robot that is read back has the same bits. A
     residual map goes to a file beside it, `<name>.residual.npz`, which the YAML file names.
 
-    Parameters
-    ----------
     comment: lines for the head of the file; where the numbers are from, say.
-
-    Raises
-    ------
-    ArgumentError: `robot` is not a robot, `path` does not end in .yaml or .yml, or cannot be written.
-    RobotDescriptionError: a link is not physical, so that it could not be loaded again; the message names it.
+    Raises ArgumentError: `robot` is not a robot, `path` does not end in .yaml or .yml, or cannot be written.
+    Raises RobotDescriptionError: a link is not physical, so that it could not be loaded again; the message names it.
     """
     if not isinstance(robot, RobotDescription):
         raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
@@ -366,8 +354,6 @@ NONE = "none"
 class EndEffector:
     """What is permanently mounted on a flange.
 
-    Attributes
-    ----------
     body: all of its bodies as one, in the flange frame.
     T_flange_ee: (4, 4), its tool frame in the flange frame (Franka's F_T_EE).
     """

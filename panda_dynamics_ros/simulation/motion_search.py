@@ -64,15 +64,10 @@ def exciting_motion(
     The score is D-optimality (Swevers et al., IEEE T-RA 13(5), 1997, section V): log det of the payload's weighted
     information matrix, sum over samples of Y^T R^-1 Y, R = diag(residual.std^2).
 
-    Parameters
-    ----------
     period, blend, standstill, pauses: as in `FourierMotion`.
     trials: how many random motions to choose from.
     velocity_share: of the velocity limits, at most, once the motion is under way; `BRISK` is as fast as the public log.
-
-    Raises
-    ------
-    ArgumentError: the robot does not have 7 joints, a number is out of range, or no motion was clear.
+    Raises ArgumentError: the robot does not have 7 joints, a number is out of range, or no motion was clear.
     """
     n, size = robot.n, 2 * robot.n * HARMONICS
     if n != len(READY):
@@ -112,16 +107,12 @@ def periodic_motion(
 ) -> FoundMotion:
     """The motion of the least `score`, of one period `duration` (s), which begins and ends at rest.
 
-    Parameters
-    ----------
     harmonics: of each joint, 2 or more.
     table_height: m, of a table in base axes; use -1 for none.
     trials: motions to try; more is better. seed: >= 0; the same one gives the same motion.
     progress: is called with the number of trials done and the best score so far.
-
-    Raises
-    ------
-    ArgumentError: a number is out of range, or no motion within the limits is clear of table, base and upper arm.
+    Raises ArgumentError: a number is out of range, or no motion within the limits is clear of table, base and upper
+        arm.
     """
     checks.number(duration, "duration", minimum=2.0, maximum=120.0)
     H = int(checks.number(harmonics, "harmonics", minimum=2, maximum=20))
@@ -245,8 +236,6 @@ class Margins:
 
     A Panda's links have a radius of 0.06 to 0.1 m, its base one of 0.1 m.
 
-    Attributes
-    ----------
     height: of elbow and wrist above the table. flange, tool: of flange and tip of the tool above the table.
     wrist: of the wrist from the base. base: of flange and tip of the tool from the base.
     arm: of flange and tip of the tool from the upper arm.

@@ -38,8 +38,6 @@ SHARE = 1e-6
 class FourierMotion:
     """A motion of n joints: call it with times for positions, velocities and accelerations.
 
-    Attributes
-    ----------
     centre: (n,), rad, the middle of the periodic motion.
     cosine, sine: (n, H), rad/s, the velocity's Fourier coefficients a_k and b_k.
     period: s, of the fundamental.
@@ -47,11 +45,8 @@ class FourierMotion:
     blend: s, of the transition out of `rest`; 0 for a motion that starts at f(0).
     standstill: s, at rest before the motion.
     pauses: (start, duration) pairs in s, later standstills; the motion slows down 1 s ahead of each.
-
-    Raises
-    ------
-    ArgumentError: a shape or a time is wrong, `rest` and `blend` are not given together, or pauses leave no time for
-        slowing down between them.
+    Raises ArgumentError: a shape or a time is wrong, `rest` and `blend` are not given together, or pauses leave no time
+        for slowing down between them.
     """
 
     centre: FloatArray
@@ -87,9 +82,7 @@ class FourierMotion:
     def __call__(self, t: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Position, velocity and acceleration at times `t` (...,) in s: three arrays (..., n), rad and its rates.
 
-        Raises
-        ------
-        ArgumentError: `t` is not finite.
+        Raises ArgumentError: `t` is not finite.
         """
         phi, rate, change = self._motion_time(checks.real_array(t, "t")[..., None])
         w = 2.0 * np.pi / self.period * np.arange(1.0, self.cosine.shape[1] + 1)
@@ -150,10 +143,8 @@ def write_motion(times: FloatArray, states: tuple[FloatArray, ...], path: Path) 
 def read_motion(path: str | Path, n: int = 7) -> FourierMotion:
     """The periodic motion of n joints in a file of `write_motion`: its Fourier coefficients.
 
-    Raises
-    ------
-    DataFileNotFoundError: there is no such file.
-    DataError: it does not hold one period of a motion of n joints that begins and ends at rest.
+    Raises DataFileNotFoundError: there is no such file.
+    Raises DataError: it does not hold one period of a motion of n joints that begins and ends at rest.
     """
     file = Path(path)
     if not is_file(file):
@@ -186,13 +177,8 @@ def read_motion(path: str | Path, n: int = 7) -> FourierMotion:
 class JointTrajectory:
     """Quintic polynomials from point to point; at rest before the first point and after the last one.
 
-    Attributes
-    ----------
     times: (N,), s, increasing. q, dq, ddq: (N, n), rad, rad/s, rad/s^2; at rest in the first and the last point.
-
-    Raises
-    ------
-    ArgumentError: a shape is wrong, times do not increase, or the motion does not begin and end at rest.
+    Raises ArgumentError: a shape is wrong, times do not increase, or the motion does not begin and end at rest.
     """
 
     times: FloatArray
@@ -229,8 +215,6 @@ class JointTrajectory:
 def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
     """Write trajectory_msgs/JointTrajectory as YAML, as `ros2 topic pub` reads it, and return the path.
 
-    Parameters
-    ----------
     names: of the n joints. times: (N,), s from the start. states: q, dq, ddq (N, n).
     """
     points = [

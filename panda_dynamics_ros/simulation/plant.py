@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
-from panda_dynamics_ros.dynamics.kernels.batch import one_at_a_time
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -40,9 +39,7 @@ PAYLOAD_BODY = "payload"
 def engine() -> Any:
     """The `mujoco` module.
 
-    Raises
-    ------
-    MissingDependencyError: it is not installed.
+    Raises MissingDependencyError: it is not installed.
     """
     try:
         return import_elsewhere("mujoco")
@@ -63,17 +60,12 @@ def mujoco_model(
     Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload`; world is base. There are no
     shapes, so that nothing collides; joint limits are not constraints: the controller keeps to them.
 
-    Parameters
-    ----------
     payload: what the flange carries, in flange axes; nothing by default.
     armature: number or (n,), kg m^2, rotor inertia behind the gear.
     damping: number or (n,), N m s/rad, viscous friction behind the gear.
     timestep: s.
-
-    Raises
-    ------
-    ArgumentError: an inertia is not positive definite.
-    MissingDependencyError: MuJoCo is not installed.
+    Raises ArgumentError: an inertia is not positive definite.
+    Raises MissingDependencyError: MuJoCo is not installed.
     """
     mujoco = engine()
     spec = mujoco.MjSpec()
@@ -102,9 +94,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
 
     I = R diag(moments) R^T with a proper rotation R, which MuJoCo keeps as a quaternion.
 
-    Raises
-    ------
-    ArgumentError: the mass is negative, or the inertia has a negative principal moment.
+    Raises ArgumentError: the mass is negative, or the inertia has a negative principal moment.
     """
     moments, R = np.linalg.eigh(body.inertia)
     if body.mass < 0.0 or moments[0] < 0.0:
@@ -170,17 +160,10 @@ class SimulatedRun(NamedTuple):
     tau: FloatArray
     truth: FloatArray
 
-    @property
-    def truth_mass(self) -> FloatArray:
-        """Mass that was carried, (k,), kg."""
-        return self.truth[:, 0]
-
 
 class SimulatedPanda:
     """An arm of the Panda's build on an exciting motion, sampled at 1 kHz. The same seed gives the same samples.
 
-    Parameters
-    ----------
     robot: the model that an estimator would use; the true arm differs from it.
     seed: >= 0, of the true arm, the disturbance, the noise and (by default) the motion.
     payload: what the flange carries at the start, in flange axes.
@@ -189,11 +172,8 @@ class SimulatedPanda:
     arm_excitation: the motion on which the true arm departs as far as `realism` says; by default `excitation`. One
         arm on several motions has one `seed` and one of these.
     noise_seed: >= 0, of disturbance and noise; `seed` by default.
-
-    Raises
-    ------
-    ArgumentError: the robot does not have 7 joints, the payload is not physical, the motion has other joints.
-    MissingDependencyError: MuJoCo is not installed.
+    Raises ArgumentError: the robot does not have 7 joints, the payload is not physical, the motion has other joints.
+    Raises MissingDependencyError: MuJoCo is not installed.
     """
 
     timestep = 1e-3
@@ -213,14 +193,12 @@ class SimulatedPanda:
         if n != len(ARMATURE):
             raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
         self.robot, self.realism = robot, realism or Realism()
-        with one_at_a_time():
-            self.excitation = excitation or exciting_motion(robot, seed)
+        self.excitation = excitation or exciting_motion(robot, seed)
         if self.excitation.centre.shape != (n,):
             raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.centre.size}")
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
-        with one_at_a_time():
-            self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
+        self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
         self._disturbance = OrnsteinUhlenbeck(
             self.realism.residual * self.realism.disturbance_share * robot.residual.std,
             self.realism.disturbance_time * robot.residual.correlation_time,
@@ -297,9 +275,7 @@ class SimulatedPanda:
     def follow(self, trajectory: JointTrajectory) -> None:
         """Leave the excitation for a trajectory, which starts now at its time 0; the arm stays where it ends.
 
-        Raises
-        ------
-        ArgumentError: it has other joints, or starts more than `JUMP` from where the arm should be now.
+        Raises ArgumentError: it has other joints, or starts more than `JUMP` from where the arm should be now.
         """
         if trajectory.q.shape[1] != self.robot.n:
             raise ArgumentError(f"trajectory: expected {self.robot.n} joints, got {trajectory.q.shape[1]}")
@@ -311,9 +287,7 @@ class SimulatedPanda:
     def attach(self, payload: InertialParameters | None) -> None:
         """Join a payload (flange axes), which already moves along with the flange: velocities do not jump.
 
-        Raises
-        ------
-        ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
+        Raises ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
         """
         if not isinstance(payload, InertialParameters):
             raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
@@ -337,9 +311,7 @@ class SimulatedPanda:
 
         A new push replaces one that lasts.
 
-        Raises
-        ------
-        ArgumentError: `link` is not one of 1..n, `force` not a finite (3,) array, `duration` negative.
+        Raises ArgumentError: `link` is not one of 1..n, `force` not a finite (3,) array, `duration` negative.
         """
         if link not in range(1, self.robot.n + 1):
             raise ArgumentError(f"link: expected a number from 1 to {self.robot.n}, got {link!r}")
@@ -357,9 +329,7 @@ class SimulatedPanda:
     ) -> SimulatedRun:
         """The samples of the next `duration` s, in which `payload` may be picked up, and put down; times in s from now.
 
-        Raises
-        ------
-        ArgumentError: the duration is negative, or as for `attach`.
+        Raises ArgumentError: the duration is negative, or as for `attach`.
         """
         count = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
         pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))

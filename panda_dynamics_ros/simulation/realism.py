@@ -37,8 +37,6 @@ class OrnsteinUhlenbeck:
     which the real part is used: its autocorrelation is std^2 exp(-abs(s) / tau) cos(w s). With w = 0: the slow residual
     that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
 
-    Parameters
-    ----------
     std: (n,), the stationary standard deviation, >= 0; in the unit of the output.
     correlation_time: (n,) or number, s, > 0. timestep: s. frequency: Hz, of the oscillation; 0 for none.
     """
@@ -83,8 +81,6 @@ class OrnsteinUhlenbeck:
 class SensorLevels:
     """Imperfections of the seven joints' sensors; `SensorLevels()` is the real arm, `.ideal()` has none.
 
-    Attributes
-    ----------
     torque_noise, torque_vibration: N m per joint, white, and narrow-banded at 35 Hz.
     velocity_noise, velocity_lag: rad/s, white; s, of a first-order filter on dq.
     position_noise, position_step: rad, white, and of the encoder.
@@ -157,8 +153,6 @@ class Realism:
     model identified on the very motion leaves a median of 0.48, which stays the same for 0.2 s on held-out blocks
     (`benchmarks/identification.py` prints that).
 
-    Attributes
-    ----------
     residual: scale of the whole, 1 for the real level; 0 for a plant that is the model.
     disturbance_share: 0..1.
     disturbance_time: correlation time of the disturbance, in units of `robot.residual.correlation_time`.
@@ -203,8 +197,6 @@ TIMESTEP = 0.02  # s, of the motion's samples
 class TrueArm:
     """The arm as it is.
 
-    Attributes
-    ----------
     robot: with its true inertias and friction.
     presliding: (n,), rad, by which a joint turns until its dry friction has built up.
     joint_offset: (n,), rad, of the encoders.
@@ -296,7 +288,9 @@ def _filling_friction(
     friction = nominal
     for _ in range(2):
         shape = weights[0] + weights[1] * s + weights[2] * dq / speed
-        scale = _scale_to(error, shape, target)
+        # The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it.
+        a, b, c = (np.mean(x, axis=0) for x in (shape**2, error * shape, error**2))
+        scale = np.maximum((-b + np.sqrt(np.maximum(b**2 - a * (c - target**2), 0.0))) / a, 0.0)
         friction = replace(
             nominal,
             offset=nominal.offset + scale * weights[0],
@@ -309,12 +303,6 @@ def _filling_friction(
             break
         weights[1:] = np.where(driving, np.abs(weights[1:]), weights[1:])  # more friction than modelled, then
     return friction
-
-
-def _scale_to(error: FloatArray, shape: FloatArray, target: FloatArray) -> FloatArray:
-    """The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it."""
-    a, b, c = (np.mean(x, axis=0) for x in (shape**2, error * shape, error**2))
-    return np.maximum((-b + np.sqrt(np.maximum(b**2 - a * (c - target**2), 0.0))) / a, 0.0)
 
 
 def _feeds_energy(robot: RobotDescription, friction: Friction) -> NDArray[np.bool_]:

@@ -67,16 +67,11 @@ def weighing_motion(
     The score is the sum of the variances of the payload's parameters, relative to `WANTED`, if each of ten samples per
     second had the noise `residual.std`.
 
-    Parameters
-    ----------
     table_height: m, of a table in base axes; use -1 for none.
     reach: rad, half of the range in which each of the last three joints moves; the others have `ARM_REACH`. The start
         may be anywhere in these ranges.
     trials, seed: as for `periodic_motion`.
-
-    Raises
-    ------
-    ArgumentError: a number is out of range, the start is not within the limits, or no motion is clear.
+    Raises ArgumentError: a number is out of range, the start is not within the limits, or no motion is clear.
     """
     n, limits = robot.n, robot.limits
     start = checks.exactly(start, (n,), "start")
@@ -128,16 +123,11 @@ def simulated_runs(
 ) -> Iterator[JointDataset]:
     """One recording for each letter of `loaded`, A without and B with the payload, of one arm.
 
-    Parameters
-    ----------
     robot: the model, from which the arm differs as a real one does, the same way in all runs.
     motion: of `weighing_motion`.
     seed: >= 0, of the arm and of the noise.
-
-    Raises
-    ------
-    ArgumentError: another letter, or what `SimulatedPanda` does not accept.
-    MissingDependencyError: MuJoCo is not installed.
+    Raises ArgumentError: another letter, or what `SimulatedPanda` does not accept.
+    Raises MissingDependencyError: MuJoCo is not installed.
     """
     if set(loaded) - {"A", "B"}:
         raise ArgumentError(f"loaded: expected letters A (without payload) and B (with it), got {loaded!r}")

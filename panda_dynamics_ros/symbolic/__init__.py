@@ -15,6 +15,6 @@ Results are arrays of expressions; simplification, substitution and derivatives 
 `pip install sympy`.
 """
 
-from panda_dynamics_ros.symbolic.arms import DocumentPanda, ScrewChain, document_panda, exact_chain, joint_symbols
+from panda_dynamics_ros.symbolic.arms import ScrewChain, exact_chain, joint_symbols
 
-__all__ = ["DocumentPanda", "ScrewChain", "document_panda", "exact_chain", "joint_symbols"]
+__all__ = ["ScrewChain", "exact_chain", "joint_symbols"]

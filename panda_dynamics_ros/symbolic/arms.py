@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms as screws: the Panda of document 002 in symbols, and any robot with exact numbers."""
+"""Arms as screws: of given placements, in symbols as document 002 has them, or of a robot, with exact numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.symbolic.twists import Array, exp_rotation, expressions, require_sympy, rigid
+from panda_dynamics_ros.symbolic.twists import Array, expressions, require_sympy, rigid
 
 
 @dataclass(frozen=True, eq=False)
 class ScrewChain:
     """What the product of exponentials needs of an arm (document 002, sections 1.1 and 1.2), as expressions.
 
-    Attributes
-    ----------
     twists: (n, 6), unit twists xi_i(0) of the joints at zero position, about the base origin, in base axes,
         linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides.
     T_base_joint: (n, 4, 4), T_i_0(0), the joint frames at zero position.
@@ -55,16 +53,11 @@ class ScrewChain:
     ) -> ScrewChain:
         """The screws of joint frames placed one after another.
 
-        Parameters
-        ----------
         placements: n of (4, 4), T_{i-1}_{i} at zero position, the joint's axis along z of frame i.
         prismatic: n booleans, whether the joint slides.
         coms: (n, 3), m.
         T_joint_flange, T_flange_ee: (4, 4).
-
-        Raises
-        ------
-        ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
+        Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
         """
         T = expressions(np.eye(4), (4, 4), "identity")
         frames, twists = [], []
@@ -84,57 +77,11 @@ class ScrewChain:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentPanda:
-    """The Panda of document 002, section 1.1.
-
-    Attributes
-    ----------
-    chain: its screws, in the symbols z_1, y_3, x_4, x_5, y_5, x_7, z_8 and x_c1 .. z_c7.
-    t: time.
-    q, dq: (7,), theta_i(t) and its derivative.
-    """
-
-    chain: ScrewChain
-    t: Any
-    q: Array
-    dq: Array
-
-
-def document_panda() -> DocumentPanda:
-    """The Panda with the geometry and the centres of mass of document 002 as symbols.
-
-    Raises
-    ------
-    MissingDependencyError: SymPy is not installed.
-
-    Reference: document 002, sections 1.1 and 1.2; translations and fixed rotations are those of its URDF file.
-    """
-    sympy = require_sympy()
-    z1, y3, x4, x5, y5, x7, z8 = sympy.symbols("z_1 y_3 x_4 x_5 y_5 x_7 z_8", real=True)
-    quarter_turns = (0, -1, 1, 1, -1, 1, 1)  # RPY_0_1 .. RPY_6_7: all about x
-    translations = [(0, 0, z1), (0, 0, 0), (0, y3, 0), (x4, 0, 0), (x5, y5, 0), (0, 0, 0), (x7, 0, 0)]
-    coms = [sympy.symbols(f"x_c{i} y_c{i} z_c{i}", real=True) for i in range(1, 8)]
-    t = sympy.Symbol("t", real=True)
-    q = np.array([sympy.Function(f"theta_{i}", real=True)(t) for i in range(1, 8)])
-    turns = [exp_rotation([1, 0, 0], turn * sympy.pi / 2) for turn in quarter_turns]
-    chain = ScrewChain.from_placements(
-        [rigid(R, p) for R, p in zip(turns, translations, strict=True)],
-        prismatic=[False] * 7,
-        coms=coms,
-        T_joint_flange=rigid(np.eye(3), [0, 0, z8]),
-        T_flange_ee=np.eye(4),
-    )
-    return DocumentPanda(chain, t, q, np.array([angle.diff(t) for angle in q]))
-
-
 def joint_symbols(n: int, name: str = "q") -> Array:
     """(n,) real SymPy symbols q_1 .. q_n.
 
-    Raises
-    ------
-    ArgumentError: `n` is not a positive integer.
-    MissingDependencyError: SymPy is not installed.
+    Raises ArgumentError: `n` is not a positive integer.
+    Raises MissingDependencyError: SymPy is not installed.
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise ArgumentError(f"n: expected a positive integer, got {n!r}")
@@ -148,10 +95,8 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
     that (6e-17 becomes 0), so that terms cancel. Any other number becomes the fraction that its decimals say, where
     they are few (0.333), and stays a number with sixteen digits where they are not.
 
-    Raises
-    ------
-    ArgumentError: `robot` is not a robot.
-    MissingDependencyError: SymPy is not installed.
+    Raises ArgumentError: `robot` is not a robot.
+    Raises MissingDependencyError: SymPy is not installed.
     """
     if not isinstance(robot, RobotDescription):
         raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")

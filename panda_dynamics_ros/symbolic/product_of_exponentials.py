@@ -6,8 +6,8 @@
 The same results as `kinematics` and `jacobian`, by another road and in the document's terms. Document 002 orders a
 twist (w, v); here it is (v, w), linear part first, as everywhere in this package.
 
-Arguments: a robot or a `ScrewChain`; q, dq (n,), symbols, expressions or numbers, rad and rad/s (m for a joint that
-slides); a frame of base, joint1 .. jointn, flange, ee; a link 1..n. What is none of these is an `ArgumentError`.
+Arguments: a robot or a `ScrewChain`; q (n,), symbols, expressions or numbers, rad (m for a joint that slides); a frame
+of base, joint1 .. jointn, flange, ee; a link 1..n. What is none of these is an `ArgumentError`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.symbolic.arms import ScrewChain, exact_chain
-from panda_dynamics_ros.symbolic.twists import (
-    Array,
-    adjoint,
-    adjoint_inverse,
-    com_shift,
-    exp_twist,
-    expressions,
-    rigid,
-)
+from panda_dynamics_ros.symbolic.twists import Array, adjoint, adjoint_inverse, exp_twist, expressions, rigid
 
 Arm: TypeAlias = RobotDescription | ScrewChain
 
@@ -54,15 +46,6 @@ def pose(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
     return T_joint_frame if joint == 0 else joint_poses(chain, q)[joint - 1] @ T_joint_frame
 
 
-def com_poses(arm: Arm, q: ArrayLike) -> Array:
-    """T_base_m_i (n, 4, 4) of all links: origin in the centre of mass, axes of the joint frame.
-
-    Reference: document 002, section 1.2, T_i_0 T_mi_i and r_mi.
-    """
-    chain = _chain(arm)
-    return np.array([T @ rigid(np.eye(3), com) for T, com in zip(joint_poses(chain, q), chain.coms, strict=True)])
-
-
 def space_jacobian(arm: Arm, q: ArrayLike) -> Array:
     """J_s (6, n): column i is the unit twist of joint i at q, about the base origin, in base axes.
 
@@ -78,6 +61,9 @@ def space_jacobian(arm: Arm, q: ArrayLike) -> Array:
 
 def jacobian(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
     """J_i (6, n): (v, w) = J dq, the velocity of the frame's origin and the angular velocity, in base axes.
+
+    Document 002 calls (w, v) SpatialVelocity_i. Its v is not the linear part of the spatial twist `space_jacobian` dq,
+    which is v - w x r.
 
     J = Ad^-1(r) J_s moves the twists from the base origin to r, the frame's; joints beyond it have zero columns.
 
@@ -99,30 +85,9 @@ def com_jacobian(arm: Arm, q: ArrayLike, link: int) -> Array:
     chain = _chain(arm)
     if not isinstance(link, int | np.integer) or not 1 <= link <= chain.n:
         raise ArgumentError(f"link: expected an integer from 1 to {chain.n}, got {link!r}")
-    T_CoM = com_shift(joint_poses(chain, q)[link - 1], chain.coms[link - 1])
-    J: Array = adjoint_inverse(T_CoM) @ jacobian(chain, q, f"joint{link}")
+    shift = joint_poses(chain, q)[link - 1][:3, :3] @ chain.coms[link - 1]  # r_mi - r_i
+    J: Array = adjoint_inverse(rigid(np.eye(3), shift)) @ jacobian(chain, q, f"joint{link}")
     return J
-
-
-def velocity(arm: Arm, q: ArrayLike, dq: ArrayLike, frame: str = "flange") -> Array:
-    """(v, w) (6,) of a frame: velocity of its origin, angular velocity, in base axes.
-
-    Document 002 calls (w, v) SpatialVelocity_i. Its v is the origin's velocity, not the linear part of the
-    spatial twist V_s = `space_jacobian` dq, which is v - w x r.
-
-    Reference: document 002, section 1.2.
-    """
-    V: Array = jacobian(arm, q, frame) @ expressions(dq, (_chain(arm).n,), "dq")
-    return V
-
-
-def com_velocity(arm: Arm, q: ArrayLike, dq: ArrayLike, link: int) -> Array:
-    """(v, w) (6,) of a link's centre of mass, in base axes: v_mi = v_i + w_i x (r_mi - r_i).
-
-    Reference: document 002, section 1.2, SpatialVelocity_mi.
-    """
-    V: Array = com_jacobian(arm, q, link) @ expressions(dq, (_chain(arm).n,), "dq")
-    return V
 
 
 def _chain(arm: Arm) -> ScrewChain:

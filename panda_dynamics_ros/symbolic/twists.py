@@ -8,8 +8,6 @@ Arguments are numbers or expressions, results NumPy arrays of expressions, which
 A wrong shape, or an entry that is neither a finite number nor an expression, is an `ArgumentError`.
 """
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 from typing import Any
@@ -26,9 +24,7 @@ Array = NDArray[Any]
 def require_sympy() -> ModuleType:
     """The `sympy` module.
 
-    Raises
-    ------
-    MissingDependencyError: SymPy is not installed; the message has the command that installs it.
+    Raises MissingDependencyError: SymPy is not installed; the message has the command that installs it.
     """
     try:
         return importlib.import_module("sympy")
@@ -39,10 +35,8 @@ def require_sympy() -> ModuleType:
 def expressions(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """`value` as an array of this shape, each entry an expression; whole numbers are integers, since 1.0 x is not x.
 
-    Raises
-    ------
-    ArgumentError: the shape is wrong, or an entry is neither a finite number nor an expression.
-    MissingDependencyError: SymPy is not installed.
+    Raises ArgumentError: the shape is wrong, or an entry is neither a finite number nor an expression.
+    Raises MissingDependencyError: SymPy is not installed.
     """
     sympy = require_sympy()
     given = np.asarray(value, dtype=object)
@@ -67,19 +61,9 @@ def skew(a: ArrayLike) -> Array:
     return expressions([[0, -z, y], [z, 0, -x], [-y, x, 0]], (3, 3), "a")
 
 
-def twist_matrix(twist: ArrayLike) -> Array:
-    """V^ = [[ [w], v ], [0, 0]] (4, 4) of a twist (6,), linear first. Document 002: Twist2Matrix_4x4."""
-    V = expressions(twist, (6,), "twist")
-    out = rigid(skew(V[3:]), V[:3])
-    out[3, 3] = 0 * out[3, 3]
-    return out
-
-
 def exp_rotation(w: ArrayLike, angle: Any) -> Array:
     """e^([w] angle) (3, 3), by Rodrigues' formula. Document 002: MatrixExp_3x3.
 
-    Parameters
-    ----------
     w: (3,), an axis of any length, zero included.
     angle: rad where the axis has unit length.
     """
@@ -92,8 +76,6 @@ def exp_twist(twist: ArrayLike, angle: Any) -> Array:
     R = e^([w] angle),  p = (angle 1 + (1 - cos)/n^2 [w] + (n angle - sin)/n^3 [w]^2) v,  n = |w|, sine and cosine
     of n angle. A pure translation (w = 0) moves by v angle.
 
-    Parameters
-    ----------
     twist: (6,), linear part first, of any length.
     angle: rad for a unit rotation, m for a unit translation.
     """
@@ -134,20 +116,6 @@ def adjoint(T_a_b: ArrayLike) -> Array:
 def adjoint_inverse(T_a_b: ArrayLike) -> Array:
     """Ad(T)^-1 = [[R^T, -R^T [p]], [0, R^T]] (6, 6). Document 002: AdjointInverseMatrix."""
     return adjoint(inverse_transform(T_a_b))
-
-
-def com_shift(T_base_joint: ArrayLike, com: ArrayLike) -> Array:
-    """T_CoM (4, 4) = T_i (T_mi - 1) + 1: the shift from a joint's origin to its link's CoM, in base axes.
-
-    Parameters
-    ----------
-    T_base_joint: (4, 4), pose of the joint frame.
-    com: (3,), m, the centre of mass in the joint frame.
-
-    Reference: document 002, section 1.2, T_CoM(i; theta).
-    """
-    T, c = expressions(T_base_joint, (4, 4), "T_base_joint"), expressions(com, (3,), "com")
-    return rigid(_identity(3), T[:3, :3] @ c)
 
 
 def _identity(size: int) -> Array:

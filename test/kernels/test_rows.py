@@ -4,7 +4,6 @@ against LAPACK, to rounding: entries of order one, condition numbers below 1e3."
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ import pytest
 from arms import random_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics.kernels import small_matrices
+from panda_dynamics_ros.dynamics.kernels import batch, small_matrices
+from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
 
@@ -56,6 +56,11 @@ def test_cosine_and_sine_are_those_of_libm(rng):
     np.testing.assert_allclose(c * c + s * s, 1.0, rtol=0.0, atol=4.0 * 2.0**-53)
 
 
+@pytest.fixture(autouse=True)
+def blocks_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MANY", BLOCK)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("rows", [1, 15, 16, 21, 35])
 def test_rows_are_what_they_are_alone(function, rows, robot, rng):
@@ -64,16 +69,6 @@ def test_rows_are_what_they_are_alone(function, rows, robot, rng):
     states[0][0, 3] = 3.0 * LARGEST  # one state of a block takes the long way to its cosines
     together = call(robot, *states)
     for k in range(rows):
-        assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_sliding_joints_as_well(function, panda, rng):
-    robot = replace(panda, prismatic=(False, True, False, True, True, False, True))
-    call, count = FUNCTIONS[function]
-    states = random_states(robot, rng, samples=19)[:count]
-    together = call(robot, *states)
-    for k in range(19):
         assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
 
 

@@ -82,8 +82,6 @@ def test_where_nothing_was_learnt_there_is_the_prior(arm, panda):
     mean, std = residual_torques(panda, q, dq)
     np.testing.assert_array_equal(mean, 0.0)
     np.testing.assert_array_equal(std, np.broadcast_to(panda.residual.std, std.shape))
-    empty = replace(panda, residual_map=ResidualMap.empty(panda.residual.std))
-    np.testing.assert_array_equal(residual_torques(empty, q, dq)[0], 0.0)
 
 
 def test_an_arm_at_rest_has_the_residual_of_the_way_on_which_it_came(panda):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SymPy on each entry of an array, and the exact test for zero."""
+"""SymPy on each entry of an array, the exact test for zero, and the arm and the matrices of document 002."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
+
+from panda_dynamics_ros.symbolic import ScrewChain
+from panda_dynamics_ros.symbolic import product_of_exponentials as poe
+from panda_dynamics_ros.symbolic.twists import exp_rotation, rigid, skew
 
 Array = NDArray[Any]
 
@@ -43,3 +47,34 @@ def time_derivative(array: ArrayLike, t: Any) -> Array:
 def jacobian_from_velocity(velocity: Array, rates: Array) -> Array:
     """J with velocity = J rates: document 002, section 1.3, JacobianFromDefinition."""
     return np.array(sympy.Matrix(velocity).jacobian(sympy.Matrix(rates)), dtype=object)
+
+
+def twist_matrix(V: ArrayLike) -> Array:
+    """V^ = [[ [w], v ], [0, 0]] (4, 4) of a twist (6,), linear first: Twist2Matrix_4x4."""
+    twist = np.asarray(V, dtype=object)
+    out = rigid(skew(twist[3:]), twist[:3])
+    out[3, 3] = 0 * out[3, 3]
+    return out
+
+
+def com_shift(T_base_joint: Array, com: ArrayLike) -> Array:
+    """T_CoM (4, 4) = T_i (T_mi - 1) + 1."""
+    return rigid(np.eye(3), T_base_joint[:3, :3] @ com)
+
+
+def com_poses(chain: ScrewChain, q: ArrayLike) -> Array:
+    """T_i_0 T_mi_i of all links."""
+    return np.array([T @ rigid(np.eye(3), com) for T, com in zip(poe.joint_poses(chain, q), chain.coms, strict=True)])
+
+
+def document_panda() -> tuple[ScrewChain, Any, Array]:
+    """The Panda in the symbols of document 002, sections 1.1 and 1.2; time t, and theta (7,) as functions of it."""
+    z1, y3, x4, x5, y5, x7, z8 = sympy.symbols("z_1 y_3 x_4 x_5 y_5 x_7 z_8", real=True)
+    quarter_turns = (0, -1, 1, 1, -1, 1, 1)  # RPY_0_1 .. RPY_6_7: all about x
+    translations = [(0, 0, z1), (0, 0, 0), (0, y3, 0), (x4, 0, 0), (x5, y5, 0), (0, 0, 0), (x7, 0, 0)]
+    turns = [exp_rotation([1, 0, 0], turn * sympy.pi / 2) for turn in quarter_turns]
+    placements = [rigid(R, p) for R, p in zip(turns, translations, strict=True)]
+    coms = [sympy.symbols(f"x_c{i} y_c{i} z_c{i}", real=True) for i in range(1, 8)]
+    chain = ScrewChain.from_placements(placements, [False] * 7, coms, rigid(np.eye(3), [0, 0, z8]), np.eye(4))
+    t = sympy.Symbol("t", real=True)
+    return chain, t, np.array([sympy.Function(f"theta_{i}", real=True)(t) for i in range(1, 8)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from arms import chain, random_body, random_chain, transform
-from calculus import Array, is_zero, substituted
+from calculus import Array, com_poses, is_zero, substituted, twist_matrix
 from oracles import Pinocchio, pin, skew
 from scipy.linalg import expm
 
@@ -41,7 +41,7 @@ def test_numbers_are_those_of_the_model_and_of_pinocchio(arm, rng):
         assert np.abs(numbers(poe.pose(arm, q, frame)) - arm.pose(q, frame)).max() < EXACT
         assert np.abs(numbers(poe.jacobian(arm, q, frame)) - arm.jacobian(q, frame)).max() < EXACT
     coms = np.stack([oracle.pose(q[None], f"com{link}")[0] for link in range(1, arm.n + 1)])
-    assert np.abs(numbers(poe.com_poses(arm, q)) - coms).max() < EXACT
+    assert np.abs(numbers(com_poses(symbolic.exact_chain(arm), q)) - coms).max() < EXACT
     for link in range(1, arm.n + 1):
         assert np.abs(numbers(poe.com_jacobian(arm, q, link)) - arm.com_jacobian(q, link)).max() < EXACT
     in_world = np.reshape(pin.computeJointJacobians(oracle.model, oracle.data, q), (6, arm.n))
@@ -58,8 +58,8 @@ def test_expressions_have_the_values_of_the_numbers(name, rng):
         (poe.pose(chain, q, "ee"), arm.pose(point, "ee")),
         (poe.jacobian(chain, q, "joint3"), arm.jacobian(point, "joint3")),
         (poe.com_jacobian(chain, q, 3), arm.com_jacobian(point, 3)),
-        (poe.velocity(chain, q, dq, "joint3"), arm.jacobian(point, "joint3") @ rates),
-        (poe.com_velocity(chain, q, dq, 3), arm.com_jacobian(point, 3) @ rates),
+        (poe.jacobian(chain, q, "joint3") @ dq, arm.jacobian(point, "joint3") @ rates),
+        (poe.com_jacobian(chain, q, 3) @ dq, arm.com_jacobian(point, 3) @ rates),
     ]
     for expressions, wanted in pairs:
         assert np.abs(substituted(expressions, values) - wanted).max() < EXACT
@@ -95,7 +95,7 @@ def test_exponential_of_a_twist(rng, angle):
     """Turning, sliding and both, at rest too. SciPy's own error is some 1e-15 of the largest power that it sums."""
     general = rng.normal(size=6)
     for V in (general, general * [1, 1, 1, 0, 0, 0], general * [0, 0, 0, 1, 1, 1], np.zeros(6)):
-        want = expm(numbers(twists.twist_matrix(V)) * angle)
+        want = expm(numbers(twist_matrix(V)) * angle)
         assert np.abs(numbers(twists.exp_twist(V, angle)) - want).max() < 1e-12
         assert np.abs(numbers(twists.exp_rotation(V[3:], angle)) - want[:3, :3]).max() < 1e-12
 
@@ -116,8 +116,8 @@ def test_adjoints(rng):
     """(Ad(T) V)^ = T V^ T^-1; P Ad P, with P swapping the blocks, is the document's; inverses are inverses."""
     T, V = transform(rng.normal(size=3), rng.normal(size=3)), rng.normal(size=6)
     Ad, R, p = numbers(twists.adjoint(T)), T[:3, :3], T[:3, 3]
-    moved = T @ numbers(twists.twist_matrix(V)) @ np.linalg.inv(T)
-    assert np.abs(numbers(twists.twist_matrix(Ad @ V)) - moved).max() < EXACT
+    moved = T @ numbers(twist_matrix(V)) @ np.linalg.inv(T)
+    assert np.abs(numbers(twist_matrix(Ad @ V)) - moved).max() < EXACT
     P = np.roll(np.eye(6), 3, axis=0)
     assert np.abs(P @ Ad @ P - np.block([[R, np.zeros((3, 3))], [skew(p) @ R, R]])).max() < 1e-15
     assert np.abs(numbers(twists.adjoint_inverse(T)) - np.linalg.inv(Ad)).max() < EXACT
@@ -135,7 +135,6 @@ def test_normal_form_finds_zero():
 def test_without_sympy_the_error_says_how_to_get_it(monkeypatch, panda):
     monkeypatch.setitem(sys.modules, "sympy", None)  # as on a machine without it: the import fails
     for call in (
-        symbolic.document_panda,
         lambda: symbolic.joint_symbols(3),
         lambda: symbolic.exact_chain(panda),
         lambda: poe.pose(panda, np.zeros(7)),
@@ -148,10 +147,9 @@ Q, PANDA = np.zeros(7), pdr.load_robot("panda")
 REFUSED: dict[str, Callable[[], object]] = {
     "q: expected shape (7,), got (6,)": lambda: poe.joint_poses(PANDA, Q[:6]),
     "q: expected finite numbers or SymPy expressions, got nan": lambda: poe.pose(PANDA, [float("nan"), *Q[1:]]),
-    "q: expected finite numbers or SymPy expressions, got oo": lambda: poe.com_poses(PANDA, [sympy.oo, *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got oo": lambda: poe.joint_poses(PANDA, [sympy.oo, *Q[1:]]),
     "q: expected finite numbers or SymPy expressions, got zoo": lambda: poe.pose(PANDA, [sympy.zoo, *Q[1:]]),
     "q: expected numbers or SymPy expressions, got 'q_1'": lambda: poe.pose(PANDA, ["q_1", *Q[1:]]),
-    "dq: expected shape (7,), got (2,)": lambda: poe.velocity(PANDA, Q, [1, 2]),
     "frame: expected one of base, joint1, ": lambda: poe.jacobian(PANDA, Q, "tool"),
     "link: expected an integer from 1 to 7, got 0": lambda: poe.com_jacobian(PANDA, Q, 0),
     "link: expected an integer from 1 to 7, got 1.0": lambda: poe.com_jacobian(PANDA, Q, 1.0),  # type: ignore[arg-type]
@@ -159,7 +157,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "n: expected a positive integer, got 0": lambda: symbolic.joint_symbols(0),
     "n: expected a positive integer, got True": lambda: symbolic.joint_symbols(True),
     "a: expected shape (3,), got (2,)": lambda: twists.skew([1, 2]),
-    "twist: expected shape (6,), got (5,)": lambda: twists.twist_matrix(np.ones(5)),
+    "twist: expected shape (6,), got (5,)": lambda: twists.exp_twist(np.ones(5), 1.0),
     "T_a_b: expected shape (4, 4), got (3, 3)": lambda: twists.adjoint(np.eye(3)),
     "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain.from_placements(
         [np.eye(4)], [False], np.zeros(3), np.eye(4), np.eye(4)

@@ -58,9 +58,7 @@ def is_private(folder: Path) -> bool:
 def _prepared(base: Path) -> Path:
     """The cache's folder below `base`, made if need be.
 
-    Raises
-    ------
-    OSError: it is not private, the disk is full, or nothing can be written there.
+    Raises OSError: it is not private, the disk is full, or nothing can be written there.
     """
     base.mkdir(parents=True, exist_ok=True)
     folder = base.resolve() / f"panda_dynamics_ros-{_texts()}"

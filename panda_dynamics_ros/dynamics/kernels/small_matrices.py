@@ -4,8 +4,6 @@
 Golub and Van Loan, Matrix Computations, 4th edition, section 4.2.
 """
 
-from __future__ import annotations
-
 import math
 
 from panda_dynamics_ros.dynamics.kernels.compiled import part

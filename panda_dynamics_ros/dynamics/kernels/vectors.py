@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three-vectors and rotations as tuples, and what `RobotDescription.table` has in them, for the compiled kernels.
+"""Three-vectors and rotations as tuples, for the compiled kernels.
 
-A vector is (x, y, z); a matrix is its nine entries by rows. The compiler keeps tuples in registers, so that code
-written with these functions allocates nothing.
+A vector is (x, y, z); a matrix is its nine entries by rows; a placement (R, p) is the pose of a frame in another. The
+compiler keeps tuples in registers, so that code written with these functions allocates nothing.
 """
-
-from __future__ import annotations
 
 import math
 
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled as compiled  # imported with the vectors
 from panda_dynamics_ros.dynamics.kernels.compiled import part as part
-from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, ROTATION, TRANSLATION
 
 ZERO = (0.0, 0.0, 0.0)
 AXIS = (0.0, 0.0, 1.0)  # of every joint, in its own frame
@@ -84,7 +81,14 @@ def compose(A, B):
 
 
 @part
-def symmetric_times(S, a):
+def along(X, Y):
+    """The placement X Y of a frame that is placed by Y in the frame at X."""
+    R, p = X
+    return compose(R, Y[0]), add(p, rotate(R, Y[1]))
+
+
+@part
+def times(S, a):
     """S a for a symmetric matrix given as (xx, xy, xz, yy, yz, zz)."""
     return (
         S[0] * a[0] + S[1] * a[1] + S[2] * a[2],
@@ -94,7 +98,7 @@ def symmetric_times(S, a):
 
 
 @part
-def vector_at(array, row, start):
+def fetch(array, row, start):
     """Three consecutive entries of a row of a 2-D array."""
     return (array[row, start], array[row, start + 1], array[row, start + 2])
 
@@ -108,47 +112,6 @@ def store(array, row, start, a):
 
 
 @part
-def joint_count(table):
-    """n of `RobotDescription.table`."""
-    return table.shape[0] - 3
-
-
-@part
-def fixed_rotation(table, row):
-    """The constant rotation of a row of `RobotDescription.table`."""
-    t = table[row]
-    k = ROTATION
-    return (t[k], t[k + 1], t[k + 2], t[k + 3], t[k + 4], t[k + 5], t[k + 6], t[k + 7], t[k + 8])
-
-
-@part
-def translation(table, row):
-    """The constant translation of a row of the table."""
-    return (table[row, TRANSLATION], table[row, TRANSLATION + 1], table[row, TRANSLATION + 2])
-
-
-@part
-def slides(table, i):
-    """Whether joint i is prismatic."""
-    return table[i, PRISMATIC] != 0.0
-
-
-@part
-def link_body(table, i):
-    """Mass, first moment and inertia (xx, xy, xz, yy, yz, zz) of link i."""
-    t = table[i]
-    k = INERTIAL
-    inertia = (t[k + 4], t[k + 5], t[k + 6], t[k + 7], t[k + 8], t[k + 9])
-    return t[k], (t[k + 1], t[k + 2], t[k + 3]), inertia
-
-
-@part
-def upward(table):
-    """The acceleration of a base that feels gravity: minus the gravity vector, in base axes."""
-    return scale(-1.0, translation(table, joint_count(table) + 2))
-
-
-@part
 def turned(R, c, s):
     """R times a rotation about z whose cosine and sine are c and s.
 
@@ -159,35 +122,6 @@ def turned(R, c, s):
         c * R[3] + s * R[4], c * R[4] - s * R[3], R[5],
         c * R[6] + s * R[7], c * R[7] - s * R[6], R[8],
     )  # fmt: skip
-
-
-@part
-def placement(table, i, qi):
-    """Rotation and translation of joint i's frame in its parent's, at joint position qi."""
-    R, p = fixed_rotation(table, i), translation(table, i)
-    if slides(table, i):
-        return R, add(p, scale(qi, column(R, 2)))
-    c, s = cos_sin(qi)
-    return turned(R, c, s), p
-
-
-@part
-def place_joints(table, q, frames):
-    """Write the placements of all joints at q (n,) into `frames` (n, 12), with each sine and cosine computed once."""
-    for i in range(joint_count(table)):
-        R, p = placement(table, i, q[i])
-        store(frames, i, 0, (R[0], R[1], R[2]))
-        store(frames, i, 3, (R[3], R[4], R[5]))
-        store(frames, i, 6, (R[6], R[7], R[8]))
-        store(frames, i, 9, p)
-
-
-@part
-def placed(frames, i):
-    """`placement` of joint i, read from what `place_joints` wrote."""
-    f = frames
-    R = (f[i, 0], f[i, 1], f[i, 2], f[i, 3], f[i, 4], f[i, 5], f[i, 6], f[i, 7], f[i, 8])
-    return R, vector_at(frames, i, 9)
 
 
 # Cosine and sine together, by additions and products only, so that the compiler can compute several angles at a time.
