@@ -18,6 +18,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 suppress_warnings = ["ref.python"]  # a name in "Returns" that several classes have is no link
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3  # other pages link to sections
+smartquotes_action = "qe"  # options keep their two dashes
 html_theme = "furo"
 html_title = f"Panda dynamics {release}"
 html_static_path = ["_static"]

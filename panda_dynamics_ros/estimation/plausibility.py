@@ -121,7 +121,7 @@ SENTENCES = {
     ),
     "hand": (
         "{mass:.2f} kg have been there from the start, about as much as the Franka Hand (0.73 kg): if it is mounted, "
-        "set end_effector to hand"
+        "set end_effector to hand; check robot, too"
     ),
 }
 
