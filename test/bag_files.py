@@ -77,11 +77,6 @@ def storage_file(folder: Path) -> Path:
     return file
 
 
-def without_metadata(folder: Path) -> Path:
-    (folder / "metadata.yaml").unlink()
-    return folder
-
-
 def split_bag(folder: Path, parts: Sequence[Sequence[JointStateSample]], storage: str, *, metadata: bool) -> Path:
     """A recording split over files <name>_0, <name>_1, ..., as `ros2 bag record --max-bag-size` leaves it."""
     folder.mkdir()
@@ -95,13 +90,6 @@ def split_bag(folder: Path, parts: Sequence[Sequence[JointStateSample]], storage
         information["rosbag2_bagfile_information"]["relative_file_paths"] = names
         (folder / "metadata.yaml").write_text(yaml.safe_dump(information))
     return folder
-
-
-def cut(file: Path, fraction: float) -> Path:
-    """The file without its end."""
-    content = file.read_bytes()
-    file.write_bytes(content[: int(len(content) * fraction)])
-    return file
 
 
 def assert_same(read: list[JointStateSample], written: list[JointStateSample]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running `ros2 launch`, started by a test: what it prints, and its end."""
+"""A running `ros2 launch`, started by a test: what it prints, and its end; and files that belong to no package."""
 
+import importlib.util
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import waiting
 from ros_domain import own_domain
@@ -78,6 +80,15 @@ def installed_package(prefix: Path) -> Path:
         )
         script.chmod(0o755)
     return prefix
+
+
+def module_of(file: Path) -> Any:
+    """A file that is in no package, as a module."""
+    specification = importlib.util.spec_from_file_location(file.stem, file)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def installed(prefix: Path, name: str) -> Path:

@@ -110,11 +110,6 @@ def rate(function: Callable[[Array], Array], q: Array, dq: Array, step: float) -
     return (8.0 * once - twice) / (12.0 * step)
 
 
-def gradient(function: Callable[[Array], Array], q: Array, step: float) -> Array:
-    """d function / d q_j at q (samples, n), in the last axis, by the differences of `rate`."""
-    return np.stack([rate(function, q, unit, step) for unit in np.eye(q.shape[-1])], axis=-1)
-
-
 def skew(a: ArrayLike) -> Array:
     """S(a) with S(a) b = a x b."""
     x, y, z = np.asarray(a, dtype=float)
@@ -133,17 +128,3 @@ def assert_agrees(got: Array, want: Array, relative: float, axes: int = 1) -> No
     error = np.abs(got - want).max(axis=trailing, initial=0.0) / scale
     assert error.size > 0
     assert error.max() <= relative, f"sample {error.argmax()} is {error.max():.2e} off, more than {relative:.0e}"
-
-
-def coms_in_base(robot: RobotModel, q: Array) -> Array:
-    """Centres of mass of all links in base, (..., n, 3), from the poses of the joint frames."""
-    placed = [robot.pose(q, f"joint{i + 1}") for i in range(robot.n)]
-    pairs = zip(placed, robot.links, strict=True)
-    return np.stack([T[..., :3, :3] @ link.com + T[..., :3, 3] for T, link in pairs], axis=-2)
-
-
-def potential_energy(robot: RobotModel, q: Array) -> Array:
-    """U = - sum of m_i g . c_i (document 003, slide 4): (...,), J."""
-    masses = np.array([link.mass for link in robot.links])
-    energy: Array = -np.einsum("...ij,i,j->...", coms_in_base(robot, q), masses, robot.gravity)
-    return energy

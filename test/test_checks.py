@@ -58,17 +58,6 @@ def test_real_array_refuses_what_is_not_real_numbers(value, got):
     assert len(message) < 140, "a whole array in an error message helps nobody"
 
 
-@pytest.mark.parametrize(
-    ("value", "got"),
-    [
-        (np.nan, "nan"),
-        ([[0.0, 0.0], [0.0, -np.inf]], "-inf at index (1, 1)"),
-    ],
-)
-def test_real_array_says_where_a_number_is_not_finite(value, got):
-    assert refused(lambda: checks.real_array(value, "x")) == f"x: expected finite numbers, got {got}"
-
-
 @given(array_shapes(min_dims=0, max_dims=4, min_side=0), array_shapes(min_dims=1, max_dims=2))
 def test_trailing_asks_for_the_last_dimensions_only(leading, shape):
     given_array = np.zeros(leading + shape)

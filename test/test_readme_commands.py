@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("README.md", "docs/install.md", "docs/quickstart.md", "docs/commands.md", "docs/connect.md")
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 SETUP = (ROOT / "setup.py").read_text(encoding="utf-8")
-TOPICS = (ROOT / "docs" / "topics.md").read_text(encoding="utf-8")  # test_topics_page.py compares it with the nodes
+TOPICS = (ROOT / "docs" / "topics.md").read_text(encoding="utf-8")  # test_pages.py compares it with the nodes
 PROGRAMS = re.compile(r"(make|panda-dynamics|ros2|colcon|rosdep|pip|python3?) .+")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 COMPLETED = {  # what a reader puts in place of capitals, and what makes a command quick
@@ -245,7 +245,3 @@ def test_the_python_blocks_run(name, workshop, monkeypatch):
     code = "".join(block for language, block in BLOCK.findall(page) if language == "python")
     assert code or name not in ("README.md", "docs/quickstart.md")
     exec(code, {})
-
-
-def test_the_readme_is_short():
-    assert len(PAGES["README.md"].split()) <= 700

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of pick-and-place cycles: what they say happened is in their torques."""
+"""Recordings of pick-and-place cycles: what they say happened is in their torques; pushes are forces."""
 
 from dataclasses import replace
 
@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from benchmarks.contact import drawn, push_gain, pushed
 from benchmarks.cycle.methods import Rows
 from benchmarks.cycle.recordings import PULL, Arm, cycles, drawn_arm, object_of
+from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -101,3 +103,30 @@ def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     pick = next(h for h in recording.happenings if h.kind == "pick")
     rows = Rows(recording)
     assert rows.two_rests(pick.end, pick.end + 1.0) == pytest.approx(pick.payload.mass, abs=0.1)
+
+
+def test_a_push_off_the_centre_has_the_torques_of_its_power(panda, rng):
+    """The point that is pushed moves with v + w x lever; what a force does there, the joints do: F . v = -tau . dq."""
+    q, dq, force, lever = rng.normal(size=7), rng.normal(size=7), rng.normal(size=3), 0.08 * rng.normal(size=3)
+    step = 1e-6
+
+    def point(q):
+        T = panda.pose(q, "joint5")
+        return T[:3, :3] @ body_point + T[:3, 3]
+
+    T = panda.pose(q, "joint5")
+    body_point = panda.links[4].com + T[:3, :3].T @ lever
+    velocity = (point(q + step * dq) - point(q - step * dq)) / (2.0 * step)
+    # Central differences: 1e-12 of third derivatives, and 1e-16 / 1e-6 of rounding.
+    assert push_gain(panda, q, 5, lever) @ force @ dq == pytest.approx(-force @ velocity, abs=1e-8)
+
+
+def test_a_drawn_push_has_its_size_and_rises_and_falls(panda, rng):
+    push = drawn(panda, rng, 2.0, np.array([0.4, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6]), 0.3)
+    assert np.abs(push.torque / panda.residual.std).max() == pytest.approx(push.sigmas)
+    stamp = np.arange(0.0, 4.0, 1e-3)
+    nothing = np.zeros((len(stamp), 7))
+    tau = pushed(Samples(stamp, nothing, nothing, nothing), [push]).tau
+    for time, share in ((1.999, 0.0), (2.15, 0.5), (2.3, 1.0), (2.8, 1.0), (2.825, 0.5), (2.86, 0.0)):
+        # Stamps are multiples of 1 ms to rounding.
+        np.testing.assert_allclose(tau[round(1e3 * time)], share * push.torque, atol=1e-9)

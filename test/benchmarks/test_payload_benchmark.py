@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accuracy benchmark's own helpers: exact cases, where every figure is known."""
 
-import math
-
 import numpy as np
 import pytest
 from motion import sinusoids, torques
 
 import panda_dynamics_ros as pdr
-from benchmarks.payload.incidents import noticed
 from benchmarks.payload.methods import Answer, batch_least_squares, forgetting_least_squares, gravity_only
 from benchmarks.payload.samples import Samples, body
-from benchmarks.payload.scores import detection
 from benchmarks.payload.trial import Outcome, judged
 
 
@@ -73,13 +69,3 @@ def test_an_answer_is_judged_by_its_own_intervals():
         assert result.mass_error == pytest.approx(0.03)
         assert result.com_error == pytest.approx(0.0, abs=1e-12)
         assert result.mass_held is held
-
-
-def test_delays_count_from_the_change_and_misses_count():
-    picked = noticed("s", "a", "pick", 1.0, 10.0, [(9.99, "pick"), (10.07, "contact"), (10.1, "pick")], 1.0)
-    missed = noticed("s", "a", "drop", 1.0, 14.0, [(14.1, "contact"), (15.2, "release")], 1.0)
-    assert picked.delay == pytest.approx(0.1)
-    assert picked.payload_events == 1
-    assert math.isnan(missed.delay)
-    d = detection([picked, missed])
-    assert (d.count, d.noticed, d.within_80ms, d.within_150ms) == (2, 0.5, 0.0, 0.5)

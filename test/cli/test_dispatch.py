@@ -14,7 +14,7 @@ import pytest
 import urdf_texts
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros import __version__, cli
+from panda_dynamics_ros import cli
 from panda_dynamics_ros.cli import main, pose
 from panda_dynamics_ros.cli.options import add_robot_option, load_arm
 from panda_dynamics_ros.errors import DataError
@@ -49,11 +49,6 @@ def test_every_command_has_help_with_an_example(name, capsys):
     printed = capsys.readouterr().out
     assert f"usage: panda-dynamics {name}" in printed
     assert f"examples:\n  panda-dynamics {name} " in printed
-
-
-def test_version(capsys):
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"panda-dynamics {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -130,8 +125,7 @@ def test_each_option_is_that_of_load_robot(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"],
+    "command", ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"]
 )
 def test_every_command_about_an_arm_has_them(command, capsys):
     assert main([command, "--help"]) == 0

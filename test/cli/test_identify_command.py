@@ -62,13 +62,6 @@ def test_an_implausible_result_is_written_by_force_only(panda, tmp_path, capsys)
     assert out.is_file()
 
 
-def test_a_person_sees_the_figures(recording, tmp_path, capsys):
-    assert main(["identify", str(recording), "--output", str(tmp_path / "mine.yaml")]) == 0
-    text = capsys.readouterr().out
-    for expected in ("condition number", "held-out blocks", "tilt of the base", "written:"):
-        assert expected in text
-
-
 def test_files_hold_one_motion(tmp_path, capsys):
     path = tmp_path / "motion.csv"
     assert main(["excite", "--duration", "6", "--trials", "200", "--output", str(path), "--json"]) == 0

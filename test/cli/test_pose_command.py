@@ -94,19 +94,6 @@ def test_what_a_person_reads_can_be_given_again(capsys):
     assert measured == ["-306.9", "12.5", "-486", "-170", "-20", "45"]
 
 
-def test_roundings_and_negative_zeros_do_not_show(capsys):
-    assert main(["pose", "--from", "measure-pose", "-0.0", "0", "-1e-12", "180", "-0", "-90", "--to", "matrix"]) == 0
-    shown = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
-    assert shown == [["0", "-1", "0", "0"], ["-1", "0", "0", "0"], ["0", "0", "-1", "0"], ["0", "0", "0", "1"]]
-
-
-def test_formats_may_be_chosen(capsys):
-    found = run_json(["pose", "--from", "matrix", *words(T.ravel()), "--to", "quaternion", "measure-pose"], capsys)
-    assert set(found) == {"translation", "quaternion", "measure_pose"}
-    assert main(["pose", "--from", "matrix", *words(T.ravel()), "--to", "column-major"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
-
-
 @pytest.mark.parametrize("frame", ["flange", "ee", "joint3", "base"])
 def test_forward_kinematics(frame, panda, capsys):
     arguments = ["pose", "--robot", "panda", "--q", *words(READY), "--frame", frame]

@@ -115,17 +115,6 @@ def test_source_goes_to_standard_output_and_counts_beside_it(capsys):
     ]
 
 
-@pytest.mark.parametrize("language", ["c", "python"])
-def test_source_goes_to_a_file(language, tmp_path, capsys):
-    file = tmp_path / "new" / "arm.txt"
-    arguments = ["--language", language, "--output", str(file), "--name", "my_arm", "--functions", "pose"]
-    assert main(["export", "fr3", *arguments]) == 0
-    assert file.read_text() == generate(FR3, language, ["pose"], "my_arm").source
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith(f"written: {file}\n")
-
-
 def test_a_header_comes_with_a_c_file(tmp_path):
     """A program that includes only the header links with the source, in C and in C++."""
     assert main(["export", "fr3", "--functions", "gravity_torques", "pose", "--output", str(tmp_path / "arm.c")]) == 0

@@ -58,13 +58,4 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log, tmp_path
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
-    assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_without_viser_one_line_says_what_is_missing(log, tmp_path):
-    without = command("sys.modules['viser'] = None", "replay", log, "--view", "--output", tmp_path)
-    done = subprocess.run(without, cwd=ROOT, capture_output=True, text=True, timeout=120.0)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("panda-dynamics: error: the live view needs viser (pip install viser): ")
+    assert (tmp_path / "payload.png").read_bytes().startswith(b"\x89PNG")

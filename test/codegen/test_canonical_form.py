@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm that code is generated for: frames of modified DH form and fewer inertial parameters, the same torques; and
-the expression graph: values are right whatever is folded or shared, and what is equal is one node."""
+"""The arm that code is generated for, of modified DH form and with fewer inertial parameters: the same torques. The
+expression graph: values are right whatever is shared. How many operations functions take, against document 004's
+figures (section 11, table 1)."""
+
+from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +17,7 @@ from hypothesis import strategies as st
 from oracles import assert_agrees
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.codegen import FUNCTIONS, generate
 from panda_dynamics_ros.codegen.arm import cheapest_parameters, with_modified_dh_frames
 from panda_dynamics_ros.codegen.graph import Expression, Graph, program_of
 from panda_dynamics_ros.robot.yaml_file import modified_dh
@@ -76,13 +81,6 @@ def test_library_s_links_have_seven_numbers_at_most(robot):
     np.testing.assert_allclose(parameters[1:, 4] + parameters[1:, 7], parameters[1:, 9], rtol=1e-14)
 
 
-def test_a_sum_that_is_zero_but_for_rounding_is_zero(panda):
-    """Of a ball whose moments of inertia differ in the last bit, XX - YY is 1e-18 before and zero after."""
-    ball = pdr.InertialParameters(1.0, np.zeros(3), np.diag([0.004, np.nextafter(0.004, 1.0), 0.004]))
-    last = cheapest_parameters(replace(panda, links=(*panda.links[:6], ball)))[6]
-    assert last[4] == last[7] != 0.0
-
-
 # A program of the stack: numbers and symbols are pushed, operations take two, "-" alone takes one.
 STEPS = st.lists(
     st.one_of(
@@ -136,3 +134,88 @@ def test_what_is_known_is_folded():
     assert x * y == y * x == -x * -y
     assert graph.sine(-x) == -graph.sine(x)
     assert graph.cosine(-x) == graph.cosine(x)
+
+
+class Counted(float):
+    """A number that counts the multiplications and additions that it takes part in."""
+
+    multiplications = 0
+    additions = 0
+
+    def __mul__(self, other: float) -> Counted:
+        Counted.multiplications += 1
+        return Counted(float(self) * float(other))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: float) -> Counted:
+        Counted.additions += 1
+        return Counted(float(self) + float(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: float) -> Counted:
+        return self + -float(other)
+
+    def __rsub__(self, other: float) -> Counted:
+        return Counted(-float(self)) + other
+
+    def __neg__(self) -> Counted:
+        Counted.additions += 1
+        return Counted(-float(self))
+
+
+@pytest.mark.parametrize("key", FUNCTIONS)
+def test_counts_are_those_of_a_call(robot, key):
+    """The generated Python, run on numbers that count: what is stated is what is done."""
+    code = generate(robot, "python", key, name="arm")
+    trigonometric = 0
+
+    def counting(function: Callable[[float], float]) -> Callable[[float], Counted]:
+        def counted(angle: float) -> Counted:
+            nonlocal trigonometric
+            trigonometric += 1
+            return Counted(function(float(angle)))
+
+        return counted
+
+    names: dict[str, Callable[..., object]] = {}
+    exec(code.source, names)
+    names |= {"sin": counting(np.sin), "cos": counting(np.cos)}
+    states = random_states(robot, np.random.default_rng(70), samples=1)
+    arguments = [[Counted(value) for value in rows[0]] for rows in states[: len(FUNCTIONS[key].arguments)]]
+    Counted.multiplications = Counted.additions = 0
+    names[f"arm_{key}"](*arguments)
+    count = code.counts[key]
+    assert trigonometric == count.trigonometric
+    assert Counted.multiplications == count.multiplications
+    assert Counted.additions == count.additions
+
+
+def test_panda_s_inverse_dynamics_beats_the_general_bounds(robot):
+    """Required: fewer than 92 n - 127 = 517 multiplications and 81 n - 117 = 450 additions at n = 7."""
+    count = generate(robot, functions="inverse_dynamics").counts["inverse_dynamics"]
+    assert count.multiplications <= 308  # as it is; a change that costs operations is to be seen
+    assert count.additions <= 285
+    assert count.trigonometric == 12
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_general_bounds_hold_for_any_arm_that_turns(seed):
+    """Table 1, general robot, whatever the frames of the description: they are moved to where the bound is meant."""
+    n = 3 + seed % 5
+    robot = replace(random_chain(n, seed=200 + seed), prismatic=(False,) * n, gravity=np.array([0.0, 0.0, -9.81]))
+    # The table is for gravity along the axis of joint 1, as the paper's arms have it.
+    upright = transform((0.0, 0.0, 0.0), (0.1, 0.2, 0.3))
+    robot = replace(robot, placements=np.array([upright, *robot.placements[1:]]))
+    count = generate(robot, functions="inverse_dynamics").counts["inverse_dynamics"]
+    assert count.multiplications <= 92 * n - 127
+    assert count.additions <= 81 * n - 117
+
+
+def test_gravity_about_a_vertical_axis_is_exactly_zero(robot):
+    """The recursion alone leaves 1e-16 N m of rounding there."""
+    names: dict[str, Callable[..., list[float]]] = {}
+    exec(generate(robot, "python", "gravity_torques", name="arm").source, names)
+    q = random_states(robot, np.random.default_rng(72), samples=1).q[0]
+    assert names["arm_gravity_torques"](q)[0] == 0.0

@@ -88,14 +88,6 @@ def test_expressions_say_what_the_mapping_does():
         assert eval(right, {}, symbols) == pytest.approx(value, rel=1e-11, abs=1e-11)
 
 
-def test_names_mark_what_is_regrouped():
-    base = random_chain(4, seed=42).base_parameters()
-    for name, row, column in zip(base.names, base.mapping, base.columns, strict=True):
-        assert ("R" in name) == (np.count_nonzero(row) > 1)
-        assert name.replace("R", "") == parameter_symbols(4)[column]
-    assert list(base.columns) == sorted(base.columns)
-
-
 ANGLES = st.sampled_from([0.0, np.pi / 2, -np.pi / 2, np.pi, 0.7, -2.1])
 LENGTHS = st.sampled_from([0.0, 0.0, 0.3, -0.2])
 MODIFIED_DH = st.builds(modified_dh, LENGTHS, LENGTHS, ANGLES, ANGLES)

@@ -140,10 +140,3 @@ def test_ledezmas_arm_at_zero_by_hand():
     about_com = about_origin - 0.6469 * (c @ c * np.eye(3) - np.outer(c, c))
     turn = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
     assert np.abs(inertia[1] - turn @ about_com @ turn.T).max() < 1e-15
-
-
-def test_leading_dimensions(panda, rng):
-    q = rng.normal(size=(2, 3, 7))
-    mass, com, inertia = links_in_base(panda, q)
-    assert (mass.shape, com.shape, inertia.shape) == ((7,), (2, 3, 7, 3), (2, 3, 7, 3, 3))
-    assert np.array_equal(com[1, 2], links_in_base(panda, q[1, 2])[1])

@@ -6,14 +6,11 @@ writes the result into the compiled model, so nothing is lost but rounding. Tole
 largest entry, a thousand times the 1e-15 .. 1e-12 that rounding leaves.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.simulation.plant import mujoco_model, refresh_constants, write_body
 
 mujoco = pytest.importorskip("mujoco")
@@ -114,25 +111,6 @@ def test_armature_and_damping_are_those_that_were_asked_for(robot):
     bare = mujoco_model(robot)
     assert not bare.dof_armature.any()
     assert not bare.dof_damping.any()
-
-
-def test_other_gravity_and_a_prismatic_joint(robot):
-    limits = JointLimits(*(np.array([-1.0]), np.array([1.0])), *(np.array([1.0]) for _ in range(3)))
-    slide = replace(
-        robot,
-        joint_names=("slide",),
-        placements=np.eye(4)[None],
-        prismatic=(True,),
-        links=robot.links[:1],
-        friction=Friction.of(1),
-        rotor_inertia=np.zeros(1),
-        limits=limits,
-        residual=ResidualModel(np.array([0.1]), np.array([0.5])),
-        gravity=np.array([0.0, 1.0, -2.0]),
-    )
-    data = mujoco.MjData(model := mujoco_model(slide))
-    mujoco.mj_forward(model, data)
-    np.testing.assert_allclose(data.qfrc_bias, [2.0 * robot.links[0].mass], rtol=1e-12)  # weight along z; rounding
 
 
 @pytest.mark.parametrize(("mass", "moment"), [(-1.0, 1.0), (1.0, -1.0)])

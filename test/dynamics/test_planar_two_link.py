@@ -65,29 +65,6 @@ def test_column_of_the_second_mass_depends_on_two_others(arm, states):
     assert_agrees(m2, L1 * m1d1 + L1**2 * i1zz, EXACT)
 
 
-def test_mass_matrix(arm, states):
-    a1, a2, a3, _ = dynamic_coefficients()
-    c2 = np.cos(states.q[:, 1])
-    corner = a3 + a2 * L1 * c2
-    want = np.array([[a1 + 2 * a2 * L1 * c2, corner], [corner, np.full_like(c2, a3)]])
-    assert_agrees(arm.mass_matrix(states.q), np.moveaxis(want, -1, 0), EXACT, axes=2)
-
-
-def test_coriolis_matrix(arm, states):
-    """Christoffel symbols of the mass matrix above: h = -a2 l1 s2."""
-    a2 = dynamic_coefficients()[1]
-    (_, q2), (dq1, dq2) = states.q.T, states.dq.T
-    h = -a2 * L1 * np.sin(q2)
-    want = np.array([[h * dq2, h * (dq1 + dq2)], [-h * dq1, np.zeros_like(h)]])
-    assert_agrees(arm.coriolis_matrix(states.q, states.dq), np.moveaxis(want, -1, 0), EXACT, axes=2)
-
-
-def test_gravity_torques(arm, states):
-    _, a2, _, a4 = dynamic_coefficients()
-    c1, c12 = np.cos(states.q[:, 0]), np.cos(states.q.sum(axis=1))
-    assert_agrees(arm.gravity_torques(states.q), G * np.stack([a4 * c1 + a2 * c12, a2 * c12], axis=-1), EXACT)
-
-
 def test_payload_changes_the_coefficients_of_both_links(arm, states):
     """Slide 20 on this arm: a payload of mass m at distance d on link 2 adds to m2, m2 d2 and I2zz alone."""
     mass, distance, inertia = 0.9, 0.5, 0.02

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The regressors: linear in the parameters, triangular, of the ranks that the theory gives."""
+"""The regressors: linear in the parameters, of the ranks that the theory gives. The momentum form: p = M dq,
+bias = g - C^T dq, dp/dt = tau - bias, and the payload's share of each. One compiled call of the inner loop."""
 
 import numpy as np
 import pytest
 from arms import random_body, random_chain, random_states, transform
-from oracles import Pinocchio, assert_agrees
+from oracles import Pinocchio, assert_agrees, rate
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics import payload_momentum_regressors, robot_state
 
 EXACT = 1e-12  # of a sample's largest torque; rounding has been seen up to 1e-14
 RANK = 1e-9  # of the largest singular value: those that are zero come out below 1e-14, the others above 0.01
@@ -23,20 +25,6 @@ def arm(request):
 def singular_values(Y: np.ndarray) -> np.ndarray:
     values: np.ndarray = np.linalg.svd(Y.reshape(-1, Y.shape[-1]), compute_uv=False)
     return values / values[0]
-
-
-def test_torques_are_linear_in_the_inertial_vector(arm, rng):
-    """tau = Y pi (document 003, slide 5)."""
-    states = random_states(arm, rng)
-    assert_agrees(arm.regressor(*states) @ arm.inertial_vector, arm.inverse_dynamics(*states), EXACT)
-
-
-def test_regressor_is_block_upper_triangular(arm, rng):
-    """Joint i's torque depends on links i..n only (document 003, slide 5), and on each of these."""
-    Y = arm.regressor(*random_states(arm, rng, samples=50))
-    blocks = np.abs(Y.reshape(50, arm.n, arm.n, 10)).max(axis=(0, 3))
-    assert not np.tril(blocks, -1).any()
-    assert (blocks[np.triu_indices(arm.n)] > 0.0).all()
 
 
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
@@ -75,3 +63,64 @@ def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng)
     # Two first moments of each of links 2..7, the third regrouped into the link before.
     assert rank == 12
     assert rank < len(panda.base_parameters().names)
+
+
+def test_momentum_is_mass_matrix_times_velocity(arm, rng):
+    q, dq, _ = random_states(arm, rng)
+    p, _ = arm.momentum(q, dq)
+    assert_agrees(p, np.einsum("kij,kj->ki", arm.mass_matrix(q), dq), EXACT)
+
+
+def test_bias_is_gravity_minus_transposed_coriolis(arm, rng):
+    q, dq, _ = random_states(arm, rng)
+    _, bias = arm.momentum(q, dq)
+    want = arm.gravity_torques(q) - np.einsum("kji,kj->ki", arm.coriolis_matrix(q, dq), dq)
+    assert_agrees(bias, want, EXACT)
+
+
+def test_momentum_changes_by_torque_minus_bias(arm, rng):
+    """d/dt p = tau - bias along q + t dq + t^2/2 ddq, whose state is (q, dq, ddq) at t = 0."""
+    q, dq, ddq = random_states(arm, rng)
+
+    def momentum_at(time: np.ndarray) -> np.ndarray:
+        return arm.momentum(q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)[0]
+
+    p_dot = rate(momentum_at, np.zeros(1), np.ones(1), 1e-3)
+    # Differences of fourth order with step 1e-3: 1e-12 of truncation, times fifth derivatives of up to 1e4.
+    assert_agrees(arm.inverse_dynamics(q, dq, ddq) - arm.momentum(q, dq)[1], p_dot, 1e-7)
+
+
+@pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
+def test_payload_momentum_and_bias_are_linear_in_the_payload(arm, rng, frame):
+    frame = f"joint{arm.n}" if frame == "last joint" else frame
+    (q, dq, _), payload = random_states(arm, rng), random_body(rng)
+    Y_p, Y_bias = payload_momentum_regressors(arm, q, dq, frame)
+    loaded, empty = arm.with_payload(payload, frame).momentum(q, dq), arm.momentum(q, dq)
+    # The differences of two momenta and of two biases carry the rounding of the arm's own.
+    assert_agrees(Y_p @ payload.vector, loaded[0] - empty[0], 1e-10)
+    assert_agrees(Y_bias @ payload.vector, loaded[1] - empty[1], 1e-10)
+
+
+def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(arm, rng):
+    """Y_L = d/dt Y_p + Y_bias: the estimator's regression, against the regressor with accelerations."""
+    q, dq, ddq = random_states(arm, rng)
+
+    def Y_p_at(time: np.ndarray) -> np.ndarray:
+        return payload_momentum_regressors(arm, q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)[0]
+
+    Y_dot = rate(Y_p_at, np.zeros(1), np.ones(1), 1e-3)
+    Y_bias = payload_momentum_regressors(arm, q, dq)[1]
+    # Truncation as in `test_momentum_changes_by_torque_minus_bias`.
+    assert_agrees(Y_dot + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
+
+
+def test_robot_state_is_pose_gravity_coriolis_and_payload_regressor(robot, rng):
+    robot = robot.with_end_effector(transform((0.3, -0.5, 0.8), (0.02, -0.05, 0.1)))
+    for q, dq, ddq in zip(*random_states(robot, rng, samples=20), strict=True):
+        state = robot_state(robot, q, dq, ddq)
+        # The same product of nine placements in another order: each adds a rounding of 1e-16.
+        np.testing.assert_allclose(state.T_base_ee, robot.pose(q, "ee"), rtol=0.0, atol=2e-15)
+        # The same kernels on the same numbers: equal to the last bit.
+        assert np.array_equal(state.gravity_torques, robot.gravity_torques(q))
+        assert np.array_equal(state.coriolis_torques, robot.coriolis_torques(q, dq))
+        assert np.array_equal(state.payload_regressor, robot.payload_regressor(q, dq, ddq))

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one pipeline of nodes and replay gives what its parts give by themselves.
+"""The one pipeline of nodes and replay gives what its parts give by themselves, and a recording as a whole what its
+samples give one after the other, bit for bit.
 
 With `FAMILIAR` nothing is learnt about the arm: what is learnt reaches external torques and contacts.
 """
 
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, coloured, sinusoids, torques
 
+import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import (
     ArmMonitor,
@@ -18,6 +21,8 @@ from panda_dynamics_ros.estimation import (
     PayloadEstimator,
     contact_wrench,
 )
+from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FAMILIAR: dict[str, Any] = {"arm_error_ratio": 1e-6}
 
@@ -107,3 +112,97 @@ def test_a_sample_that_no_arm_can_have_measured_is_no_contact(panda, field, valu
         # Half a second after the start the observer's own error, with exact torques, is some hundredths of that.
         assert stamp < 0.5 or np.abs(output.external_torques).max() < 0.5
         assert output.contact is None
+
+
+PUSH = np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+
+
+def recording(robot):
+    """1 kg from 2 to 7 s, pushes at 4 and 5 s; and all that makes a sample an unusual one."""
+    rng, motion = np.random.default_rng(4), sinusoids(9.0)
+    t = motion.stamp[:, None]
+    tau = torques(robot, motion) + coloured(robot, motion.stamp, rng)
+    tau += ((t > 2.0) & (t < 7.0)) * (torques(robot, motion, PAYLOAD) - torques(robot, motion))
+    tau -= (((t > 4.0) & (t < 4.3)) | ((t > 5.0) & (t < 5.1))) * PUSH
+    stamp, q, dq = motion.stamp + 2e-4 * rng.uniform(size=len(t)), motion.q, motion.dq.copy()
+    stamp[3000], stamp[3100] = stamp[2999], stamp[3099] - 0.01  # repeats; steps back a little
+    q[3200] += 1.0  # a jump that no arm makes
+    tau[3250, 1] += 80.0  # and one that no payload makes
+    for k in range(3300, 3330):  # a driver that hangs
+        q[k], dq[k], tau[k] = q[3299], dq[3299], tau[3299]
+    stamp[8500:] -= 6.0  # a recording in a loop
+    kept = np.ones(len(stamp), dtype=bool)
+    kept[6000:6700] = False  # a gap
+    kept[4960:5020] = False  # a pause, which hides the begin of a push
+    kept[6000:] &= np.arange(len(stamp) - 6000) % 10 == 0  # and another rate
+    kept[8300:] = True
+    return stamp[kept], q[kept], dq[kept], tau[kept]
+
+
+def with_map(panda):
+    stamp, q, dq, tau = (x[:2000] for x in recording(panda))
+    return pdr.learn_residual(JointDataset(stamp, q, dq, tau, panda.joint_names, "unloaded"), panda)
+
+
+ARMS = {
+    "as published": lambda panda: panda,
+    "with a residual map": with_map,
+    "torques without gravity": lambda panda: replace(panda, effort=WITHOUT_GRAVITY),
+}
+
+
+def same(a, b):
+    """Bit for bit, whatever the values are made of."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    return np.array_equal(a, b, equal_nan=isinstance(a, float | np.ndarray) and np.asarray(a).dtype.kind == "f")
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_rows_equal_samples(panda, arm):
+    robot = ARMS[arm](panda)
+    stamp, q, dq, tau = recording(robot)
+    if robot.effort == WITHOUT_GRAVITY:
+        tau = tau - robot.gravity_torques(q)
+    one_by_one, as_rows = ArmMonitor(robot), ArmMonitor(robot)
+    split = 2345  # in the middle of two updates
+    halves = (slice(split), slice(split, None))
+    parts = [as_rows.update_rows(stamp[half], q[half], dq[half], tau[half]) for half in halves]
+    external, residual = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    later = [(split + k, estimate, is_due) for k, estimate, is_due in parts[1].estimates]
+    estimates = parts[0].estimates + later
+    contacts = parts[0].contacts + [(split + k, contact) for k, contact in parts[1].contacts]
+    before, kinds = one_by_one.payload_estimator.estimate, []
+    for k in range(len(stamp)):
+        output = one_by_one.update(stamp[k], q[k], dq[k], tau[k])
+        assert same(output.external_torques, external[k]), k
+        assert same(output.residual, residual[k]), k
+        if output.estimate is not before:
+            index, estimate, is_due = estimates.pop(0)
+            assert (index, is_due) == (k, output.is_due)
+            assert same(asdict(output.estimate), asdict(estimate)), k
+            kinds += [estimate.event.kind] if estimate.event else []
+        before = output.estimate
+        if output.contact_changed and output.contact is not None:
+            index, contact = contacts.pop(0)
+            assert index == k
+            assert same(asdict(output.contact), asdict(contact)), k
+            kinds += [contact.ended_by or "touched"]
+    assert not estimates
+    assert not contacts
+    a, b = one_by_one.payload_estimator, as_rows.payload_estimator
+    assert a.counts == b.counts
+    assert a.counts.gaps and a.counts.frozen and a.counts.implausible and a.counts.duplicate and a.counts.backward
+    assert same(asdict(a.memory), asdict(b.memory))
+    assert {"pick", "release", "touched", "released"} <= set(kinds), "nothing happened that could differ"
+
+
+def test_rows_are_checked(panda):
+    stamp, q, dq, tau = (x[:5] for x in recording(panda))
+    monitor = ArmMonitor(panda)
+    with pytest.raises(ArgumentError, match=r"^dq: expected shape \(5, 7\), got \(4, 7\)"):
+        monitor.update_rows(stamp, q, dq[:4], tau)
+    with pytest.raises(ArgumentError, match=r"^tau: expected finite numbers, got nan at index \(2, 1\)"):
+        monitor.update_rows(stamp, q, dq, np.where(np.arange(35).reshape(5, 7) == 15, np.nan, tau))
+    assert monitor.payload_estimator.counts.used == 0
+    assert monitor.update_rows([], np.zeros((0, 7)), np.zeros((0, 7)), np.zeros((0, 7))).estimates == []

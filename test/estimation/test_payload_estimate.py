@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an estimate says of itself: deviations, margins, whether something is carried; the body, and options."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,6 +10,8 @@ from scipy.optimize import minimize
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import ContactDetector, EstimatorOptions, PayloadEstimate, PayloadEstimator
 from panda_dynamics_ros.estimation.publication import ConsistentBody
+from panda_dynamics_ros.reporting.console import payload_rows
+from panda_dynamics_ros.reporting.summary import payload_entry
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 COM = np.array([0.02, -0.015, 0.06])
@@ -39,12 +43,6 @@ def test_the_centre_of_mass_is_known_within_a_decimetre_of_a_payload():
     assert not estimate_of(1.0, 0.02, com_std=0.055).com_is_known  # 1.96 * 0.055 = 0.108 m
     assert not estimate_of(0.05, 1e-4, com_std=0.001).com_is_known
     assert not estimate_of(0.0, 0.01).com_is_known
-
-
-def test_margins_are_half_of_95_percent_intervals():
-    estimate = estimate_of(1.0, 0.1)
-    assert estimate.mass_margin == pytest.approx(0.196)
-    np.testing.assert_allclose(estimate.com_margin, 1.96 * estimate.com_std)
 
 
 def test_the_inertia_deviates_as_that_of_samples(rng):
@@ -84,11 +82,6 @@ def test_a_known_mass_of_zero_says_that_it_is_unknown():
     assert EstimatorOptions.of({"known_mass": 0.0}).known_mass == 0.0
     with pytest.raises(PandaDynamicsError, match=r"^known_mass: expected a positive number, got -0\.1$"):
         EstimatorOptions(known_mass=-0.1)
-
-
-def test_the_spread_of_the_prior_is_that_of_mass_moment_and_inertia():
-    spread = EstimatorOptions(mass_std=2.0, com_std=0.05, inertia_std=0.03).prior_std
-    np.testing.assert_allclose(spread, [2.0, 0.1, 0.1, 0.1, *[0.03] * 6], rtol=1e-15)
 
 
 BODY = InertialParameters(1.2, np.array([0.03, -0.02, 0.08]), np.diag([0.003, 0.004, 0.002]))
@@ -170,3 +163,24 @@ def test_warm_start_does_not_change_the_answer():
     std = 1.0 / np.sqrt(np.diag(INFORMATION))
     # On the cone's boundary the logarithms creep: the search stops when a step gains a millionth of the cost.
     np.testing.assert_allclose((again - first) / std, 0.0, atol=0.05)
+
+
+def test_a_payload_has_95_percent_intervals():
+    rows = dict(payload_rows(estimate_of(1.0, 0.025)))
+    assert rows["payload mass"] == "1.000 ± 0.049 kg (95 %)"
+    assert rows["centre of mass"].startswith("20.0 ± ")
+    assert rows["centre of mass"].endswith(" mm (95 %)")
+    assert "problem" not in rows
+
+
+def test_an_empty_arm_has_none():
+    rows = dict(payload_rows(estimate_of(0.105, 0.025)))
+    assert rows["payload mass"] == "none found (below 0.154 kg)"
+    assert rows["centre of mass"] == "not known"
+
+
+def test_a_problem_is_said_to_people_and_to_programs():
+    estimate = replace(estimate_of(1.0, 0.025), problem="the torques contradict the arm")
+    assert ("problem", "the torques contradict the arm") in payload_rows(estimate)
+    assert payload_entry(estimate)["problem"] == "the torques contradict the arm"
+    assert payload_entry(estimate)["std"][0] == 0.025  # one sigma for programs

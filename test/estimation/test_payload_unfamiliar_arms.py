@@ -171,7 +171,7 @@ IMPERFECT: dict[str, Change] = {
     "velocities 10 ms late": lambda s: (s[0], s[1], late(s[2], 10), s[3]),
     "torques in steps of 0.05 N m": lambda s: (s[0], s[1], s[2], 0.05 * np.round(s[3] / 0.05)),
     "torques 15 ms late": lambda s: (s[0], s[1], s[2], late(s[3], 15)),
-    **{f"{1e3 * gap:g} ms lost": losing(gap) for gap in (0.002, 0.03, 0.06, 0.09, 0.15, 0.3, 0.5)},
+    **{f"{1e3 * gap:g} ms lost": losing(gap) for gap in (0.002, 0.03, 0.09, 0.3)},
 }
 
 

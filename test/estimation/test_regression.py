@@ -74,17 +74,6 @@ def test_slow_streams_stay_unbiased(panda, rate):
     assert np.abs(error).max() < 20.0 * (3.3 / rate) ** 2 / 8.0 * 2.0
 
 
-def test_irregular_sampling_gives_the_same_regression(panda):
-    rng = np.random.default_rng(3)
-    dense = sinusoids(2.0)
-    keep = np.sort(rng.choice(len(dense.stamp), 1500, replace=False))
-    sparse = type(dense)(dense.stamp[keep], dense.q[keep], dense.dq[keep], dense.ddq[keep])
-    Y, y = run(panda, sparse, torques(panda, sparse, PAYLOAD))
-    _, unloaded = run(panda, sparse, torques(panda, sparse))
-    error = y - unloaded - Y @ PAYLOAD.vector
-    assert np.abs(error)[sparse.stamp > 1.2].max() < 1e-3  # gaps of up to 8 ms: (w dt)^2 / 8
-
-
 def test_an_onset_is_filters_that_start_there(panda):
     """The torque of what is picked up at t0, through both poles from zero, whenever the regressors are asked for."""
     motion, onsets = sinusoids(2.0), (1200, 1350)

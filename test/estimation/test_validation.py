@@ -5,6 +5,7 @@ Samples that no arm can have measured are refused; those of real arms never are 
 velocities and stamps that belong together have no problem, at any rate and with lost samples.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -215,14 +216,14 @@ def noisy(rate, rng):
     return motion.stamp, motion.q, late.dq + 0.004 * rng.standard_normal(motion.dq.shape)
 
 
-def only(stamp, q, dq, kept):
-    return stamp[kept], q[kept], dq[kept]
+def only(signals, kept):
+    return [values[kept] for values in signals]
 
 
-CONSISTENT = {
+CONSISTENT: dict[str, Callable[..., Any]] = {
     **{f"{rate:g} Hz": lambda rng, rate=rate: noisy(rate, rng) for rate in (1000.0, 100.0, 30.0, 10.0, 2.0)},
-    "lost samples": lambda rng: only(*noisy(1000.0, rng), rng.random(10_000) > 0.9),
-    "ten samples a second, at its begin": lambda rng: only(*noisy(1000.0, rng), np.arange(10_000) % 1000 < 10),
+    "lost samples": lambda rng: only(noisy(1000.0, rng), rng.random(10_000) > 0.9),
+    "ten samples a second, at its begin": lambda rng: only(noisy(1000.0, rng), np.arange(10_000) % 1000 < 10),
     "stamped on arrival, in bursts": lambda rng: (
         0.01 * (np.arange(10_000) // 10) + 1e-5 * (np.arange(10_000) % 10), *noisy(1000.0, rng)[1:]
     ),

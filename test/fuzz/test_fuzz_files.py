@@ -30,6 +30,7 @@ from panda_dynamics_ros.simulation.motions import write_motion
 
 CORPUS = Path(__file__).parent / "corpus"
 ROBOT = Path(pdr.__file__).parent / "robot"
+ODD_ARM = Path(__file__).parents[1] / "robot" / "odd_arm.xml"
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +67,6 @@ def parquet_log(folder: Path) -> bytes:
     names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
     parquet.write_table(pyarrow.table({name: np.arange(5.0) for name in names}), folder / "log.parquet")
     return (folder / "log.parquet").read_bytes()
-
-
-def mjcf() -> bytes:
-    bodies = "".join(
-        f'<body name="link{k}" pos="0 0 .1"><joint name="joint{k}" axis="0 0 1" range="-1 1" damping="1"/>'
-        '<inertial pos="0 0 .05" mass="1" diaginertia=".01 .01 .01"/>'
-        for k in range(6)
-    )
-    return f"<mujoco><compiler angle='radian'/><worldbody>{bodies}{'</body>' * 6}</worldbody></mujoco>".encode()
 
 
 def bag(folder: Path, storage: str) -> bytes:
@@ -118,7 +110,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
     "replay": ("replay_command", ".csv", lambda _: csv_log(50)),
     "robot": ("robot", ".yaml", lambda _: (ROBOT / "arms" / "panda.yaml").read_bytes()),
     "urdf": ("robot", ".urdf", lambda _: urdf_texts.six_revolute().encode()),
-    "mjcf": ("robot", ".xml", lambda _: mjcf()),
+    "mjcf": ("robot", ".xml", lambda _: ODD_ARM.read_bytes()),
     "end_effector": ("end_effector", ".yaml", lambda _: (ROBOT / "end_effectors" / "hand.yaml").read_bytes()),
     "payload": ("payload", ".yaml", payload),
 }

@@ -5,7 +5,6 @@ several processes that start at once, one compiles what all nodes need, the othe
 Real processes with a cache folder of their own, and a kernel of the package that compiles in a second.
 """
 
-import ast
 import os
 import subprocess
 import sys
@@ -181,20 +180,3 @@ def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(env
     first.wait(timeout=60)
     heard(waiting, "compiling", "run")
     assert waiting.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
-
-
-def test_no_kernel_assigns_an_array_to_a_slice():
-    """numba's check of the shapes formats a message, which takes two seconds to compile: loops take none."""
-    found = []
-    for file in (ROOT / "panda_dynamics_ros").rglob("*.py"):
-        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if not isinstance(function, ast.FunctionDef) or not {"compiled", "part"} & set(
-                map(ast.unparse, function.decorator_list)
-            ):
-                continue
-            for node in ast.walk(function):
-                targets = node.targets if isinstance(node, ast.Assign) else []
-                slices = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Slice)]
-                if slices and isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
-                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}")
-    assert found == []

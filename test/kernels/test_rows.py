@@ -4,7 +4,6 @@ against LAPACK, to rounding: entries of order one, condition numbers below 1e3."
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,16 +69,6 @@ def test_rows_are_what_they_are_alone(function, rows, robot, rng):
     states[0][0, 3] = 3.0 * LARGEST  # one state of a block takes the long way to its cosines
     together = call(robot, *states)
     for k in range(rows):
-        assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_sliding_joints_as_well(function, panda, rng):
-    robot = replace(panda, prismatic=(False, True, False, True, True, False, True))
-    call, count = FUNCTIONS[function]
-    states = random_states(robot, rng, samples=19)[:count]
-    together = call(robot, *states)
-    for k in range(19):
         assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
 
 

@@ -107,8 +107,7 @@ def test_franky(fr3_server):
 
 
 @pytest.mark.parametrize(
-    ("time", "seconds"),
-    [(1.5, 1.5), (timedelta(milliseconds=1500), 1.5), (SimpleNamespace(toSec=lambda: 2.5), 2.5)],
+    ("time", "seconds"), [(1.5, 1.5), (timedelta(milliseconds=1500), 1.5), (SimpleNamespace(toSec=lambda: 2.5), 2.5)]
 )
 def test_times_of_other_bindings(time, seconds):
     state = SimpleNamespace(time=time, q=[0.1] * 7, dq=np.zeros((7, 1)), tau_J=tuple([1.0] * 7))

@@ -17,8 +17,6 @@ import pytest
 from ros_domain import own_domain
 
 if TYPE_CHECKING:
-    import panda_dynamics_ros as pdr
-    from nodes.fault_bench import Bench
     from nodes.probe import Probe
     from nodes.processes import Nodes
     from panda_dynamics_ros.nodes.dynamics import DynamicsNode
@@ -50,7 +48,7 @@ class _WithoutRos(pytest.Module):
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    if not ROS_MISSING or module_path.name == "test_ros_is_required.py":
+    if not ROS_MISSING:
         return None
     module: pytest.Module = _WithoutRos.from_parent(parent, path=module_path)
     return module
@@ -58,7 +56,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents and item.path.name != "test_ros_is_required.py":
+        if HERE in item.path.parents:
             item.add_marker(pytest.mark.ros)
 
 
@@ -111,11 +109,3 @@ def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
     node = PayloadEstimatorNode()
     yield node
     node.destroy_node()
-
-
-@pytest.fixture(scope="module")
-def bench(probe: Probe, nodes: Nodes, panda: pdr.RobotModel) -> Bench:
-    """Both nodes on a stream that faults are put into, one after the other."""
-    from nodes.fault_bench import Bench
-
-    return Bench(probe, nodes, panda)

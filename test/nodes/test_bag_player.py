@@ -10,7 +10,7 @@ from motion import PAYLOAD, sinusoids, torques
 from sensor_msgs.msg import JointState
 
 from nodes.probe import values_of
-from panda_dynamics_ros.recordings import JointStateSample, JointStateStream, read_joint_states, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 START = 1.7e9
 
@@ -75,29 +75,3 @@ def test_stamps_hours_away_are_not_waited_for(probe, fresh, tmp_path):
     probe.until(lambda: len(got) == len(played), "the whole recording")
     assert fresh.wait("bag_player") == 0
     assert "the recorded stamps jump by 7199.9 s" in fresh.log("bag_player")
-
-
-def test_a_recording_is_read_while_it_is_played(bag, probe, monkeypatch):
-    """Only the next sample is in memory, however long the recording."""
-    from panda_dynamics_ros.nodes import bag_player
-
-    taken = []
-
-    class Counted(JointStateStream):
-        def __next__(self) -> JointStateSample:
-            taken.append(super().__next__())
-            return taken[-1]
-
-    def read(path: str, topic: str | None) -> JointStateStream:
-        stream = read_joint_states(path, topic)
-        stream.__class__ = Counted
-        return stream
-
-    monkeypatch.setattr(bag_player, "read_joint_states", read)
-    monkeypatch.setattr(bag_player, "fixed", lambda node, name, default, *_: str(bag) if name == "bag" else default)
-    node = bag_player.BagPlayerNode()
-    node._began, node._rate = 0.0, 1e9  # all of it is due
-    for k in range(3):
-        assert len(taken) == 1 + k * bag_player.BURST
-        node._on_timer()
-    node.destroy_node()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example of a controller: what it sends, how fast, what it does when the torques stop, and an arm held by it."""
 
-import importlib.util
 import itertools
 import subprocess
 import sys
@@ -12,9 +11,9 @@ import numpy as np
 import pytest
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from geometry_msgs.msg import InertiaStamped
+from launched import module_of
 from motion import PAYLOAD
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from waiting import PATIENCE
@@ -24,10 +23,10 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.interface import LATCHED
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "gravity_compensation_controller.py"
 STEP = 0.5  # N m: 500 N m/s at 1 kHz
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # The same kernels on the same doubles; the payload's torque is a product of two arrays.
 EXACT = 1e-12
 
@@ -91,12 +90,7 @@ def controlled(probe, nodes, panda, tmp_path_factory):
 @pytest.fixture
 def controller(probe):
     """The example's node in this process."""
-    specification = importlib.util.spec_from_file_location("gravity_compensation_controller", FILE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    node = module.GravityCompensation()
+    node = module_of(FILE).GravityCompensation()
     yield node
     node.destroy_node()
 

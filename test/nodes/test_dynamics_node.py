@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe, values_of
-from nodes.robot_stream import ARM, SHUFFLED, Script, feed, greet, nanoseconds_of
+from nodes.robot_stream import SHUFFLED, Script, feed, greet, nanoseconds_of
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.suite import Suite
@@ -97,15 +97,6 @@ def test_every_sample_is_answered_with_its_own_stamp(got, script):
         stamps = [nanoseconds_of(message.header.stamp) for message in got[topic]]
         assert stamps == [script.stamp(k) for k in range(SAMPLES)], topic
     assert len(got["o_t_ee"]) == SAMPLES
-
-
-@pytest.mark.parametrize("topic", ["gravity_torques", "coriolis_torques"])
-def test_torques_are_the_librarys(topic, got, script, panda):
-    q, dq = script.motion.q[:SAMPLES], script.motion.dq[:SAMPLES]
-    expected = panda.gravity_torques(q) if topic == "gravity_torques" else panda.coriolis_torques(q, dq)
-    np.testing.assert_allclose([message.effort for message in got[topic]], expected, rtol=0.0, atol=EXACT)
-    assert all(tuple(message.name) == ARM for message in got[topic])
-    assert not got[topic][0].position
 
 
 def test_external_torques_are_those_that_act(got):

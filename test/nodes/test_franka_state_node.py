@@ -13,7 +13,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_states
 from geometry_msgs.msg import InertiaStamped
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -21,10 +21,10 @@ from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM
 from panda_dynamics_ros.nodes import conversions
+from panda_dynamics_ros.nodes.interface import LATCHED
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 
 HOST = host(0)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Robot:

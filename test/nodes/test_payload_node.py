@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: a payload that is known is found, and published as others rely on it."""
 
-import re
-
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from motion import PAYLOAD, torques
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from motion import PAYLOAD
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -16,8 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from wrong_inputs import REFUSED, WRONG, recording
 
 from nodes.robot_stream import SHUFFLED, PayloadStream, Script, joint_state, nanoseconds_of
-from panda_dynamics_ros.estimation import PayloadEstimator
-from panda_dynamics_ros.nodes.payload_estimator import _words
+from panda_dynamics_ros.nodes.interface import LATCHED
 
 SAMPLES, MORE = 4000, 200
 
@@ -47,29 +43,8 @@ def test_the_payload_is_found(stream):
     assert stream.payloads[-1].header.frame_id == "panda_link8"
 
 
-def test_payloads_carry_stamps_of_samples_at_the_period_asked_for(stream):
-    stamps = np.array([nanoseconds_of(payload.header.stamp) for payload in stream.payloads])
-    assert (stamps % 1_000_000 == 0).all()  # exactly those of samples, no rounding through seconds
-    steps = np.diff(stamps)
-    # Samples are taken in every 10 ms, or 11 where the doubles of two stamps are a little closer.
-    assert steps.min() >= 20_000_000
-    assert steps.max() <= 22_000_000
-
-
-def test_the_node_says_what_the_library_says(stream, script, panda):
-    """Greeting and all, since what the node saw before was too short to settle its filters."""
-    estimator = PayloadEstimator(panda)
-    last = nanoseconds_of(stream.payloads[-1].header.stamp) // 1_000_000
-    for k in range(last + 1):
-        estimator.update(1.7e9 + 0.001 * k, script.motion.q[k], script.motion.dq[k], script.tau[k])
-    # The greeting left its trace in the phase of the updates (10 or 11 ms) only.
-    assert stream.body.mass == pytest.approx(estimator.estimate.mass, abs=1e-3)
-    np.testing.assert_allclose(stream.body.com, estimator.estimate.com, atol=1e-3)
-
-
 def test_a_late_joiner_gets_the_last_payload(stream, probe):
-    qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    late = probe.listen(InertiaStamped, f"{stream.node}/payload", qos)
+    late = probe.listen(InertiaStamped, f"{stream.node}/payload", LATCHED)
     probe.until(lambda: late, "the latched payload")
     probe.spin(0.2)
     assert late == [stream.payloads[-1]]
@@ -115,8 +90,7 @@ def test_covariance_and_diagnostics(stream, script, probe):
     np.testing.assert_allclose(covariance, covariance.T, rtol=0.0, atol=1e-12)
     assert np.linalg.eigvalsh(covariance).min() > 0.0
 
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    offsets = probe.listen(JointState, f"{stream.node}/joint_offsets", latched)
+    offsets = probe.listen(JointState, f"{stream.node}/joint_offsets", LATCHED)
     probe.until(lambda: offsets and np.any(offsets[-1].effort), "the joints' offsets")
     assert list(offsets[-1].name) == [f"panda_joint{i}" for i in range(1, 8)]
     np.testing.assert_allclose(offsets[-1].effort, 0.0, atol=0.1)  # N m: a perfect arm
@@ -126,17 +100,6 @@ def test_covariance_and_diagnostics(stream, script, probe):
     assert values["identifiable"][:4] == "1111"
     assert values["physically_consistent"] == "True"
     assert (values["changes"], values["last_change"]) == ("0", "")
-
-
-def test_diagnostics_say_of_an_empty_arm_that_nothing_is_found(panda, script):
-    """Before the first sample nobody has looked; later the mass is there, and whether it is a payload."""
-    motion, estimator = script.motion, PayloadEstimator(panda)
-    assert _words(estimator.estimate) == "waiting for samples, 0.000 +/- 2.940 kg"  # 1.96 times the expected 1.5 kg
-    for tau, end in ((torques(panda, motion), " kg, none found"), (script.tau, " kg")):
-        estimator.reset()
-        for k in range(SAMPLES):
-            estimator.update(0.001 * k, motion.q[k], motion.dq[k], tau[k])
-        assert re.fullmatch(rf"estimating, \d\.\d{{3}} \+/- 0\.\d{{3}}{end}", _words(estimator.estimate))
 
 
 @pytest.mark.parametrize("name", ["", "sign", "degrees"])

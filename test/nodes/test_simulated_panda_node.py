@@ -6,19 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 from geometry_msgs.msg import InertiaStamped
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM
+from panda_dynamics_ros.nodes.interface import LATCHED
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
 MASS, COM = 2.0, (0.02, -0.015, 0.06)
 SAMPLES = 1500
-LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Arm:

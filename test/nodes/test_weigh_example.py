@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example that weighs on a robot, beside the simulated arm: what it sends, refuses, records and finds."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launched import installed, installed_package, launched
+from launched import installed, installed_package, launched, module_of
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from waiting import FIRST_START
@@ -42,12 +41,7 @@ def plan(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def module():
-    specification = importlib.util.spec_from_file_location("weigh_on_robot", FILE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return module_of(FILE)
 
 
 def assert_weighed(folder: Path) -> None:
@@ -131,22 +125,6 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example):
     assert answer() == "the arm moves"
     example.on_sample(joint_state(np.array(READY)))
     assert answer() == "no controller listens on /weigh_on_robot/joint_trajectory"
-
-
-def test_the_trajectory_names_the_joints_as_the_arm_does(example):
-    message = joint_state(np.array(READY))
-    message.name = [f"left_{name}" for name in message.name]
-    example.on_sample(message)
-    assert list(example.trajectory.joint_names) == message.name
-    assert example.far_from_start(example.latest) == ""
-
-
-def test_a_simulated_arm_that_stands_elsewhere_ends_it(example):
-    """It would never come to where the motion starts."""
-    example.simulated = True
-    example.on_sample(joint_state(np.array(READY) + 0.1 * np.eye(7)[2]))
-    example.on_timer()
-    assert (example.done, example.code) == (True, 2)
 
 
 def test_a_trajectory_message_is_read_by_joint_names(module, plan):

@@ -9,19 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from bag_files import (
-    ARM,
-    JOINT_STATE,
-    SUFFIX,
-    assert_same,
-    both_storages,
-    read_whole,
-    samples,
-    split_bag,
-    storage_file,
-    without_metadata,
-    write_bag,
-)
+from bag_files import ARM, SUFFIX, assert_same, both_storages, read_whole, samples, split_bag, storage_file, write_bag
 from rosbags.interfaces import QosDurability, QosReliability
 from rosbags.rosbag2 import CompressionMode, Reader
 
@@ -35,6 +23,13 @@ from panda_dynamics_ros.recordings import (
     write_joint_states,
 )
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, serialised, write_topics
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+def without_metadata(folder: Path) -> Path:
+    (folder / "metadata.yaml").unlink()
+    return folder
 
 
 @both_storages

@@ -2,7 +2,6 @@
 """The offline replay: the estimator's options reach all of it."""
 
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,10 +57,7 @@ def test_a_notebook_shows_results_in_a_line_and_a_picture(panda):
     data = load_dataset(EXAMPLE, panda)
     result = replay(data, panda)
     assert repr(data).startswith("JointDataset(4800 samples of 7 joints over 24.0 s, 200 Hz, 0 left out, '")
-    found = r"Replay\(4800 samples over 24.0 s, payload: (.*) ± .* kg \(95 %\), events: pick at 6.\d\d s, .*\)"
-    match = re.fullmatch(found, repr(result))
-    assert match
-    assert abs(float(match[1]) - result.last.mass) <= 5e-4
+    assert repr(result).startswith(f"Replay(4800 samples over 24.0 s, payload: {result.last.mass:.3f} ± ")
     many = replace(result, findings=replace(result.findings, events=result.events * 50, problem="<b>"))
     assert len(repr(many)) < 400
     page = many._repr_html_()

@@ -56,14 +56,7 @@ def stamp(message: Any) -> int:
 
 
 @both_storages
-def test_the_bag_holds_what_was_computed(
-    storage,
-    data,
-    panda,
-    result,
-    tmp_path,
-    monkeypatch,
-):
+def test_the_bag_holds_what_was_computed(storage, data, panda, result, tmp_path, monkeypatch):
     monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
     write_replay(tmp_path / "results", data, panda, result, storage)
     messages, times, _ = read(tmp_path / "results")

@@ -4,6 +4,7 @@
 import sys
 import warnings
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,53 +16,7 @@ from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionEr
 
 mujoco = pytest.importorskip("mujoco")
 
-# A tilted base, joints off the origins of their bodies, about oblique axes and away from zero in the file's posture,
-# two in one body, a slide, bodies without joints, defaults, and a hand whose fingers are as deep as each other.
-ARM = """
-<mujoco model="odd">
-  <compiler angle="radian" autolimits="true"/>
-  <option gravity="0.3 -0.2 -9.7"/>
-  <default><joint armature="0.1" damping="1.5" frictionloss="0.4" range="-2 2"/></default>
-  <worldbody>
-    <body name="base" pos="0.1 0.2 0.3" euler="0.2 -0.3 0.1">
-      <inertial mass="3" pos="0 0 0.1" diaginertia="0.01 0.02 0.015"/>
-      <body name="a" pos="0 0 0.3" quat="0.8 0.4 0.4 0.2">
-        <inertial mass="2.5" pos="0.02 0.03 -0.1" fullinertia="0.02 0.03 0.015 0.001 -0.002 0.003"/>
-        <joint name="j1" pos="0.05 0.02 -0.1" axis="1 2 -0.5" ref="0.4"/>
-        <joint name="j2" pos="-0.03 0.1 0.02" axis="0 1 0" armature="0.2" damping="0" frictionloss="0"/>
-        <body name="b" pos="0.2 0.1 0.3" euler="0.5 0.1 -0.9">
-          <inertial mass="1.5" pos="-0.02 0.05 0.07" diaginertia="0.012 0.01 0.015" euler="0.3 0.2 0.1"/>
-          <joint name="j3" type="slide" pos="0.1 0 0" axis="0 0.6 0.8" ref="0.1" range="-0.3 0.4"/>
-          <body name="plate" pos="0 0.1 0.1">
-            <inertial mass="0.4" pos="0 0 0.02" diaginertia="0.001 0.001 0.001"/>
-          </body>
-          <body name="c" pos="0 0 0.25" euler="1 0 0.3">
-            <inertial mass="0.9" pos="0.01 0.02 0.1" diaginertia="0.004 0.005 0.003"/>
-            <joint name="j4" axis="0 0 1" actuatorfrcrange="-30 20"/>
-            <body name="tool_flange" pos="0 0 0.1">
-              <body name="hand" euler="0 0 -0.785">
-                <inertial mass="0.7" pos="0 0 0.03" diaginertia="0.001 0.002 0.0015"/>
-                <body name="left" pos="0 0 0.06">
-                  <inertial mass="1e-9" pos="0 0 0" diaginertia="1e-12 1e-12 1e-12"/>
-                  <joint name="f1" type="slide" axis="0 1 0" range="0 0.04"/>
-                </body>
-                <body name="right" pos="0 0 0.06">
-                  <inertial mass="1e-9" pos="0 0 0" diaginertia="1e-12 1e-12 1e-12"/>
-                  <joint name="f2" type="slide" axis="0 -1 0" range="0 0.04"/>
-                </body>
-              </body>
-            </body>
-          </body>
-        </body>
-      </body>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor joint="j1" gear="2" forcerange="-40 40"/>
-    <motor joint="j4" forcerange="-50 50"/>
-  </actuator>
-</mujoco>
-"""
+ARM = (Path(__file__).parent / "odd_arm.xml").read_text(encoding="utf-8")
 
 
 @pytest.fixture

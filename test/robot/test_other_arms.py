@@ -4,7 +4,7 @@
 The torques are Pinocchio's, of the same URDF with a payload. None of the files lies in this repository. They are taken
 where they are found: from the packages example-robot-data and pybullet of PyPI, which `make test` installs where there
 are wheels, and from frankaemika/franka_description at $FRANKA_DESCRIPTION, expanded by xacro (PyPI). Those that are not
-there are skipped; an arm of the tests' own always runs, and so do the files' defects in test_urdf_errors.py.
+there are skipped; an arm of the tests' own always runs, and so do the files' defects in test_urdf_file.py.
 """
 
 import json
