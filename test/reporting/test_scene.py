@@ -118,7 +118,8 @@ def test_a_force_ends_before_the_flange_and_is_as_long_as_it_is_large(panda):
     np.testing.assert_allclose(tip - origin, [0.0, SURFACE, 0.0], atol=1e-12)
     np.testing.assert_allclose(scene.place(force)[:3, 2], [0.0, -1.0, 0.0], atol=1e-12)
     assert force.length == pytest.approx(0.3)
-    assert getattr(size, "text", "") == "20 N"
+    assert isinstance(size, Label)
+    assert size.text == "20 N"
     behind = scene.place(size)[:3, 3] - origin
     np.testing.assert_allclose(behind, [0.0, SURFACE + force.length + size.height, 0.0], atol=1e-12)
     np.testing.assert_allclose(scene.place(moment)[:3, 3], origin, atol=1e-12)
