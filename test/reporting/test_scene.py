@@ -14,7 +14,7 @@ from panda_dynamics_ros.reporting.scene import ArmScene, Scene
 from panda_dynamics_ros.reporting.scene.forces import FULL_ANGLE, SURFACE, torque_primitives, wrench_primitives
 from panda_dynamics_ros.reporting.scene.markers import MarkerIds, draw
 from panda_dynamics_ros.reporting.scene.payload import ELLIPSOID_95, payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Cylinder, Ellipsoid, Primitive
+from panda_dynamics_ros.reporting.scene.primitives import Arc, Arrow, Box, Cylinder, Ellipsoid, Label, Primitive
 
 Q = np.array([0.3, -0.5, 0.2, -2.0, 0.1, 1.8, 0.7])
 COM, EDGES = np.array([0.02, -0.015, 0.06]), np.array([0.08, 0.12, 0.2])
