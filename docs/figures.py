@@ -106,10 +106,9 @@ def demo_pictures() -> None:
     """Pictures of one run of the demo: still, moving, and in the web page."""
     with workshop() as folder:
         subprocess.run([sys.executable, "-m", "panda_dynamics_ros.cli", "demo", "--output", "demo"], check=True)
-        for name, picture in (("payload.png", "demo_payload.png"), ("scene.png", "scene.png")):
-            (IMAGES / picture).write_bytes((folder / "demo" / name).read_bytes())
+        (IMAGES / "demo_payload.png").write_bytes((folder / "demo" / "payload.png").read_bytes())
         script = [sys.executable, str(ROOT / "docs" / "moving_picture.py")]
-        subprocess.run([*script, str(folder / "demo"), str(IMAGES / "demo.webp")], check=True)
+        subprocess.run([*script, str(folder / "demo" / "recording"), str(IMAGES / "demo.webp")], check=True)
         page_picture(folder / "demo" / "recording")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
-from panda_dynamics_ros.recordings.findings import Findings, Follower, equal_parts
+from panda_dynamics_ros.recordings.findings import Findings, Follower
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
@@ -98,7 +98,7 @@ def annotate(
     ----------
     path, topic, arm_prefix, columns, episode: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
-    progress: called after each 2,048 samples.
+    progress: called after each `BLOCK` samples.
     options: see `ArmMonitor`.
 
     Raises
@@ -109,8 +109,8 @@ def annotate(
         path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, episode=episode, block=BLOCK
     )
     follower = Follower(robot, **options)
-    for part in equal_parts(blocks):
-        follower.add(*part)
+    for each in blocks:
+        follower.add(each.stamp, each.q, each.dq, each.tau)
         progress()
     found = follower.findings(blocks.names, blocks.rejected)
     row = _recording(found) | {"notes": "\n".join(blocks.notes), "robot": robot.name}

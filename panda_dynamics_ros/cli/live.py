@@ -9,7 +9,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,7 @@ from panda_dynamics_ros.warm_up import warm_up
 
 EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
 PERIOD = 0.25  # s, between two tables
-Publish = Callable[[FrankaState | None, str], None]
-"""Takes a state, or None and why there is none."""
+Publish = Callable[[FrankaState | None, str], None]  # takes a state, or None and why there is none
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -72,13 +71,21 @@ def run(args: argparse.Namespace) -> int:
         robot: RobotDescription = load_arm(args)
         robot = with_own_end_effector(robot, state) if own else robot
         live = Live(robot, connection, FrankaStream(connection, say), recording)
-        with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publishing(args, robot) as publish:
+        with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publisher(args, robot) as publish:
             live.follow(args, view, publish)
     if args.json:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
     return 0
+
+
+def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.AbstractContextManager[Publish | None]:
+    if not args.ros:
+        return contextlib.nullcontext()
+    from panda_dynamics_ros.nodes.franka_state import published
+
+    return published(robot.joint_names)
 
 
 class Live:
@@ -160,8 +167,7 @@ class Live:
         if self._seen is None:
             return summary
         state, output = self._seen
-        return {
-            **summary,
+        return summary | {
             "mode": state.mode,
             "errors": list(state.errors),
             "pose_error_m": _pose_error(state, output),
@@ -179,14 +185,3 @@ def _pose_error(state: FrankaState, output: ArmOutput) -> float:
 
 def _millimetres(point: Any) -> str:
     return " ".join(f"{1e3 * x:.1f}" for x in point)
-
-
-@contextlib.contextmanager
-def _publishing(args: argparse.Namespace, robot: RobotDescription) -> Iterator[Publish | None]:
-    if not args.ros:
-        yield None
-        return
-    from panda_dynamics_ros.nodes.franka_state import published
-
-    with published(robot.joint_names) as publish:
-        yield publish

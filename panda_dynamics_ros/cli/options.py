@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.effort import KINDS
@@ -17,7 +19,7 @@ from panda_dynamics_ros.robot.effort import KINDS
 if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
-    from panda_dynamics_ros.robot import RobotDescription
+    from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 FULL_TURN = 6.3  # rad, just above 2 pi
@@ -122,6 +124,13 @@ def add_robot_option(parser: argparse.ArgumentParser) -> None:
     """Add the option `--robot`, and those of its description."""
     add(parser, option("--robot", ROBOTS, default="panda"))
     add(parser.add_argument_group("description of the arm"), *ARM)
+
+
+def payload_cube(args: argparse.Namespace) -> InertialParameters:
+    """What a simulated arm carries: a cube of 10 cm with `--payload-mass` at `--payload-com`, axes of the flange."""
+    from panda_dynamics_ros.robot import InertialParameters
+
+    return InertialParameters(args.payload_mass, args.payload_com, args.payload_mass * 0.1**2 / 6.0 * np.eye(3))
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:

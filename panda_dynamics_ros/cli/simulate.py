@@ -6,20 +6,26 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-import numpy as np
-
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COM, JSON, OVERWRITE, add, add_robot_option, load_arm, number, output
+from panda_dynamics_ros.cli.options import (
+    COM,
+    JSON,
+    OVERWRITE,
+    add,
+    add_robot_option,
+    load_arm,
+    number,
+    output,
+    payload_cube,
+)
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
-from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.simulation.motions import read_motion
 
 EXAMPLES = "panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying"
 START = 1.0  # s at rest before the motion
-BOX = 0.1  # m, side of the cube that a payload of given mass is
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
     searched = exciting_motion(robot, args.seed)
     plant = SimulatedPanda(robot, seed=args.seed, excitation=motion, arm_excitation=searched, noise_seed=args.take)
     if args.payload_mass > 0.0:
-        inertia = args.payload_mass * BOX**2 / 6.0 * np.eye(3)
-        plant.attach(InertialParameters(args.payload_mass, np.array(args.payload_com), inertia))
+        plant.attach(payload_cube(args))
     count = round((START + args.repeat * motion.period) / plant.timestep)
     with progress_bar(args.json, "simulating") as bar:
         states = (plant.step() for _ in bar.track(range(count)))

@@ -30,7 +30,6 @@ panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-heig
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 STEP = 0.02  # s, of the trajectory's points
-SIZE = 0.1  # m, side of the cube that a simulated payload is
 ORDER = "ABBA"
 
 
@@ -142,8 +141,8 @@ def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
         raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")
     if args.check:
         raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
-    mass = checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
-    truth = InertialParameters(mass, np.array(args.payload_com), mass * SIZE**2 / 6.0 * np.eye(3))
+    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
+    truth = options.payload_cube(args)
     # One more loaded run for the check at rest; the payload is estimated without it.
     runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")

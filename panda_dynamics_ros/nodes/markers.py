@@ -24,12 +24,27 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.pose import matrix_to_quaternion, quaternion_to_matrix
-from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.markers import ADD, DELETE, LIFETIME, Drawing, MarkerIds, draw
-from panda_dynamics_ros.reporting.scene.payload import payload_primitives
-from panda_dynamics_ros.reporting.scene.primitives import Primitive
+from panda_dynamics_ros.reporting.scene import (
+    ARROW,
+    BOX,
+    CYLINDER,
+    ELLIPSOID,
+    LABEL,
+    ArmScene,
+    Primitive,
+    Scene,
+    payload_primitives,
+)
 
 PERIOD = 0.1  # s
+LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
+TYPES = {
+    ELLIPSOID: Marker.SPHERE,
+    BOX: Marker.CUBE,
+    CYLINDER: Marker.CYLINDER,
+    ARROW: Marker.ARROW,
+    LABEL: Marker.TEXT_VIEW_FACING,
+}
 MOST_MARKERS = 100  # of the payload, which anybody may publish
 
 
@@ -41,7 +56,8 @@ class SceneMarkers:
 
     def __init__(self) -> None:
         self._drawn: dict[str, tuple[Primitive, Marker]] = {}
-        self._ids = MarkerIds()
+        self._ids: dict[str, int] = {}  # each name's for good: RViz knows a marker by its layer and this
+        self._shown: set[tuple[str, int]] = set()
 
     def message(self, header: Header, scene: Scene, others: Sequence[Marker] = ()) -> MarkerArray:
         """Markers of the scene, and others in layers of their own; valid until the next call."""
@@ -51,8 +67,9 @@ class SceneMarkers:
             for marker, pose in zip(markers, _poses(T), strict=True):
                 marker.header, marker.pose = header, pose
         markers += others
-        gone = self._ids.gone({(marker.ns, marker.id) for marker in markers})
-        deleted = [Marker(header=header, ns=ns, id=number, action=DELETE) for ns, number in gone]
+        before, self._shown = self._shown, {(marker.ns, marker.id) for marker in markers}
+        gone = sorted(before - self._shown)
+        deleted = [Marker(header=header, ns=ns, id=number, action=Marker.DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
 
     def _marker(self, primitive: Primitive) -> Marker:
@@ -60,8 +77,8 @@ class SceneMarkers:
         known = self._drawn.get(primitive.name)
         if known is not None and known[0] is primitive:
             return known[1]
-        marker = _message(draw(primitive))
-        marker.ns, marker.id = self._ids.key(primitive)
+        marker = marker_of(primitive)
+        marker.id = self._ids.setdefault(primitive.name, len(self._ids))
         self._drawn[primitive.name] = primitive, marker
         return marker
 
@@ -82,16 +99,23 @@ def _transform(pose: Pose) -> FloatArray:
     return T
 
 
-def _message(drawing: Drawing) -> Marker:
-    red, green, blue, opacity = drawing.colour
-    x, y, z = drawing.scale
+def marker_of(primitive: Primitive) -> Marker:
+    """The marker of a primitive, without its place; arrows and texts have scales of their own in RViz."""
+    red, green, blue, opacity = primitive.colour
+    x, y, z = primitive.size.tolist()
+    points, text = [], ""
+    if primitive.shape == ARROW:
+        points, (y, z) = [Point(), Point(z=z)], primitive.head
+    elif primitive.shape == LABEL:  # x is the width of a space, and the text is ASCII
+        x, y, text = 0.5 * z, 0.0, primitive.text.replace("±", "+/-")
     return Marker(
-        type=drawing.kind,
-        action=ADD,
+        type=TYPES[primitive.shape],
+        action=Marker.ADD,
+        ns=primitive.layer,
         scale=Vector3(x=x, y=y, z=z),
         color=ColorRGBA(r=red, g=green, b=blue, a=opacity),
-        points=[Point(x=x, y=y, z=z) for x, y, z in drawing.points.tolist()],
-        text=drawing.text,
+        points=points,
+        text=text,
         lifetime=Duration(sec=LIFETIME),
     )
 
@@ -162,7 +186,7 @@ class RobotMarkers:
 
     def _carried(self, header: Header, scene: Scene) -> list[Marker]:
         """The payload's markers in base."""
-        carried = [copy(each) for each in self.payload().markers[:MOST_MARKERS] if each.action == ADD]
+        carried = [copy(each) for each in self.payload().markers[:MOST_MARKERS] if each.action == Marker.ADD]
         if not carried:
             return []
         try:

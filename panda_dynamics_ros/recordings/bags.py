@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -262,34 +262,26 @@ def _open_file(path: Path) -> BagFile:
 
 def _open_compressed(path: Path) -> BagFile:
     """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    scratch = rosbag2.Scratch()
+    scratch, zstd = rosbag2.Scratch(), rosbag2.zstd()
     unpacked = scratch.path / path.name.removesuffix(".zstd")
+    # Of a file that is cut, what can be unpacked.
+    with (
+        path.open("rb") as packed,
+        zstd.open(packed) as source,
+        unpacked.open("wb") as target,
+        suppress(zstd.ZstdError, EOFError),
+    ):
+        while block := source.read1(MEBIBYTE):  # `read` would keep what it has when the end is missing
+            target.write(block)
+            if target.tell() > most_unpacked(packed.tell()):
+                size = f"{packed.tell()} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
+                raise DataError(f"{path}: {EXPECTED}, got {size}")
+    with unpacked.open("rb") as stream:
+        if stream.read(4) == ZSTD_MAGIC:
+            raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
     try:
-        with path.open("rb") as source, unpacked.open("wb") as target:
-            _decompress(source, target)
-        with unpacked.open("rb") as stream:
-            if stream.read(4) == ZSTD_MAGIC:
-                raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
         file = _open_file(unpacked)
     except DataError as error:
         raise DataError(str(error).replace(str(unpacked), str(path))) from error
     file.scratch.append(scratch)
     return file
-
-
-def _decompress(source: BinaryIO, target: BinaryIO) -> None:
-    """All that can be decompressed: where the source is cut, so will be the target."""
-    zstd = rosbag2.zstd()
-    decompressor = zstd.ZstdDecompressor()
-    with suppress(zstd.ZstdError):
-        while block := source.read(PIECE):
-            while block or not decompressor.needs_input:
-                target.write(decompressor.decompress(block, max_length=MEBIBYTE))
-                if target.tell() > most_unpacked(source.tell()):
-                    raise DataError(
-                        f"{target.name}: expected a recording, got {source.tell()} bytes that unpack to more than "
-                        f"{target.tell() // MEBIBYTE} MiB"
-                    )
-                block = b""
-                if decompressor.eof:  # the end of a frame; there may be another
-                    block, decompressor = decompressor.unused_data, zstd.ZstdDecompressor()

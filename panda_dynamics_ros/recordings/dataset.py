@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
@@ -116,15 +115,6 @@ def open_dataset(
     return SampleBlocks(stream, wanted, arm_prefix, None if robot is None else SampleGate(robot), block)
 
 
-class _Row(NamedTuple):
-    stamp: float
-    recorded_ns: int | None
-    q: FloatArray
-    dq: FloatArray
-    tau: FloatArray
-    external: FloatArray | None
-
-
 class SampleBlocks(Iterator[JointDataset]):
     """The usable samples of a stream, block by block, each in order of time.
 
@@ -146,7 +136,7 @@ class SampleBlocks(Iterator[JointDataset]):
         self._arm_prefix = arm_prefix
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
-        self._waiting: list[_Row] = []
+        self._waiting: list[JointStateSample] = []  # their fields are of the arm's joints, in its order
         self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
         self.path, self.rejected, self._example = stream.path, Counter[str](), ""
         self._blocks = self._read()
@@ -190,12 +180,14 @@ class SampleBlocks(Iterator[JointDataset]):
         del self._waiting[:count]
         if not rows:
             return None
-        stamp, recorded, q, dq, tau, external = map(list, zip(*rows, strict=True))
-        arrays = np.array(stamp), np.array(q), np.array(dq), np.array(tau)
-        recorded_ns = None if recorded[0] is None else np.array(recorded, np.int64)
-        tau_ext = None if external[0] is None else np.array(external)  # of tables: all rows have it, or none
-        names, source = self._mapping.joint_names, str(self.path)
-        return JointDataset(*arrays, names, source, recorded_ns=recorded_ns, tau_ext=tau_ext)
+
+        def column(name: str) -> Any:
+            """All rows have the field, or none."""
+            return None if getattr(rows[0], name) is None else np.array([getattr(row, name) for row in rows])
+
+        stamp, q, dq, tau = (column(name) for name in ("stamp", "position", "velocity", "effort"))
+        more = {"recorded_ns": column("recorded_ns"), "tau_ext": column("external")}
+        return JointDataset(stamp, q, dq, tau, self._mapping.joint_names, str(self.path), **more)
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -213,7 +205,8 @@ class SampleBlocks(Iterator[JointDataset]):
             self.rejected[error.reason] += 1
             self._example = self._example or f"; for example {error}"
             return
-        self._waiting.append(_Row(sample.stamp, sample.recorded_ns, *fields, sample.external))
+        names = self._mapping.joint_names
+        self._waiting.append(JointStateSample(sample.stamp, names, *fields, sample.recorded_ns, sample.external))
 
     def _check_that_one_arm_fits(self, taken: tuple[str, ...]) -> None:
         """Two arms that publish on one topic in turn show only in all names together."""

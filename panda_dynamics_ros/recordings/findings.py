@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
 from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
+from panda_dynamics_ros.robot.joint_dataset import StreamSteps, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
 BY_PAYLOAD = "payload"
@@ -258,24 +258,6 @@ class Follower:
                 "motion without gaps; are the stamps in s?"
             )
         return ""
-
-
-def equal_parts(blocks: Iterable[JointDataset]) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-    """Stamps, q, dq and tau of all blocks, `AT_ONCE` samples at a time, so that reading by blocks changes no number."""
-    waiting = np.empty((0, 0))
-    for block in blocks:
-        rows = np.column_stack((block.stamp, block.q, block.dq, block.tau))
-        waiting = np.concatenate((waiting, rows)) if len(waiting) else rows
-        while len(waiting) >= AT_ONCE:
-            yield _fields(waiting[:AT_ONCE])
-            waiting = waiting[AT_ONCE:]
-    if len(waiting):
-        yield _fields(waiting)
-
-
-def _fields(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    q, dq, tau = np.ascontiguousarray(rows[:, 1:].reshape(len(rows), 3, -1).swapaxes(0, 1))
-    return rows[:, 0].copy(), q, dq, tau
 
 
 def _is_part(touch: ChangeEvent, contact: Event) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros.estimation.believed_load import BelievedLoad, believed_load
+from panda_dynamics_ros.estimation.believed_load import believed_load
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -21,76 +20,59 @@ SIGMAS = 1.96  # of a 95 % interval
 LARGEST_COM_STD = 0.2  # m: beyond it nothing is known of the centre of mass
 
 
-@dataclass(frozen=True)
-class FrankaLoad:
-    """The load in Franka's model between two changes of the payload, and the payload that was found at their end.
+def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) -> list[dict[str, Any]]:
+    """The load in Franka's model between the changes that `replay` found, beside the payload found at their end.
 
-    Attributes
-    ----------
-    load: what Franka's model has beyond the arm's.
-    mass, mass_std: kg, of the estimate.
+    None where there are no external torques, or only zeros. Each has `start` and `end`, s, `mass`, `mass_std` and
+    `estimated_mass`, kg, `com` and `com_std`, m, None where they are not known, and `stale`: whether both masses differ
+    by more than their 95 % interval, and by more than `MATTERS`.
     """
-
-    load: BelievedLoad
-    mass: float
-    mass_std: float
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether both differ by more than their 95 % interval, and by more than `MATTERS`."""
-        margin = SIGMAS * math.hypot(self.load.mass_std, self.mass_std)
-        return abs(self.load.mass - self.mass) > max(margin, MATTERS)
-
-
-def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) -> tuple[FrankaLoad, ...]:
-    """The loads between the changes that `replay` found; none where there are no external torques, or only zeros."""
     if data.tau_ext is None or not data.tau_ext.any():
-        return ()
+        return []
     bounds = [-math.inf, *(event.stamp for event in result.events if not event.is_contact), math.inf]
-    found = []
+    found = list[dict[str, Any]]()
     for begin, end in itertools.pairwise(bounds):
         span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))
         arrays = (data.q[span], data.dq[span], data.tau[span], data.tau_ext[span])
         load = believed_load(robot, data.stamp[span], *arrays)
-        if load is not None:
-            last = span.stop - 1
-            found.append(FrankaLoad(load, float(result.mass[last]), float(result.mass_std[last])))
-    return tuple(found)
+        if load is None:
+            continue
+        mass, mass_std = float(result.mass[span.stop - 1]), float(result.mass_std[span.stop - 1])
+        com_is_known = load.com_std.max() < LARGEST_COM_STD
+        found.append(
+            {
+                "start": load.start,
+                "end": load.end,
+                "mass": load.mass,
+                "mass_std": load.mass_std,
+                "com": load.com.tolist() if com_is_known else None,
+                "com_std": load.com_std.tolist() if com_is_known else None,
+                "estimated_mass": mass,
+                "stale": abs(load.mass - mass) > max(SIGMAS * math.hypot(load.mass_std, mass_std), MATTERS),
+            }
+        )
+    return found
 
 
-def load_text(loads: tuple[FrankaLoad, ...]) -> str:
+def load_text(loads: list[dict[str, Any]]) -> str:
     """All loads in a line."""
-    return "; ".join(f"{each.load.mass:.3f} ± {SIGMAS * each.load.mass_std:.3f} kg" for each in loads) + " (95 %)"
+    return "; ".join(f"{load['mass']:.3f} ± {SIGMAS * load['mass_std']:.3f} kg" for load in loads) + " (95 %)"
 
 
-def stale_loads(loads: tuple[FrankaLoad, ...], origin: float) -> list[str]:
+def stale_loads(loads: list[dict[str, Any]], origin: float) -> list[str]:
     """A sentence for each load that is stale, with times since the stamp `origin`, s."""
     return [
-        f"from {each.load.start - origin:.1f} s to {each.load.end - origin:.1f} s Franka has a load of "
-        f"{each.load.mass:.2f} kg, but the torques show {each.mass:.2f} kg, a weight or a steady push: if the arm "
-        f"carries it, call setLoad (~/apply_load), or its own compensation is wrong by the difference"
-        for each in loads
-        if each.is_stale
+        f"from {load['start'] - origin:.1f} s to {load['end'] - origin:.1f} s Franka has a load of {load['mass']:.2f} "
+        f"kg, but the torques show {load['estimated_mass']:.2f} kg, a weight or a steady push: if the arm carries it, "
+        "call setLoad (~/apply_load), or its own compensation is wrong by the difference"
+        for load in loads
+        if load["stale"]
     ]
 
 
-def load_entry(loads: tuple[FrankaLoad, ...]) -> dict[str, Any] | None:
+def load_entry(loads: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The summary's `franka_load`: the load of the longest time without a change, and each under `spans`."""
     if not loads:
         return None
-    entries = list[dict[str, Any]]()
-    for each in loads:
-        load, com_is_known = each.load, each.load.com_std.max() < LARGEST_COM_STD  # null where it is not known
-        entry = {
-            "start": load.start,
-            "end": load.end,
-            "mass": load.mass,
-            "mass_std": load.mass_std,
-            "com": load.com.tolist() if com_is_known else None,
-            "com_std": load.com_std.tolist() if com_is_known else None,
-            "estimated_mass": each.mass,
-            "stale": each.is_stale,
-        }
-        entries.append(entry)
-    longest = max(entries, key=lambda entry: entry["end"] - entry["start"])
-    return {**longest, "stale": any(entry["stale"] for entry in entries), "spans": entries}
+    longest = max(loads, key=lambda load: float(load["end"] - load["start"]))
+    return {**longest, "stale": any(load["stale"] for load in loads), "spans": loads}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two storages of rosbag2, read whole, cut off or damaged, and the library that decodes their messages.
+"""The two storages of rosbag2, MCAP also cut off or damaged, and the library that decodes their messages.
 
 `rosbags` gives nothing of a file that is not whole, and unpacks as much as a file claims; here sizes are limited. It is
 imported when it is first needed, so that the package starts, and reads CSV files, without it.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import shutil
 import sqlite3
 import struct
@@ -18,7 +17,7 @@ import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -43,9 +42,8 @@ _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
 DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 Message = tuple[int, int, bytes]
 """Channel id, log time in ns, serialised message."""
-_MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages {}
-    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) {}"""
-_BY_TIME, _IN_ORDER_OF_WRITING = _MESSAGES.format("", "ORDER BY timestamp, id"), _MESSAGES.format("NOT INDEXED", "")
+_MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
+    WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
 
 
 class Scratch:
@@ -215,79 +213,51 @@ def _chunk_records(content: bytes, most: int) -> tuple[bytes, int]:
 
 
 class SqliteFile:
-    """One .db3 file; its attributes are those of `McapFile`.
+    """One .db3 file, which has to be whole; its attributes are those of `McapFile`.
 
     Raises
     ------
-    DataError: the tables of rosbag2 are not there.
+    DataError: the tables of rosbag2 are not there, or the file is cut off or damaged; also while it is read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.damage, self.scratch = path, "", list[Scratch]()
-        self._readable = self._whole_pages()
-        self.topics = self._topics()
-
-    def _whole_pages(self) -> Path:
-        """The file to read: the recording, or a copy without its last, incomplete page.
-
-        SQLite would fill that page with zeros, which would pass for measured values.
-        """
-        with self.path.open("rb") as stream:
-            header = stream.read(100)  # https://sqlite.org/fileformat.html, section 1.3
-        size = self.path.stat().st_size
-        page_size = int.from_bytes(header[16:18], "big")
-        page_size = 65536 if page_size == 1 else page_size
-        stated = int.from_bytes(header[28:32], "big") * page_size
-        if size < stated and header[24:28] == header[92:96]:
-            self.damage = f"cut off: {size} of {stated} bytes are there"
-        if page_size == 0 or size % page_size == 0:
-            return self.path
-        self.scratch.append(Scratch())
-        whole = Path(shutil.copy(self.path, self.scratch[-1].path))
-        os.truncate(whole, size - size % page_size)
-        return whole
-
-    def _topics(self) -> list[Topic]:
-        rows, counts = [], Counter[int]()
-        with closing(self._connect()) as connection:
-            try:
-                _check_tables(connection)
-                found = connection.execute("SELECT id, name, type FROM topics ORDER BY id")
-                rows = found.fetchmany(LARGEST_TOPIC_COUNT)
-                # NOT INDEXED: in the order of writing, up to the damage.
-                for (number,) in connection.execute("SELECT topic_id FROM messages NOT INDEXED"):
-                    counts[number] += 1
-            except sqlite3.OperationalError as error:
-                if self.damage:
-                    return []
-                raise DataError(f"{self.path}: expected the tables of rosbag2 in this file, got: {error}") from error
-            except sqlite3.DatabaseError as error:
-                self.damage = self.damage or f"damaged: {error}"
-        return [Topic(name, kind, counts[number]) for number, name, kind in rows if {type(name), type(kind)} == {str}]
+        with self._connection() as connection:
+            _check_tables(connection)
+            rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(LARGEST_TOPIC_COUNT)
+            counts = Counter(number for (number,) in connection.execute("SELECT topic_id FROM messages"))
+        self.topics = [Topic(name, kind, counts[k]) for k, name, kind in rows if {type(name), type(kind)} == {str}]
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
-        """(receive time in ns, serialised message) of a topic: by time, or in the order of writing if damaged."""
-        query = _IN_ORDER_OF_WRITING if self.damage else _BY_TIME
-        with closing(self._connect()) as connection:
-            try:
-                for time, data in connection.execute(query, (LARGEST_JOINT_STATE, topic)):
-                    # What is no message is passed on as an empty one, which is counted as one that cannot be decoded.
-                    sound = isinstance(time, int) and isinstance(data, bytes)
-                    yield (time, data) if sound else (0, b"")
-            except sqlite3.DatabaseError as error:
-                self.damage = self.damage or f"damaged: {error}"
+        """(receive time in ns, serialised message) of a topic, by time."""
+        with self._connection() as connection:
+            for time, data in connection.execute(_MESSAGES, (LARGEST_JOINT_STATE, topic)):
+                # What is no message is passed on as an empty one, which is counted as one that cannot be decoded.
+                sound = isinstance(time, int) and isinstance(data, bytes)
+                yield (time, data) if sound else (0, b"")
 
-    def _connect(self) -> sqlite3.Connection:
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
         # `immutable` spares locks and needs no write access, but would leave out what a recorder that was killed
         # left in its write-ahead log.
-        log = self._readable.with_name(f"{self._readable.name}-wal")
+        log = self.path.with_name(f"{self.path.name}-wal")
         immutable = 0 if log.is_file() and log.stat().st_size else 1
-        uri = f"{self._readable.resolve().as_uri()}?mode=ro&immutable={immutable}"
-        connection = sqlite3.connect(uri, uri=True)
-        connection.text_factory = lambda text: text.decode(errors="replace")
-        # Without this SQLite refuses a file that is shorter than its header says, whatever can still be read.
-        connection.execute("PRAGMA writable_schema = ON")
-        return connection
+        try:
+            with closing(
+                sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable={immutable}", uri=True)
+            ) as it:
+                it.text_factory = lambda text: text.decode(errors="replace")
+                (page_size,) = it.execute("PRAGMA page_size").fetchone()
+                if (
+                    self.path.stat().st_size % page_size
+                ):  # SQLite fills such a page with zeros, as if they were measured
+                    raise sqlite3.DatabaseError("the last page is cut off")
+                yield it
+        except sqlite3.DatabaseError as error:
+            raise DataError(
+                f"{self.path}: expected the tables of rosbag2 in a whole SQLite file, got: {error} (of a damaged one, "
+                "`sqlite3 damaged.db3 .recover | sqlite3 whole.db3` saves what there is)"
+            ) from error
 
 
 def _check_tables(connection: sqlite3.Connection) -> None:

@@ -14,8 +14,6 @@ from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import plain_text
-from panda_dynamics_ros.reporting.scene import ArmScene
-from panda_dynamics_ros.reporting.scene_picture import draw_scene
 from panda_dynamics_ros.reporting.style import (
     BLUE,
     GREEN,
@@ -44,19 +42,17 @@ PayloadCurves = Replay | SmoothedHistory
 def write_replay_files(
     data: JointDataset, robot: RobotDescription, result: Replay, output: Path, segments: Sequence[PayloadSegment] = ()
 ) -> list[Path]:
-    """payload.png, torques.png, scene.png and payload.csv of a replayed recording."""
+    """payload.png, torques.png and payload.csv of a replayed recording."""
     time, first = data.stamp - data.stamp[0], float(data.stamp[0])
     events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
     title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
     curves: dict[str, PayloadCurves] = {"estimate": result}
     if segments:
         curves["smoothed"] = SmoothedHistory.at(data.stamp, segments)
-    shown = int(np.searchsorted(data.stamp, result.last.stamp).clip(0, len(data.stamp) - 1))
-    scene, torques = ArmScene(robot).at(data.q[shown], result.last), (result.measured_torques, result.gravity_torques)
+    torques = result.measured_torques, result.gravity_torques
     return [
         plot_payload(time, curves, output / "payload.png", title, events, banner=result.problem),
         plot_torques(time, *torques, result.residual, output / "torques.png", result.problem),
-        draw_scene(scene, output / "scene.png", banner=result.problem),
         write_curves(time[result.published], result, result.published, output / "payload.csv"),
     ]
 

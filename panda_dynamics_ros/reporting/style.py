@@ -15,9 +15,8 @@ matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: E402
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "Poly3DCollection", "styled"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "styled"]
 
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 

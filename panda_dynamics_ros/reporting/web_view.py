@@ -20,8 +20,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
-from panda_dynamics_ros.reporting.scene import ArmScene, Scene
-from panda_dynamics_ros.reporting.scene.primitives import Label, Primitive
+from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, LABEL, ArmScene, Primitive, Scene
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
@@ -30,7 +29,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
-UNSEEN = 0.003  # m, by which a corner of a shape may be elsewhere than it is
+UNSEEN = 0.003  # m, by which a shape may have another size than it has
 MOST_POINTS = 800  # in the charts
 FLOOR = {
     "cell_color": (222, 226, 232),
@@ -144,22 +143,28 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
     def _add(self, primitive: Primitive, **place: Any) -> Any:
         """A node, in place of one of the same name."""
         scene, name, (*colour, opacity) = self._server.scene, f"/{primitive.name}", primitive.colour
-        if isinstance(primitive, Label):
+        x, y, z = primitive.size.tolist()
+        if primitive.shape == LABEL:
             return scene.add_label(name, primitive.text, anchor="center-center", **place)
-        solid = opacity == 1.0
         rgb = tuple(round(255.0 * channel) for channel in colour)
-        look = {"color": rgb, "opacity": None if solid else opacity, "cast_shadow": solid}
-        return scene.add_mesh_simple(name, *primitive.mesh(), **look, **place)
+        if primitive.shape == ARROW:
+            (head, length), ends = primitive.head, np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, z]]])
+            return scene.add_arrows(
+                name, ends, rgb, shaft_radius=0.5 * x, head_radius=0.5 * head, head_length=length, **place
+            )
+        solid = opacity == 1.0
+        look = {"opacity": None if solid else opacity, "cast_shadow": solid, **place}
+        if primitive.shape == BOX:
+            return scene.add_box(name, rgb, (x, y, z), **look)
+        if primitive.shape == CYLINDER:
+            return scene.add_cylinder(name, 0.5 * x, z, rgb, **look)
+        return scene.add_icosphere(name, 0.5, rgb, scale=(x, y, z), **look)
 
 
 def _looks_like(sent: Primitive, primitive: Primitive) -> bool:
     """Whether a page that has the one need not get the other, which would flicker."""
-    if isinstance(sent, Label) and isinstance(primitive, Label):
-        return sent.text == primitive.text
-    old, new = sent.mesh(), primitive.mesh()
-    same = old.vertices.shape == new.vertices.shape and np.array_equal(old.faces, new.faces)
     colour = np.abs(np.subtract(sent.colour, primitive.colour)).max() < 0.04
-    return bool(same and colour and np.abs(old.vertices - new.vertices).max() < UNSEEN)
+    return bool(sent.text == primitive.text and colour and np.abs(sent.size - primitive.size).max() < UNSEEN)
 
 
 class History:

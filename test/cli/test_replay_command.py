@@ -88,7 +88,7 @@ def test_smooth_adds_the_payloads_of_the_whole_recording(drawn, recording, tmp_p
     np.testing.assert_allclose(segment["com"], PAYLOAD.com, atol=0.006)
     assert max(segment["com_std"]) < 0.02
     assert segment["physical"] is True
-    for picture in ("payload.png", "torques.png", "scene.png"):
+    for picture in ("payload.png", "torques.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
 
 

@@ -58,4 +58,4 @@ def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log, tmp_path
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
-    assert (tmp_path / "scene.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "payload.png").read_bytes().startswith(b"\x89PNG")

@@ -96,7 +96,7 @@ def test_the_payload_is_found(summary):
 
 
 def test_pictures_recording_and_logs_are_written(summary, folder):
-    for name in ("payload.png", "torques.png", "scene.png"):
+    for name in ("payload.png", "torques.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert (folder / "recording" / "metadata.yaml").is_file()
     for module in ("dynamics", "payload_estimator", "simulated_panda"):

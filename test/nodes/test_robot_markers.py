@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import yaml
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from nodes.robot_stream import Script, nanoseconds_of
+from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of
+from panda_dynamics_ros.reporting.scene import ArmScene, Scene, wrench_primitives
 
 # One sum and product of doubles more or less than in the library's own transform.
 EXACT = 1e-12
@@ -75,3 +78,22 @@ def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):
     shown = {layer for layer, visible in display["Namespaces"].items() if visible}
     assert {marker.ns for marker in markers} < shown
     assert {"payload", "contact"} < shown
+
+
+def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
+    arm = ArmScene(panda).at(np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
+    bare = Scene(arm.frames, tuple(each for each in arm.primitives if each.layer != "contact"))
+    drawn, first, second, third = SceneMarkers(), *([] for _ in range(3))
+    for found, scene in ((first, arm), (second, bare), (third, bare)):
+        found += [(each.ns, each.id, each.action) for each in drawn.message(Header(), scene).markers]
+    contact = {(ns, number, Marker.DELETE) for ns, number, _ in first if ns == "contact"}
+    assert len(contact) == 3
+    assert set(second) - set(first) == contact
+    assert set(third) == set(second) - contact
+
+
+def test_an_arrow_and_a_text_have_scales_of_their_own():
+    force, size, _ = (marker_of(each) for each in wrench_primitives([20.0, 0.0, 0.0, 0.0, 0.0, 3.0], np.zeros(3)))
+    assert (force.type, force.points[1].z, force.scale.x) == (Marker.ARROW, 0.3, 0.016)
+    assert (force.scale.y, force.scale.z) == pytest.approx((0.0352, 0.04))  # of the head, in RViz
+    assert (size.type, size.text, size.scale.z) == (Marker.TEXT_VIEW_FACING, "20 N", 0.035)

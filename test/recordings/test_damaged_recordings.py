@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import SUFFIX, assert_same, both_storages, read_whole, samples, split_bag, storage_file, write_bag
+from bag_files import assert_same, read_whole, samples, split_bag, storage_file, write_bag
 from rosbags.rosbag2 import CompressionMode
 
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
@@ -55,25 +55,31 @@ def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path):
     assert_same(read_whole(tmp_path / "killed" / file.name), written)
 
 
-@both_storages
-def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path, storage):
-    """SQLite would fill the rest of the last page with zeros, also in the middle of an effort."""
+def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path):
     written = samples(200)
-    content = write_joint_states(tmp_path / "bag", written, storage).read_bytes()
-    file = tmp_path / f"cut{SUFFIX[storage]}"
-    counts = set()
+    content = write_joint_states(tmp_path / "bag", written).read_bytes()
+    file, counts = tmp_path / "cut.mcap", set()
     for length in range(len(content) // 2, len(content) // 2 + 9000, 277):
         file.write_bytes(content[:length])
         with pytest.warns(RecordingWarning, match="not whole"):
             stream = read_joint_states(file)
             read = list(stream)
         assert_same(read, written[: len(read)])
-        # SQLite's page that is cut (10 messages), and pages without messages: the schema's first, the index last.
         assert len(read) > length / len(content) * 200 - 50
         assert f"{len(read)} joint states" in stream.notes[-1]
         assert "\n" not in stream.notes[0]
         counts.add(len(read))
     assert len(counts) > 1
+
+
+def test_an_sqlite_file_that_is_cut_is_refused_with_the_remedy(tmp_path):
+    """SQLite would fill the rest of the last page with zeros, also in the middle of an effort."""
+    content = write_joint_states(tmp_path / "bag", samples(200), "sqlite3").read_bytes()
+    file = tmp_path / "cut.db3"
+    for length in (len(content) // 2, len(content) - 4096, len(content) - 1):
+        file.write_bytes(content[:length])
+        with pytest.raises(DataError, match=r"whole SQLite file, got: .*sqlite3 damaged.db3 .recover"):
+            read_joint_states(file)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,6 @@ def test_wherever_a_recording_is_cut_nothing_is_made_up(tmp_path, storage):
         ("mcap", {"compression": CompressionMode.STORAGE}),
         ("mcap", {"lz4_chunks": True}),
         ("mcap", {"compression": CompressionMode.FILE}),
-        ("sqlite3", {"compression": CompressionMode.FILE}),
     ],
 )
 @pytest.mark.parametrize("fraction", [0.4, 0.8])
@@ -166,7 +171,7 @@ def plain_database(tmp_path: Path) -> Path:
         (lambda p: not_a_bag(p, "x.bag", b"#ROSBAG V2.0\n"), DataError, "ROS 1"),
         (lambda p: not_a_bag(p, "x.mcap", b"\x89MCAP0\r\n"), DataError, "no topics.*not whole"),
         (lambda p: not_a_bag(p, "x.mcap", b"\x89MCAP0\r\n" + b"\xff" * 99), DataError, "no topics.*not whole"),
-        (lambda p: not_a_bag(p, "x.db3", b"SQLite format 3\0" + b"\xff" * 999), DataError, "not whole"),
+        (lambda p: not_a_bag(p, "x.db3", b"SQLite format 3\0" + b"\xff" * 999), DataError, "whole SQLite file"),
         (plain_database, DataError, "tables of rosbag2"),
         (empty_folder, DataError, "without .db3 or .mcap"),
         (two_recordings, DataError, "a.mcap, b.db3: name the one"),
@@ -175,7 +180,7 @@ def plain_database(tmp_path: Path) -> Path:
         (lambda p: write_bag(p / "bag", {}, "sqlite3"), DataError, "no topics"),
         (lambda p: write_joint_states(p / "bag", []), DataError, r"/joint_states \(0 messages\)"),
         (lambda p: write_joint_states(p / "bag", [], "sqlite3"), DataError, r"/joint_states \(0 messages\)"),
-        (lambda p: cut(write_joint_states(p / "bag", samples(99), "sqlite3"), 0.02), DataError, "not whole|tables of"),
+        (lambda p: cut(write_joint_states(p / "bag", samples(99), "sqlite3"), 0.02), DataError, "whole SQLite file"),
         (lambda p: cut(write_joint_states(p / "bag", samples(99)), 0.02), DataError, "not whole"),
     ],
 )
