@@ -385,11 +385,11 @@ class SampleValidator:
             counts.duplicate += dt == 0.0
             counts.backward += dt < 0.0
             return -1.0
-        if gate.clock_jumps(stamp, self._max_gap):
-            counts.implausible[CLOCK_JUMP] += 1
-            return -1.0
         if repeats(gate.last, q, dq, tau):
             counts.frozen += 1
+            return -1.0
+        if gate.clock_jumps(stamp, self._max_gap):
+            counts.implausible[CLOCK_JUMP] += 1
             return -1.0
         try:
             gate.examine(stamp, q, dq, tau, torques_step=False)
