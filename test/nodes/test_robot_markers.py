@@ -100,9 +100,11 @@ def test_markers_of_anybody_end_no_node(markers, probe, nodes, script):
 def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
     arm = ArmScene(panda).at(np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
     bare = Scene(arm.frames, tuple(each for each in arm.primitives if each.layer != "contact"))
-    drawn, first, second, third = SceneMarkers(), *([] for _ in range(3))
-    for found, scene in ((first, arm), (second, bare), (third, bare)):
-        found += [(each.ns, each.id, each.action) for each in drawn.message(Header(), scene).markers]
+    drawn = SceneMarkers()
+    first, second, third = (
+        [(each.ns, each.id, each.action) for each in drawn.message(Header(), scene).markers]
+        for scene in (arm, bare, bare)
+    )
     contact = {(ns, number, Marker.DELETE) for ns, number, _ in first if ns == "contact"}
     assert len(contact) == 3
     assert set(second) - set(first) == contact
