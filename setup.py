@@ -51,7 +51,7 @@ setup(
     extras_require={
         "bags": ["rosbags>=0.11,<0.12"],
         "cluster": ["distributed>=2024.8", "fsspec>=2024.6"],
-        "datasets": ["h5py>=3,<4", "pyarrow>=14,<30"],
+        "datasets": ["h5py>=3,<4", "pyarrow>=14.0.1,<30"],
         # pylibfranka has no wheels for Python 3.13 yet.
         "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'"],
         "panda": ["panda-python>=0.8,<2"],
@@ -78,7 +78,7 @@ setup(
             "distributed>=2024.8",
             "fsspec>=2024.6",
             "h5py>=3,<4",
-            "pyarrow>=14,<30",
+            "pyarrow>=14.0.1,<30",
         ],
         "colcon": ["colcon-ros", "colcon-package-information"],
         "lint": ["ruff>=0.17,<0.18", "mypy>=2.4,<3", "types-PyYAML", "bandit[toml]>=1.8,<2"],

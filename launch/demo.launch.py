@@ -13,7 +13,6 @@ from panda_dynamics_ros.nodes.launching import (
     SHARED,
     argument,
     arm_parameters,
-    ends_with,
     estimators,
     given,
     package_node,
@@ -35,7 +34,7 @@ def start(context):
         "clock": value_of(context, "use_sim_time") == "true",
     }
     simulated = package_node(context, "simulated_panda", "simulated_panda", parameters)
-    return [*estimators(context), ends_with(simulated), simulated, *rviz]
+    return [*estimators(context), simulated, *rviz]
 
 
 def generate_launch_description():

@@ -10,7 +10,7 @@ takes one connection, so nothing else can be connected to it meanwhile.
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from panda_dynamics_ros.nodes.launching import SHARED, argument, ends_with, estimators, given, package_node, start_rviz
+from panda_dynamics_ros.nodes.launching import SHARED, argument, estimators, given, package_node, start_rviz
 
 ARGUMENTS = [
     argument("robot_ip", "Address or host name of the robot.", None),
@@ -22,7 +22,7 @@ def start(context):
     rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
     parameters = given(context, {"robot_ip": str, "binding": str, "robot": str, "arm_prefix": str})
     robot = package_node(context, "franka_state", "franka_state", parameters)
-    return [*estimators(context), ends_with(robot), robot, *rviz]
+    return [*estimators(context), robot, *rviz]
 
 
 def generate_launch_description():

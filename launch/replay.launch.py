@@ -7,9 +7,7 @@ Ends with the recording; a recording that cannot be played ends it with exit cod
 """
 
 from launch import LaunchDescription
-from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown
+from launch.actions import OpaqueFunction, Shutdown
 
 from panda_dynamics_ros.nodes.launching import (
     SHARED,
@@ -33,7 +31,7 @@ def at_the_end(event, context):
     if event.returncode:
         # An exception is the one way to an exit code of `ros2 launch` that a script sees.
         raise RuntimeError(f"the recording was not played: bag_player ended with exit code {event.returncode}")
-    return [EmitEvent(event=Shutdown(reason="the recording has been played"))]
+    return Shutdown(reason="the recording has been played")
 
 
 def start(context):
@@ -43,9 +41,8 @@ def start(context):
         "clock": value_of(context, "use_sim_time") == "true",
         "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
     }
-    player = package_node(context, "bag_player", "bag_player", parameters)
-    ending = RegisterEventHandler(OnProcessExit(target_action=player, on_exit=at_the_end))
-    return [*estimators(context), ending, player, *rviz]
+    player = package_node(context, "bag_player", "bag_player", parameters, on_exit=at_the_end)
+    return [*estimators(context), player, *rviz]
 
 
 def generate_launch_description():

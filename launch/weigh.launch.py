@@ -12,16 +12,13 @@ import sys
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown
+from launch.actions import OpaqueFunction, Shutdown
 
 from panda_dynamics_ros.nodes.launching import (
     SHARED,
     SWITCH,
     argument,
     arm_parameters,
-    ends_with,
     given,
     package_node,
     share,
@@ -55,20 +52,20 @@ def start(context):
         exec_name="weigh_on_robot",
         arguments=[share("examples", "weigh_on_robot.py")],
         remappings=[("weigh_on_robot/joint_trajectory", topic)],
+        on_exit=on_weighed,
     )
-    actions = [RegisterEventHandler(OnProcessExit(target_action=weigh, on_exit=on_weighed)), weigh]
+    nodes = [weigh]
     if simulated:
         options = given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"})
         arm = {**arm_parameters(context), **options, "follow_trajectories": True}
-        node = package_node(context, "simulated_panda", "simulated_panda", arm)
-        actions += [ends_with(node), node]
-    return actions
+        nodes.append(package_node(context, "simulated_panda", "simulated_panda", arm))
+    return nodes
 
 
 def on_weighed(event, context):
     if event.returncode and not context.is_shutdown:
         raise RuntimeError("not weighed: the error is above")
-    return [EmitEvent(event=Shutdown(reason="weighed"))]
+    return Shutdown(reason="weighed")
 
 
 def generate_launch_description():

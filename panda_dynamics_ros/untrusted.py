@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import sys
+import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -49,6 +53,8 @@ def read_text(path: Path, most: int) -> str:
     ------
     DataError: it cannot be read, is no text, or is larger.
     """
+    if not is_file(path):  # nobody waits for the writer of a FIFO
+        raise DataError(f"{path!s:.300}: expected a file, got none")
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             content = stream.read(most + 1)
@@ -60,6 +66,27 @@ def read_text(path: Path, most: int) -> str:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or f"{error}"
         raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to; what was written then takes the place of what is at `path`, whole or not at all.
+
+    In a folder of others a link, or a name that can be foreseen, may lead to any file: neither is written through.
+
+    Raises
+    ------
+    OSError: the file cannot be written, or what is there is no file.
+    """
+    if exists(path) and not is_file(path):
+        raise FileExistsError(errno.EEXIST, "expected a file to replace, got none", str(path))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+            unfinished = Path(folder) / path.name
+            yield unfinished
+            unfinished.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def python_command(module: str, *arguments: str) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import waiting
-from waiting import PATIENCE
+from waiting import FIRST_START, PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
@@ -43,7 +43,7 @@ class Page:
         self._calls += 1
         self._socket.send(json.dumps({"id": self._calls, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._socket.recv(timeout=PATIENCE))
+            message = json.loads(self._socket.recv(timeout=FIRST_START))  # a processor draws the scene
             if message.get("method") == "Runtime.exceptionThrown":
                 self.complaints.append(str(message["params"]["exceptionDetails"]))
             if message.get("id") == self._calls:

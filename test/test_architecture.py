@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "symbolic": {"robot", "errors"},
     "codegen": {"robot", "dynamics", *CHECKED},
     "live": {"robot", *CHECKED},
-    "estimation": {"robot", "dynamics", "identification", *CHECKED},
+    "estimation": {"robot", "dynamics", "identification", "untrusted", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
     "recordings": {"robot", "model", "estimation", "untrusted", *CHECKED},

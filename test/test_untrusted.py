@@ -15,10 +15,12 @@ from limited import LimitedReaders
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation.rows import RECORDING, read_table, write_table
+from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.robot.description import LARGEST
 from panda_dynamics_ros.robot.yaml_file import LIBRARY
+from panda_dynamics_ros.untrusted import replacing
 
 PANDA = (LIBRARY / "panda.yaml").read_text()
 BODY = '<worldbody><body><joint axis="0 0 1"/><geom size=".1" mass="1"/></body></worldbody>'
@@ -156,3 +158,41 @@ def test_a_table_takes_names_that_are_no_text(ending, tmp_path):
     row = json.loads(json.dumps({"kind": RECORDING, "path": os.fsdecode(b"\xff.csv")}))
     write_table(tmp_path / f"table.{ending}", [row])
     assert [each["path"] for each in read_table(tmp_path / f"table.{ending}")] == ["\\udcff.csv"]
+
+
+def test_what_is_written_goes_through_no_link(tmp_path):
+    """A folder of results may come from others, with links that lead to the user's own files."""
+    own, results = tmp_path / "own.csv", tmp_path / "results"
+    own.write_text("mine")
+    results.mkdir()
+    for name in ("table.csv", ".table.csv.partial"):
+        (results / name).symlink_to(own)
+    (results / "new.csv").symlink_to(tmp_path / "absent.csv")
+    for name in ("table.csv", "new.csv"):
+        write_table(results / name, [{"kind": RECORDING, "path": "log.csv"}])
+        assert not (results / name).is_symlink()
+    assert own.read_text() == "mine"
+    assert not (tmp_path / "absent.csv").exists()
+    os.mkfifo(results / "fifo")
+    with pytest.raises(FileExistsError, match="fifo"), replacing(results / "fifo"):
+        pass
+    assert len(list(results.iterdir())) == 4
+
+
+def test_a_file_that_is_called_like_an_option_is_none(tmp_path, monkeypatch, capsys):
+    """A shell writes it in place of *; a scheduler may run code here."""
+    monkeypatch.chdir(tmp_path)
+    name = "--scheduler=192.0.2.1:8786"
+    Path(name).touch()
+    assert main(["batch", name, "log.csv", "--output", "table.csv"]) == 2
+    assert f"write ./{name} for it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("summary", ["[" * 100_000, '{"payload": {"std": 1}}', "fifo", '{"payload": {}, "events": 7}'])
+def test_results_of_others_are_compared_or_refused(summary, tmp_path, capsys):
+    if summary == "fifo":
+        os.mkfifo(tmp_path / "summary.json")
+    else:
+        (tmp_path / "summary.json").write_text(summary)
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
+    assert "expected a folder that replay or demo has written" in capsys.readouterr().err

@@ -22,6 +22,7 @@ from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
 from panda_dynamics_ros.recordings.findings import Findings, Follower
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.untrusted import replacing
 
 Row = dict[str, Any]
 """A row by column; what is absent is empty."""
@@ -203,13 +204,9 @@ def check_name(path: Path) -> None:
 
 def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write all rows, in place of what is there."""
-    partial = path.with_name(f".{path.name}.partial")
     complete = ([_as_text(row.get(name)) for name in COLUMNS] for row in rows)
-    try:
-        (_write_csv if path.suffix == ".csv" else _write_parquet)(partial, complete)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as file:
+        (_write_csv if path.suffix == ".csv" else _write_parquet)(file, complete)
 
 
 def read_table(path: Path) -> Iterator[Row]:

@@ -15,10 +15,11 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
-from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.untrusted import printable
+from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
+from panda_dynamics_ros.untrusted import exists, printable
 
 PROGRAM = "panda-dynamics"
 COMMANDS = {
@@ -74,6 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A file's name in the title of a picture: the boxes there are enough.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         try:
+            if named := next((word for word in arguments if word.startswith("--") and exists(Path(word))), None):
+                # A shell has put it in place of *: a stranger's `--scheduler=..` would be obeyed.
+                raise ArgumentError(f"expected an option, got a file of this folder: write ./{named} for it")
             args, unknown = _parser(arguments).parse_known_args(arguments)
             if unknown:
                 args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -14,10 +14,13 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, output
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.estimation import SmoothedHistory
+from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.reporting.console import joint_values, print_results
 from panda_dynamics_ros.reporting.summary import events_text
+from panda_dynamics_ros.untrusted import read_text
 
 EXAMPLES = "panda-dynamics compare published identified"
+LARGEST_FILE = 32 << 20  # bytes of summary.json and of payload.csv
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -49,11 +52,12 @@ def _result(folder: str) -> tuple[dict[str, Any], Any]:
     """The summary, and the payload over time as an array with named columns."""
     path = checks.path(folder, "DIR")
     try:
-        summary = json.loads((path / "summary.json").read_text(encoding="utf-8"))
-        table = np.atleast_1d(np.genfromtxt(path / "payload.csv", delimiter=",", names=True))
-        if not (summary["payload"]["std"] and summary["events"] is not None and len(table["com_std_z"])):
-            raise ValueError("empty")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        summary = json.loads(read_text(path / "summary.json", LARGEST_FILE))
+        lines = read_text(path / "payload.csv", LARGEST_FILE).splitlines()
+        table = np.atleast_1d(np.genfromtxt(lines, delimiter=",", names=True))
+        if not (_rows(summary) and len(table["com_std_z"]) and (np.abs(table["t"]) < LATEST_STAMP).all()):
+            raise ValueError("empty, or no times")
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         got = f"{folder!r}, without summary.json and payload.csv that can be read"
         raise DataError(f"DIR: expected a folder that replay or demo has written, got {got}") from error
     return summary, table

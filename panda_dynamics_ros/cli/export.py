@@ -12,6 +12,7 @@ from pathlib import Path
 
 from panda_dynamics_ros.cli.options import add, add_robot, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.untrusted import replacing
 
 HEADER = """\
 #ifndef {upper}_H
@@ -65,13 +66,15 @@ def run(args: argparse.Namespace) -> int:
     written: dict[str, str] = {}
     if args.output is not None:
         args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.write_text(code.source, encoding="utf-8")
+        with replacing(args.output) as file:
+            file.write_text(code.source, encoding="utf-8")
         written["output"] = str(args.output)
         if args.language == "c":
             header, upper = args.output.with_suffix(".h"), code.name.upper()
             # The declarations of C source: those of its lines that end with a semicolon outside of functions.
             prototypes = re.findall(rf"^{upper}_LINKAGE (void .*;)$", code.source, re.MULTILINE)
-            header.write_text(HEADER.format(upper=upper, prototypes="\n".join(prototypes)), encoding="utf-8")
+            with replacing(header) as file:
+                file.write_text(HEADER.format(upper=upper, prototypes="\n".join(prototypes)), encoding="utf-8")
             written["header"] = str(header)
     if args.json:
         counts = {key: asdict(count) for key, count in code.counts.items()}

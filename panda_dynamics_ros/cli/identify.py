@@ -22,6 +22,7 @@ from panda_dynamics_ros.reporting.console import Table, joint_values, print_resu
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
+from panda_dynamics_ros.untrusted import replacing
 
 WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
         files.append(args.output.with_name(f"{args.output.stem}.residual.npz"))
     if args.urdf is not None:
         args.urdf.parent.mkdir(parents=True, exist_ok=True)
-        args.urdf.write_text(urdf_inertials(fit.robot), encoding="utf-8")
+        with replacing(args.urdf) as file:
+            file.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
     tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
     for each in validations:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFound
 from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.yaml_file import read_yaml
+from panda_dynamics_ros.untrusted import exists, replacing
 
 EXPECTED = "expected a saved payload (of the service ~/save)"
 # libyaml, where PyYAML was built with it, takes a quarter of the time: saving holds up no samples.
@@ -60,14 +60,9 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
     }
     if memory.arm is not None:
         content["memory"]["arm"] = {name: _encoded(getattr(memory.arm, name)) for name in _ARM}
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(
-            yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None), encoding="utf-8"
-        )
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(target) as file:
+        text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None)
+        file.write_text(text, encoding="utf-8")
     return target
 
 
@@ -80,7 +75,7 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     DataError: it is not a saved payload; the message says what is wrong with it.
     """
     path = checks.path(path, "path")
-    if not path.exists():
+    if not exists(path):
         raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file")
     try:
         content = read_yaml(path)

@@ -118,33 +118,13 @@ def _array_message(outer: tuple[str, int], inner: tuple[str, int], values: Float
     return message
 
 
-MATRIX = "64FC1"
-"""Encoding of an Image whose pixels are doubles: the one standard message that holds a matrix and has a stamp."""
-
-
 def matrix_image(stamp: Time, frame: str, matrix: FloatArray) -> Image:
-    """A matrix as an Image of doubles, row by row."""
+    """A matrix as an Image whose pixels are doubles: the one standard message that holds a matrix and has a stamp."""
     rows, columns = matrix.shape
     return Image(
-        header=Header(stamp=stamp, frame_id=frame), height=rows, width=columns, encoding=MATRIX, step=8 * columns,
+        header=Header(stamp=stamp, frame_id=frame), height=rows, width=columns, encoding="64FC1", step=8 * columns,
         is_bigendian=int(sys.byteorder == "big"), data=array("B", np.asarray(matrix, dtype=np.float64).tobytes()),
     )  # fmt: skip
-
-
-def matrix_from_image(message: Image) -> FloatArray:
-    """The matrix of an Image of doubles.
-
-    Raises
-    ------
-    ArgumentError: it is an image of something else.
-    """
-    size = 8 * message.height * message.width
-    if message.encoding != MATRIX or len(message.data) != size:
-        raise ArgumentError(
-            f"image: expected {size} bytes of encoding {MATRIX}, got {len(message.data)} of {message.encoding!r:.20}"
-        )
-    doubles = np.frombuffer(message.data, dtype=">f8" if message.is_bigendian else "<f8")
-    return doubles.reshape(message.height, message.width).astype(np.float64)
 
 
 def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray) -> PoseWithCovarianceStamped:

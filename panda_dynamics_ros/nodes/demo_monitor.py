@@ -74,7 +74,7 @@ class DemoMonitor(Node):
 
     def _on_covariance(self, message: Image) -> None:
         stamp = conversions.nanoseconds(message.header.stamp)
-        self._covariances[stamp] = conversions.matrix_from_image(message)
+        self._covariances[stamp] = np.frombuffer(message.data).reshape(message.height, message.width)
         self._pair(stamp)
 
     def _pair(self, stamp: int) -> None:

@@ -46,20 +46,21 @@ class DynamicsNode(Node):
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
         self.monitor = ArmMonitor(samples.robot, **self.options)
 
-        def torques(topic: str) -> NumberPublisher:
-            def message(stamp: Time, torques: FloatArray) -> JointState:
-                return conversions.torque_message(stamp, samples.joint_names, torques)
-
-            return NumberPublisher(self, JointState, f"~/{topic}_torques", message, samples.robot.n)
+        def torques(stamp: Time, numbers: FloatArray) -> JointState:
+            return conversions.torque_message(stamp, samples.joint_names, numbers)
 
         def pose(stamp: Time, numbers: FloatArray) -> PoseStamped:
             return conversions.pose_message(stamp, samples.base_frame, numbers)
 
-        self._gravity, self._coriolis, self._external = map(torques, ("gravity", "coriolis", "external"))
-        self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
-        self._o_t_ee = NumberPublisher(
-            self, Float64MultiArray, "~/o_t_ee", lambda _, columns: conversions.o_t_ee_message(columns), 16
+        def o_t_ee(_: Time, numbers: FloatArray) -> Float64MultiArray:
+            return conversions.o_t_ee_message(numbers)
+
+        self._gravity, self._coriolis, self._external = (
+            NumberPublisher(self, JointState, f"~/{kind}_torques", torques, samples.robot.n)
+            for kind in ("gravity", "coriolis", "external")
         )
+        self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
+        self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", o_t_ee, 16)
         self._contact = ContactOutput(self, samples)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
         self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")

@@ -15,7 +15,7 @@ import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.action import Action
 from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler
-from launch.event_handlers import OnProcessExit, OnProcessIO
+from launch.event_handlers import OnProcessIO
 from launch.events.process import ProcessExited, ProcessIO
 from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -116,6 +116,8 @@ def package_node(
 ) -> Node:
     """A node of this package, unless `options` name another `package`, with the arguments that all share.
 
+    The launch ends if it cannot start, unless `options` have another `on_exit`.
+
     Raises
     ------
     RuntimeError: `params_file` does not exist, of which launch itself would only warn.
@@ -136,7 +138,7 @@ def package_node(
             *options.pop("remappings", ()),
         ],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
-        **options,
+        **{"on_exit": end_if_refused, **options},
     )
 
 
@@ -146,7 +148,7 @@ def arm_parameters(context: LaunchContext) -> dict[str, Any]:
     return given(context, {**dict.fromkeys(texts, str), "mounting": list, "gravity": list})
 
 
-def estimators(context: LaunchContext) -> list[Action]:
+def estimators(context: LaunchContext) -> list[Node]:
     """The dynamics node and the payload estimator, in two processes or one."""
     shared = arm_parameters(context)
     shared |= given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
@@ -158,13 +160,11 @@ def estimators(context: LaunchContext) -> list[Action]:
         # Of this launch alone: there is nothing in it at the first start.
         resume = {"resume_path": f"{tempfile.mkdtemp(prefix='panda_payload_')}/payload.yaml"}
     if value_of(context, "one_process") == "true":
-        nodes = [package_node(context, "suite", None, {**shared, **resume}, **options)]
-    else:
-        nodes = [
-            package_node(context, "dynamics", "panda_dynamics", {**shared, **payload}, **options),
-            package_node(context, "payload_estimator", "payload_estimator", {**shared, **resume}, **options),
-        ]
-    return [each for node in nodes for each in (ends_with(node), node)]
+        return [package_node(context, "suite", None, {**shared, **resume}, **options)]
+    return [
+        package_node(context, "dynamics", "panda_dynamics", {**shared, **payload}, **options),
+        package_node(context, "payload_estimator", "payload_estimator", {**shared, **resume}, **options),
+    ]
 
 
 def fleet_arms(path: str, known: Set[str]) -> list[dict[str, str]]:
@@ -195,15 +195,11 @@ def _argument_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def ends_with(node: Node) -> RegisterEventHandler:
-    """The launch ends with an error, and all its nodes with it, if this node cannot start."""
-
-    def on_exit(event: ProcessExited, context: LaunchContext) -> None:
-        if event.returncode == CANNOT_START and not context.is_shutdown:
-            # An exception is the one way to an exit code of `ros2 launch` that a script sees.
-            raise RuntimeError(f"{event.process_name} could not start: its error is above")
-
-    return RegisterEventHandler(OnProcessExit(target_action=node, on_exit=on_exit))
+def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
+    """The launch ends with an error, and all its nodes with it, if one cannot start as it was asked to."""
+    if event.returncode == CANNOT_START and not context.is_shutdown:
+        # An exception is the one way to an exit code of `ros2 launch` that a script sees.
+        raise RuntimeError(f"{event.process_name} could not start: its error is above")
 
 
 def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]:

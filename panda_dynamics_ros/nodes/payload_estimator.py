@@ -29,9 +29,7 @@ from panda_dynamics_ros.robot.inertial import about_com
 
 GATHER_S = 0.01
 """s, for which samples are gathered: half the period of the filter's updates."""
-OPTIONS: tuple[
-    tuple[str, str, str, float, float], ...
-] = (  # the option, and name, description and range of its parameter
+OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
     ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one is a problem.", 1e-3, 100.0),
     ("known_mass", "known_mass_kg", "Mass of the payloads, kg, if it is known; 0: unknown.", 0.0, 100.0),
     ("mass_std", "mass_std_kg", "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg).", 1e-3, 100.0),
@@ -40,6 +38,7 @@ OPTIONS: tuple[
     ("bandwidth_hz", "bandwidth_hz", "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0),
     ("memory_s", "memory_s", "Time in motion after which information has decayed to 1/e, s.", 0.1, 1e6),
 )
+"""Of the estimator: the option, and name, description and range of its parameter."""
 
 
 class PayloadEstimatorNode(Node):

@@ -23,7 +23,7 @@ from rich.table import Table as RichTable
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.estimate import UNLOADED
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.untrusted import printable
+from panda_dynamics_ros.untrusted import printable, replacing
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""
@@ -163,7 +163,8 @@ def write_page(path: Path, tables: Sequence[Table], pictures: Sequence[Path]) ->
         parts.append(f'<p><img alt="{_text(picture.stem)}" src="data:image/png;base64,{data}"></p>')
     head = f'<meta charset="utf-8"><title>{_text(tables[0][0])}</title><style>{STYLE}</style>'
     page = f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
-    path.write_text(page, encoding="utf-8")
+    with replacing(path) as file:
+        file.write_text(page, encoding="utf-8")
     return path
 
 

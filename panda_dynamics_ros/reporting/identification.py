@@ -13,7 +13,7 @@ from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.console import Table, joint_values, write_page
-from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, RED, Figure, add_title, plot_joints, styled
+from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, RED, Figure, add_title, plot_joints, save, styled
 from panda_dynamics_ros.robot.limits import JointLimits
 
 MOTION = ("position", "velocity", "acceleration")
@@ -50,8 +50,7 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
         axes.grid(alpha=0.25)
     title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
     add_title(figure, title)
-    figure.savefig(path, dpi=110)
-    return path
+    return save(figure, path, dpi=110)
 
 
 @styled
@@ -70,8 +69,7 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
         title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False
     )
     figure.axes[-1].set_xlabel("time (s)")
-    figure.savefig(path, dpi=110)
-    return path
+    return save(figure, path, dpi=110)
 
 
 def motion_entry(

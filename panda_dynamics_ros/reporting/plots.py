@@ -24,11 +24,13 @@ from panda_dynamics_ros.reporting.style import (
     Figure,
     add_title,
     plot_joints,
+    save,
     styled,
 )
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.untrusted import replacing
 
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
@@ -61,7 +63,8 @@ def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp]
     """The rows (K,) of the curves at the times (K,), s, as CSV, which `panda-dynamics compare` reads."""
     com, com_std = (np.where(curves.com_is_known[:, None], each, np.nan) for each in (curves.com, curves.com_std))
     table = np.column_stack((time, np.column_stack((curves.mass, curves.mass_std, com, com_std))[rows]))
-    np.savetxt(path, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.6g")
+    with replacing(path) as file:
+        np.savetxt(file, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.6g")
     return path
 
 
@@ -113,8 +116,7 @@ def plot_payload(
     _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
     mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
     add_title(figure, banner, RED)
-    figure.savefig(path, dpi=130)
-    return path
+    return save(figure, path, dpi=130)
 
 
 def plot_band(

@@ -9,14 +9,14 @@ from textwrap import fill
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.reporting.console import plain_text
-from panda_dynamics_ros.untrusted import import_elsewhere
+from panda_dynamics_ros.untrusted import import_elsewhere, replacing
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
 
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "styled"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "RED", "Axes", "Figure", "save", "styled"]
 
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 
@@ -56,7 +56,13 @@ def plot_joints(
     every[-1].set_xlabel(time_label)
     every[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=len(curves), frameon=False)
     add_title(figure, title, colour)
-    figure.savefig(path, dpi=110)
+    return save(figure, path, dpi=110)
+
+
+def save(figure: Figure, path: Path, dpi: float) -> Path:
+    """Write a picture, and return its path."""
+    with replacing(path) as file:
+        figure.savefig(file, dpi=dpi)
     return path
 
 

@@ -17,6 +17,7 @@ from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.untrusted import replacing
 
 AFTER_EVENT = 2.0  # s, from an event to the estimate that its entry has
 EVENT_WORDS = {"pick": "pick", "release": "release", "contact": "contact", "load": "load (weight or steady push)"}
@@ -97,7 +98,8 @@ def check_replaceable(output: Path, name: str) -> None:
 def write_summary(summary: dict[str, Any], output: Path) -> Path:
     """Write summary.json into the folder `output`."""
     path = output / "summary.json"
-    path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    with replacing(path) as file:
+        file.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return path
 
 

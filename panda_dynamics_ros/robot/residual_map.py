@@ -32,7 +32,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.untrusted import is_file
+from panda_dynamics_ros.untrusted import is_file, replacing
 
 POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
@@ -163,12 +163,8 @@ def inducing_points(x: FloatArray) -> FloatArray:
 
 def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
     """Write a map to a .npz file, whole or not at all, and return the path; an OSError where it cannot be written."""
-    partial = path.with_name(f".{path.name}.partial.npz")
-    try:
-        np.savez(partial, **{field.name: getattr(residual_map, field.name) for field in fields(ResidualMap)})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez(file, **{field.name: getattr(residual_map, field.name) for field in fields(ResidualMap)})
     return path
 
 

@@ -30,7 +30,7 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
 from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
-from panda_dynamics_ros.untrusted import is_file
+from panda_dynamics_ros.untrusted import is_file, replacing
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
@@ -302,16 +302,13 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     if robot.residual_map is not None:
         content["residual_map"] = map_path.name
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
-    partial = target.with_name(f".{target.name}.partial")
     try:
         if robot.residual_map is not None:
             write_residual_map(robot.residual_map, map_path)
-        partial.write_text(head + text, encoding="utf-8")
-        partial.replace(target)
+        with replacing(target) as file:
+            file.write_text(head + text, encoding="utf-8")
     except OSError as error:
         raise ArgumentError(f"path: expected a place to write to, got {str(path)!r}: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return target
 
 

@@ -3,12 +3,11 @@
 
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion
-from panda_dynamics_ros.simulation.plant import Measurement, SimulatedPanda, SimulatedRun, mujoco_model
+from panda_dynamics_ros.simulation.plant import SimulatedPanda, SimulatedRun, mujoco_model
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, SensorLevels
 
 __all__ = [
     "FourierMotion",
-    "Measurement",
     "OrnsteinUhlenbeck",
     "Realism",
     "SensorLevels",

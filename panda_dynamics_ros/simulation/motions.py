@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
-from panda_dynamics_ros.untrusted import is_file, read_text
+from panda_dynamics_ros.untrusted import is_file, read_text, replacing
 
 RAMP = 1.0
 """Time in which the motion comes to a standstill before a pause, and gets going after it, s."""
@@ -136,7 +136,8 @@ def write_motion(times: FloatArray, states: tuple[FloatArray, ...], path: Path) 
     n = states[0].shape[1]
     names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "ddq") for j in range(1, n + 1))]
     table = np.column_stack([times, *states])
-    np.savetxt(path, table, fmt="%.9g", delimiter=",", header=",".join(names), comments="")
+    with replacing(path) as file:
+        np.savetxt(file, table, fmt="%.9g", delimiter=",", header=",".join(names), comments="")
     return path
 
 
@@ -227,5 +228,7 @@ def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[Floa
         for t, q, dq, ddq in zip(times.tolist(), *states, strict=True)
     ]
     content = {"joint_names": list(names), "points": points}
-    path.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding="utf-8")
+    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200)
+    with replacing(path) as file:
+        file.write_text(text, encoding="utf-8")
     return path

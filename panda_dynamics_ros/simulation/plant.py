@@ -28,6 +28,7 @@ from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, preslid
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.libfranka_state import StateSample
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
@@ -136,15 +137,6 @@ STIFFNESS, DAMPING = 40.0**2, 2.0 * 40.0  # 1/s^2, 1/s: errors decay at 40 rad/s
 PLANNED = 500  # samples of the reference that are computed at a time
 
 
-class Measurement(NamedTuple):
-    """One sample: stamp (s); q, dq, tau (n,) in rad, rad/s, N m (link side, gravity included)."""
-
-    stamp: float
-    q: FloatArray
-    dq: FloatArray
-    tau: FloatArray
-
-
 def _streams(seed: int, name: str) -> list[np.random.Generator]:
     """Random numbers of the arm, the disturbance and the sensors."""
     streams = np.random.SeedSequence(int(checks.number(seed, name, minimum=0))).spawn(3)
@@ -239,7 +231,7 @@ class SimulatedPanda:
         """The payload carried now, in flange axes; of zero mass when there is none."""
         return self._payload
 
-    def step(self) -> Measurement:
+    def step(self) -> StateSample:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
         friction_memory_kernel(self.true_arm.robot.friction.table, data.qvel[None], self._direction[:1], self._friction)
@@ -257,7 +249,7 @@ class SimulatedPanda:
         self._mujoco.mj_Euler(self._model, data)  # dq += h ddq, then q += h dq
         presliding_step(self._direction, before, data.qpos * self._scale)
         self._samples += 1
-        return Measurement(stamp, *measured)
+        return StateSample(stamp, *measured)
 
     @property
     def reference(self) -> FloatArray:

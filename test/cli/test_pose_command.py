@@ -49,12 +49,6 @@ def test_every_format_gives_all_the_others(source, capsys):
     np.testing.assert_allclose(found["measure_pose"], MEASURED, atol=1e-11)
 
 
-def test_a_quaternion_alone_turns_without_moving(capsys):
-    found = run_json(["pose", "--from", "quaternion", "-.5", "-5e-1", "-0.5", "-.5"], capsys)
-    assert found["translation"] == [0.0, 0.0, 0.0]
-    np.testing.assert_allclose(found["quaternion"], [0.5, 0.5, 0.5, 0.5], atol=1e-15)
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -299,7 +299,7 @@ def test_qos_overrides_take_effect(probe, fresh):
     heard = f"{fresh.namespace}/joint_states"
     fresh.start("payload_estimator", **overrides, **{f"qos_overrides.{heard}.subscription.reliability": "reliable"})
     for topic in topics:
-        probe.until(lambda topic=topic: offered(probe, topic, node), f"a publisher of {topic}")  # type: ignore[misc]
+        probe.until(lambda topic=topic: offered(probe, topic, node), f"a publisher of {topic}")
         assert offered(probe, topic, node) == {ReliabilityPolicy.BEST_EFFORT}
     (subscription,) = probe.node.get_subscriptions_info_by_topic(heard)
     assert subscription.qos_profile.reliability == ReliabilityPolicy.RELIABLE

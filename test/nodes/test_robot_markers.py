@@ -80,12 +80,31 @@ def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):
     assert {"payload", "contact"} < shown
 
 
+def test_markers_of_anybody_end_no_node(markers, probe, nodes, script):
+    """Such as a payload's with an orientation that is none."""
+    payloads = probe.publisher(MarkerArray, f"{nodes.namespace}/payload_estimator/payload_markers")
+    samples = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
+    heard = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
+    without, far = Marker(), Marker()
+    without.pose.orientation.w, far.pose.position.x = 0.0, float("inf")
+    for marker in (without, far):
+        for _ in range(5):
+            payloads.publish(MarkerArray(markers=[marker]))
+            samples.publish(script.message(SAMPLE))
+            probe.spin(0.15)
+        heard.clear()
+        probe.until(lambda: samples.publish(script.message(SAMPLE)) or heard, "markers")
+        assert len(heard[-1].markers) == len(markers)
+
+
 def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
     arm = ArmScene(panda).at(np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
     bare = Scene(arm.frames, tuple(each for each in arm.primitives if each.layer != "contact"))
-    drawn, first, second, third = SceneMarkers(), *([] for _ in range(3))
-    for found, scene in ((first, arm), (second, bare), (third, bare)):
-        found += [(each.ns, each.id, each.action) for each in drawn.message(Header(), scene).markers]
+    drawn = SceneMarkers()
+    first, second, third = (
+        [(each.ns, each.id, each.action) for each in drawn.message(Header(), scene).markers]
+        for scene in (arm, bare, bare)
+    )
     contact = {(ns, number, Marker.DELETE) for ns, number, _ in first if ns == "contact"}
     assert len(contact) == 3
     assert set(second) - set(first) == contact

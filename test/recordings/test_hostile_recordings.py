@@ -139,7 +139,7 @@ COLUMNS = ("t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1
 
 
 def many_arrays(path: Path) -> None:
-    np.savez_compressed(path, **{name: np.zeros(1 << 20) for name in COLUMNS})
+    np.savez_compressed(path, **{name: np.zeros(1 << 20) for name in COLUMNS})  # type: ignore[arg-type]
 
 
 def bytes_as_numbers(path: Path) -> None:
