@@ -361,12 +361,12 @@ class ChangeDetector:
         )  # fmt: skip
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
         of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
-        if 0.0 < still <= PASSED + LIFETIME:  # friction settles at a stop: that is no payload
-            of_payload -= float(self._evidence[slots[0], 2])
+        # Friction settles at a stop: that is no payload.
+        of_stop = float(self._evidence[slots[0], 2]) if 0.0 < still <= PASSED + LIFETIME else 0.0
         lead = of_payload - of_touch
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            tempered(of_payload, self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
+            tempered(of_payload - of_stop, self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
             tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
         )
         if self.pending is not None:
