@@ -3,8 +3,7 @@
 
 One wrong sample is enough to disturb a filter for seconds. Samples beyond the arm's limits are refused, and those that
 jump farther than it can move or accelerate. A stream that continues from another place (a recording that was cut, a
-second controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other. One stamp
-far from those before it may be wrong: a clock that has jumped is believed from the second such sample on.
+second controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other.
 
 What an arm moves is the integral of its velocity. Over windows of at least `WINDOW` samples and some motion the
 displacement D = q(end) - q(start) is compared with V = integral of dq dt. Stamps in milliseconds, velocities in
@@ -31,7 +30,6 @@ from panda_dynamics_ros.robot.stamps import STAMP_JUMP
 
 OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG = "outside joint limits", "velocity beyond limits", "torque beyond limits"
 JUMP, VELOCITY_JUMP, TORQUE_JUMP = "position jump", "velocity jump", "torque jump"
-CLOCK_JUMP = "stamp jump"
 IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)
 """Reasons for which `SampleGate` refuses a sample."""
 
@@ -168,7 +166,6 @@ class SampleGate:
         self.stamp, self.last = -math.inf, np.full((3, robot.n), math.nan)
         self._refused_at, self._refused = -math.inf, np.zeros((2, robot.n))
         self._agreeing, self._agree_since = 0, -math.inf
-        self._jumped_to = math.nan
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
@@ -184,15 +181,7 @@ class SampleGate:
 
     def go_on(self, stamp: float) -> None:
         """Compare later samples with `last`, which is of `stamp` (s)."""
-        self.stamp, self._agreeing, self._jumped_to = stamp, 0, math.nan
-
-    def clock_jumps(self, stamp: float, most: float) -> bool:
-        """Whether a stamp is more than `most` s from the last one, and not near another one that was as far."""
-        step, before = abs(stamp - self.stamp), self._jumped_to
-        if not most < step < math.inf:
-            return False
-        self._jumped_to = stamp
-        return not abs(stamp - before) < 0.6 * step  # a half, where each step of a slow stream is so long
+        self.stamp, self._agreeing = stamp, 0
 
     def examine(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, torques_step: bool = True) -> None:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
@@ -387,9 +376,6 @@ class SampleValidator:
             return -1.0
         if repeats(gate.last, q, dq, tau):
             counts.frozen += 1
-            return -1.0
-        if gate.clock_jumps(stamp, self._max_gap):
-            counts.implausible[CLOCK_JUMP] += 1
             return -1.0
         try:
             gate.examine(stamp, q, dq, tau, torques_step=False)

@@ -15,7 +15,6 @@ from motion import sinusoids, torques
 
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.estimation.validation import (
-    CLOCK_JUMP,
     FAULT,
     JUMP,
     OUTSIDE_LIMITS,
@@ -72,24 +71,14 @@ def test_order(panda, stream, stamp, reason):
     assert getattr(validator.counts, reason) == 1
 
 
-@pytest.mark.parametrize(("gap", "restarts", "lost"), [(0.08, 0, 0), (0.12, 1, 0), (0.6, 1, 1), (-2.0, 1, 1)])
-def test_gaps(panda, stream, gap, restarts, lost):
+@pytest.mark.parametrize(("gap", "restarts"), [(0.08, 0), (0.12, 1), (0.6, 1), (-2.0, 1)])
+def test_gaps(panda, stream, gap, restarts):
     """A tenth of a second is one for a stream of 1 kHz, half a second for each; a jump back is another recording."""
     stamp = stream[0] + np.where(np.arange(1000) >= 400, gap, 0.0)
     kept, steps, validator = selected(panda, (stamp, *stream[1:]))
-    assert kept.tolist() == [k for k in range(1000) if not (k == 400 and lost)]
+    assert len(kept) == 1000
     assert np.flatnonzero(steps <= 0.0).tolist() == [0, *([400] * restarts)]
     assert validator.counts.gaps == restarts
-
-
-@pytest.mark.parametrize("jump", [2.0, -2.0, 1e9])
-def test_one_stamp_that_jumps_is_no_new_clock(panda, stream, jump):
-    """Also where it happens again and again."""
-    wrong = [300, 320, 350, 999]
-    kept, steps, validator = selected(panda, changed(stream, stamp=(wrong, stream[0][wrong] + jump)))
-    assert kept.tolist() == [k for k in range(1000) if k not in wrong]
-    assert np.flatnonzero(steps <= 0.0).tolist() == [0]
-    assert validator.counts.implausible == {CLOCK_JUMP: 4}
 
 
 def test_a_slow_stream_has_no_gaps(panda, stream):
