@@ -86,12 +86,14 @@ class ArmRows(NamedTuple):
     Attributes
     ----------
     external_torques, residual: (N, n), as those of `ArmOutput`.
+    unexplained: (N, n), share of the residual's variance that a residual map leaves open; 1 without one.
     estimates: each new estimate, with the index of the sample after which it holds, and whether it is due.
     contacts: each change of the contact, with the index of its sample.
     """
 
     external_torques: FloatArray
     residual: FloatArray
+    unexplained: FloatArray
     estimates: list[tuple[int, PayloadEstimate, bool]]
     contacts: list[tuple[int, Contact]]
 
@@ -200,10 +202,10 @@ class ArmMonitor:
         named = (("q", q), ("dq", dq), ("tau", tau))
         q, dq, effort = (checks.for_kernel(checks.exactly(value, shape, name)) for name, value in named)
         tau = checks.for_kernel(link_side_torques(self.robot, q, effort))
-        found = ArmRows(np.empty(shape), np.empty(shape), [], [])
+        found = ArmRows(np.empty(shape), np.empty(shape), np.empty(shape), [], [])
         for first in range(0, len(stamps), BLOCK):
             part = slice(first, first + BLOCK)
-            block = ArmRows(found.external_torques[part], found.residual[part], [], [])
+            block = ArmRows(found.external_torques[part], found.residual[part], found.unexplained[part], [], [])
             self._follow(stamps[part], q[part], dq[part], tau[part], block)
             found.estimates.extend((first + k, estimate, due) for k, estimate, due in block.estimates)
             found.contacts.extend((first + k, contact) for k, contact in block.contacts)
@@ -218,7 +220,7 @@ class ArmMonitor:
     def _follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None) -> None:
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
         estimator, self._is_due = self.payload_estimator, False
-        said = estimator.residual, self._observer.torques
+        said = estimator.residual, self._observer.torques, self._unexplained
         kept, steps = estimator.validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
             was = estimator.estimate
@@ -255,6 +257,7 @@ class ArmMonitor:
                 self._learn(estimate, rows.part(end - 1, end))
             if found is not None:
                 found.external_torques[places[k:end]] = external
+                found.unexplained[places[k:end]] = rows.unexplained[k:end]
                 found.residual[places[k:end]] = residual
                 found.residual[place] = estimator.residual
                 found.contacts.extend((int(places[k + j]), contact) for j, contact in contacts)
@@ -296,11 +299,11 @@ class ArmMonitor:
         return stamp, *torques, state.T_base_ee, external, wrench, contact, contact is not before
 
 
-def _fill(found: ArmRows, kept: np.ndarray, residual: FloatArray, external: FloatArray) -> None:
-    """At samples that were not used, residual and external torques stay what they were; at first as given."""
+def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:
+    """At samples that were not used, residual, external torques and the rest stay what they were; at first as given."""
     used = np.full(len(found.residual), -1)
     used[kept] = kept
     last = np.maximum.accumulate(used)
-    for values, before in ((found.residual, residual), (found.external_torques, external)):
+    for values, before in zip((found.residual, found.external_torques, found.unexplained), first, strict=True):
         values[:] = values[last]
         values[last < 0] = before

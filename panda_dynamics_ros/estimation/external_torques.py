@@ -46,7 +46,6 @@ from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward, invert
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.kinematics import jacobian_sample
-from panda_dynamics_ros.dynamics.residual_torques import residual_torques
 from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, Rows, first_order_hold
 from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -213,11 +212,9 @@ class WrenchEstimator:
         self._compute(unexplained, q[None], external[None], wrenches, covariance)
         return ContactWrench(wrenches[0], covariance)
 
-    def wrenches(self, q: FloatArray, dq: FloatArray, external: FloatArray) -> FloatArray:
-        """`ContactWrench.wrench` (N, 6) of N states, with the robot's residual map; q, dq, external: finite (N, n)."""
-        wrenches, unexplained = np.empty((len(q), 6)), np.ones_like(q)
-        if self._robot.residual_map is not None:
-            unexplained = (residual_torques(self._robot, q, dq)[1] / self._robot.residual_map.sigma) ** 2
+    def wrenches(self, q: FloatArray, external: FloatArray, unexplained: FloatArray) -> FloatArray:
+        """`ContactWrench.wrench` (N, 6) of N states; q, external and unexplained: finite (N, n), as of `ArmRows`."""
+        wrenches = np.empty((len(q), 6))
         self._compute(unexplained, q, external, wrenches, np.empty((6, 6)))
         return wrenches
 

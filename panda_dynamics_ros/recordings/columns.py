@@ -119,10 +119,13 @@ def _columns(term: Term, widths: Mapping[str, int]) -> list[str]:
 
 
 def shortened(widths: Mapping[str, int]) -> dict[str, int]:
-    """The names of columns with # in place of their last number, once each, and how many numbers a row of each has."""
+    """The names of columns with # in place of their last number, once each, and how many numbers a row of each has.
+
+    What is a number and nothing else is none of these.
+    """
     found = Counter[str]()
     for name, width in widths.items():
-        found[re.sub(r"\d+(?!.*\d)", "#", name)] += width
+        found[re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name)] += width
     return dict(found)
 
 

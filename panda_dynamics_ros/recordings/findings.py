@@ -158,7 +158,7 @@ class Follower:
         self._squares += (settled * settled).sum(axis=0)
         for k, estimate, is_due in found.estimates:
             self._follow_payload(self.samples + k, estimate, is_due)
-        self._follow_contacts(found, q, dq)
+        self._follow_contacts(found, q)
         self.samples += len(stamp)
         return found
 
@@ -224,14 +224,15 @@ class Follower:
             self._shown[kind] += sample - self._since
             self._sentences[kind] = problem
 
-    def _follow_contacts(self, found: ArmRows, q: FloatArray, dq: FloatArray) -> None:
+    def _follow_contacts(self, found: ArmRows, q: FloatArray) -> None:
         ends = [k for k, _ in found.contacts]
         for first, end, change in zip([0, *ends], [*ends, len(q)], [None, *found.contacts], strict=True):
             if change is not None:
                 self._change_contact(change[1])
             if self._contact is not None:
                 part = slice(first, end)
-                wrenches = self._wrenches.wrenches(checks.for_kernel(q[part]), dq[part], found.external_torques[part])
+                arrays = checks.for_kernel(q[part]), found.external_torques[part], found.unexplained[part]
+                wrenches = self._wrenches.wrenches(*arrays)
                 forces = np.sqrt((wrenches[:, :3] ** 2).sum(axis=1))
                 self._force = max(self._force, float(forces.max(initial=0.0)))
 

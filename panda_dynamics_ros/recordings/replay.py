@@ -151,13 +151,13 @@ def replay(
     ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
     follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
-    touched, (external, residual) = np.zeros(count, dtype=np.intp), np.empty((2, count, n))
+    touched, (external, residual, unexplained) = np.zeros(count, dtype=np.intp), np.empty((3, count, n))
     estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
     published: dict[int, PayloadEstimate] = {}
     for first in range(0, count, AT_ONCE):
         part = slice(first, first + AT_ONCE)
         found = follower.add(data.stamp[part], data.q[part], data.dq[part], data.tau[part])
-        external[part], residual[part] = found.external_torques, found.residual
+        external[part], residual[part], unexplained[part] = found[:3]
         estimates += [(first + k, estimate) for k, estimate, _ in found.estimates]
         published |= {first + k: estimate for k, estimate, is_due in found.estimates if is_due}
         for k, contact in found.contacts:
@@ -177,7 +177,7 @@ def replay(
         gravity_torques=robot.gravity_torques(data.q),
         coriolis_torques=robot.coriolis_torques(data.q, data.dq),
         external_torques=external,
-        contact_wrench=WrenchEstimator(robot).wrenches(checks.for_kernel(data.q), data.dq, external),
+        contact_wrench=WrenchEstimator(robot).wrenches(checks.for_kernel(data.q), external, unexplained),
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,

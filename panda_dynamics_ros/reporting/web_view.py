@@ -20,7 +20,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
-from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, LABEL, ArmScene, Primitive, Scene
+from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, ArmScene, Primitive, Scene
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
@@ -29,6 +29,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
+SOLIDS = (BOX, CYLINDER, ELLIPSOID)  # shapes of size 1, which the page scales
 UNSEEN = 0.003  # m, by which a shape may have another size than it has
 MOST_POINTS = 800  # in the charts
 FLOOR = {
@@ -129,42 +130,61 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 
     def _show_scene(self, scene: Scene) -> None:
-        """Send the primitives that can be seen to differ from those sent before, and only move the others."""
+        """Send new primitives, and of those that are there what has changed: one sent anew would stay where it was."""
         for primitive in scene.primitives:
             x, y, z, w = matrix_to_quaternion((T := scene.place(primitive))[:3, :3]).tolist()
-            sent = self._nodes.get(primitive.name)
-            if sent is not None and (sent[0] is primitive or _looks_like(sent[0], primitive)):
-                sent[1].position, sent[1].wxyz = T[:3, 3], (w, x, y, z)
-            else:
-                self._nodes[primitive.name] = primitive, self._add(primitive, position=T[:3, 3], wxyz=(w, x, y, z))
+            place = {"position": T[:3, 3], "wxyz": (w, x, y, z)}
+            if primitive.name in self._nodes and not self._differs(primitive):
+                node = self._nodes[primitive.name][1]
+                _renew(node, primitive, **place)
+                continue
+            if primitive.name in self._nodes:
+                self._nodes[primitive.name][1].remove()
+            self._nodes[primitive.name] = primitive, self._add(primitive, **place)
         for name in self._nodes.keys() - {primitive.name for primitive in scene.primitives}:
             self._nodes.pop(name)[1].remove()
 
+    def _differs(self, primitive: Primitive) -> bool:
+        """Whether it is an arrow of another length."""
+        sent = self._nodes[primitive.name][0]
+        return primitive.shape == ARROW and bool(np.abs(sent.size - primitive.size).max() > UNSEEN)
+
     def _add(self, primitive: Primitive, **place: Any) -> Any:
         """A node, in place of one of the same name."""
-        scene, name, (*colour, opacity) = self._server.scene, f"/{primitive.name}", primitive.colour
-        x, y, z = primitive.size.tolist()
+        scene, name, rgb = self._server.scene, f"/{primitive.name}", _rgb(primitive)
+        x, _, z = size = tuple(primitive.size.tolist())
         if primitive.shape == LABEL:
             return scene.add_label(name, primitive.text, anchor="center-center", **place)
-        rgb = tuple(round(255.0 * channel) for channel in colour)
         if primitive.shape == ARROW:
             (head, length), ends = primitive.head, np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, z]]])
             return scene.add_arrows(
                 name, ends, rgb, shaft_radius=0.5 * x, head_radius=0.5 * head, head_length=length, **place
             )
-        solid = opacity == 1.0
-        look = {"opacity": None if solid else opacity, "cast_shadow": solid, **place}
+        opacity = _opacity(primitive)
+        look = {"opacity": opacity, "cast_shadow": opacity is None, "scale": size, **place}
         if primitive.shape == BOX:
-            return scene.add_box(name, rgb, (x, y, z), **look)
+            return scene.add_box(name, rgb, (1.0, 1.0, 1.0), **look)
         if primitive.shape == CYLINDER:
-            return scene.add_cylinder(name, 0.5 * x, z, rgb, **look)
-        return scene.add_icosphere(name, 0.5, rgb, scale=(x, y, z), **look)
+            return scene.add_cylinder(name, 0.5, 1.0, rgb, **look)
+        return scene.add_icosphere(name, 0.5, rgb, **look)
 
 
-def _looks_like(sent: Primitive, primitive: Primitive) -> bool:
-    """Whether a page that has the one need not get the other, which would flicker."""
-    colour = np.abs(np.subtract(sent.colour, primitive.colour)).max() < 0.04
-    return bool(sent.text == primitive.text and colour and np.abs(sent.size - primitive.size).max() < UNSEEN)
+def _renew(node: Any, primitive: Primitive, **place: Any) -> None:
+    """Give a node what may have changed; viser sends what differs."""
+    node.position, node.wxyz = place["position"], place["wxyz"]
+    if primitive.shape == LABEL:
+        node.text = primitive.text
+    elif primitive.shape in SOLIDS:
+        node.scale = tuple(primitive.size.tolist())
+        node.color, node.opacity = _rgb(primitive), _opacity(primitive)
+
+
+def _rgb(primitive: Primitive) -> tuple[int, ...]:
+    return tuple(round(255.0 * channel) for channel in primitive.colour[:3])
+
+
+def _opacity(primitive: Primitive) -> float | None:
+    return None if primitive.colour[3] == 1.0 else primitive.colour[3]
 
 
 class History:
