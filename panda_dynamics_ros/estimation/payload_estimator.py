@@ -555,8 +555,7 @@ class PayloadEstimator:
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._return_to(before)
             self._state = self._opened(before)
-            if self.keeps_past:
-                self._changed(onset)
+            self._remember(onset)
             self._ongoing = _Ongoing(moments, self._state.mean[moments], onset)
             self._last = _Happening(self._found, onset, jump, before)
         self._clock.still = min(self._clock.still, 0.0)
@@ -571,8 +570,8 @@ class PayloadEstimator:
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""
+        self._remember(onset)
         if self.keeps_past:
-            self._changed(onset)
             return state
         size = len(state.mean) - PARAMETERS
         return GaussianState(state.mean[:size].copy(), state.covariance[:size, :size].copy())
@@ -582,10 +581,11 @@ class PayloadEstimator:
         self._state = state.copy()
         del self.changes[(len(state.mean) - self._phi.stop) // PARAMETERS :]
 
-    def _changed(self, onset: float) -> None:
-        """The last entries of the state are the payload before a change."""
-        onset = max(onset, self._resumed)  # what has changed in a gap did so there
-        self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
+    def _remember(self, onset: float) -> None:
+        """Note a change in `changes`, where the past is kept."""
+        if self.keeps_past:
+            onset = max(onset, self._resumed)  # what has changed in a gap did so there
+            self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
 
     @property
     def _is_undecided(self) -> bool:
@@ -651,8 +651,7 @@ class PayloadEstimator:
         event = self._event(PICK if jump > 0.0 else RELEASE, going.onset)
         self._return_to(untouched)
         self._state, self._ongoing = loaded, None
-        if self.keeps_past:
-            self._changed(going.onset)
+        self._remember(going.onset)
         self._last = _Happening(self._found, going.onset, jump, untouched, decided=True)
         return event
 

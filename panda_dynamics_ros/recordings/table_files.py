@@ -266,7 +266,7 @@ def _parquet_table(path: Path) -> Table:
     with _refused(path, kind), parquet.ParquetFile(path) as file:
         numeric = arrow.schema([field for field in file.schema_arrow if is_numeric(field.type)])
         batches, size = [], 0
-        for batch in file.iter_batches(ROWS, columns=numeric.names):  # not by the sizes alone that the file states
+        for batch in file.iter_batches(ROWS, columns=numeric.names):  # Arrow aborts at forged sizes
             size += batch.nbytes
             _check_size(path, size)
             batches.append(batch)
