@@ -37,6 +37,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
+RAMP_PERIOD, RAMP_LIFETIME = 0.2, 2.0  # s, the same of what comes on steadily: slower is what the residual does
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES = np.array([0.3, 1.0, 3.0])
@@ -51,9 +52,13 @@ seconds, one false change in an hour has the odds e^11. The same of a payload wh
 the residual is only roughly right: free motion of real arms reaches 9, a hand that guides one 19. Log Bayes factor
 between payload and contact."""
 DEGREES = 20.0
+_FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, NOTHING = 10.0, 0.03
 """Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
-LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; by how much a mass may exceed what is possible
+LIGHTEST, TOO_HEAVY = (
+    0.05,
+    0.15,
+)  # kg: the smallest jump that is one; by how much a mass may exceed what is possible, one sigma
 LONG_AGO = 100.0  # s: a change this long ago has passed the filters completely
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 
@@ -208,6 +213,12 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     )
 
 
+def log_possible(mass: float, std: float, max_mass: float) -> float:
+    """Log probability that a mass (kg, one sigma `std`) is neither negative nor above `max_mass`."""
+    scale = math.sqrt(2.0) * math.hypot(std, TOO_HEAVY)
+    return math.log(max(0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale), 1e-300))
+
+
 @dataclass(frozen=True, eq=False)
 class Change:
     """A change, as far as it is known.
@@ -220,6 +231,7 @@ class Change:
     state: the filter's state with the jump included.
     misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
         comes on gradually it exceeds 1.
+    is_ramp: whether it comes on steadily; jump is what has come so far.
     before, before_covariance, before_cross: the payload before, (10,) and (10, 10), and its covariance (N, 10) with
         the state.
     """
@@ -229,13 +241,14 @@ class Change:
     jump: FloatArray
     state: GaussianState
     misfit: float
+    is_ramp: bool
     before: FloatArray
     before_covariance: FloatArray
     before_cross: FloatArray
 
     @property
     def fits(self) -> bool:
-        """Whether a jump at one moment explains what was seen since."""
+        """Whether a jump or a ramp explains what was seen since."""
         return self.misfit < 1.0
 
     def adopted(
@@ -291,7 +304,9 @@ class ChangeDetector:
         n = len(sigma)
         self._sigma, self._settled, self._payload_std, self._max_mass = sigma, settled, payload_std, max_mass
         self._shares = payload_std / payload_std[0]
-        slots, columns = math.ceil(LIFETIME / PERIOD) + 2, MOMENTS + n  # two more: a stream's period need not divide
+        # First those of jumps, then those of ramps. Two more of each: a stream's period need not divide.
+        self._jumps, ramps = (math.ceil(life / period) + 2 for life, period in _FAMILIES)
+        slots, columns = self._jumps + ramps, MOMENTS + n
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
@@ -308,7 +323,7 @@ class ChangeDetector:
         self._age[:] = math.inf
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
-        self._elapsed, self._since_onset, self._after_gap = 0.0, math.inf, after_gap
+        self._elapsed, self._since_onset, self._after_gap = 0.0, np.full(len(_FAMILIES), math.inf), after_gap
         self.pending: Change | None = None
 
     def follow_samples(self, pole: float, steps: FloatArray) -> None:
@@ -321,14 +336,23 @@ class ChangeDetector:
         self._since_onset += self._elapsed
         self._elapsed = 0.0
         if self.pending is None:
-            self._age[self._age > LIFETIME] = math.inf
-            if self._since_onset >= PERIOD - 1e-6:
-                self._start(int(np.argmax(self._age)), regression)
-        phase = regression.pole * (self._age + self._past)[self._alive]
-        self._response[self._alive] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
+            for family, (lifetime, period) in enumerate(_FAMILIES):
+                age = self._age[: self._jumps] if family == 0 else self._age[self._jumps :]
+                age[age > lifetime + 1e-6] = math.inf
+                if self._since_onset[family] >= period - 1e-6:
+                    self._since_onset[family] = 0.0
+                    self._start(int(np.argmax(age)) + family * self._jumps, regression)
+        alive, pole = self._alive, regression.pole
+        jumps, ramps = alive[alive < self._jumps], alive[alive >= self._jumps]
+        phase = pole * (self._age + self._past)[jumps]
+        self._response[jumps] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
+        age = self._age[ramps]
+        self._response[ramps] = age - 2.0 / pole + (age + 2.0 / pole) * np.exp(-pole * age)  # of t
+        regressors = self._regressors.regressors(regression)
+        regressors[ramps] = self._response[ramps, None, None] * step.Y  # the posture changes slowly
         follow_step(
-            self._alive, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.variance,
-            self._regressors.regressors(regression), self._response, self._X, self._L, self._v, self._chi,
+            alive, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.variance,
+            regressors, self._response, self._X, self._L, self._v, self._chi,
         )  # fmt: skip
 
     @property
@@ -337,7 +361,7 @@ class ChangeDetector:
 
     def _start(self, slot: int, regression: MomentumRegression) -> None:
         """Let `slot` stand for a change now."""
-        self._since_onset, self._age[slot], self._past[slot] = 0.0, 0.0, LONG_AGO if self._after_gap else 0.0
+        self._age[slot], self._past[slot] = 0.0, LONG_AGO if self._after_gap else 0.0
         self._regressors.start(slot, regression, long_ago=self._after_gap)
         self._after_gap = False
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
@@ -369,26 +393,19 @@ class ChangeDetector:
             tempered(of_payload - of_stop, self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
             tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
         )
+        if self.pending is None and not any(clear):
+            return None
+        payload = self._payload_change(int(slots[0]), state)
+        if departure is not None:
+            lead = lead_of_payload(*departure, self._shares, self._sigma)
+        lead += self._log_possible(payload, least_mass)
         if self.pending is not None:
-            if departure is not None:
-                lead = lead_of_payload(*departure, self._shares, self._sigma)
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
-            if not is_touch:
-                is_touch = not self._is_possible(self._payload_change(int(slots[0]), state), least_mass)
-        elif clear[0] and lead > CLEAR:
-            is_touch = False
-        elif clear[1] and lead < -CLEAR:
-            is_touch = True
+        elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
+            is_touch = lead < 0.0
         else:
             return None
-        if not is_touch:
-            change = self._payload_change(int(slots[0]), state)
-            if self.pending is not None or self._is_possible(change, least_mass):
-                self.pending = change
-                return change
-            if not (clear[1] and of_touch > EVIDENCE):
-                return None
-        self.pending = self._contact(int(slots[1]), state)
+        self.pending = self._contact(int(slots[1]), state) if is_touch else payload
         return self.pending
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
@@ -414,24 +431,24 @@ class ChangeDetector:
         incrementing the filter).
         """
         L, v, X = self._L[slot, first:, first:], self._v[slot, first:], self._X[:, first:, slot]
+        is_ramp = slot >= self._jumps
         covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
-        jump, effect = covariance @ v, -X
-        effect[self._jumping[first:], np.arange(len(jump))] += 1.0
+        jump, effect, until_now = covariance @ v, -X, float(self._age[slot]) if is_ramp else 1.0
+        effect[self._jumping[first:], np.arange(len(jump))] += until_now
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
         misfit, taken, P = float((chi - v @ jump) / (DEGREES + number)), -X[THETA], state.covariance
         return Change(
-            CONTACT, float(self._age[slot]), jump, changed, misfit,
+            CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, is_ramp,
             state.mean[THETA] + taken @ jump,
             P[THETA, THETA] + taken @ covariance @ taken.T,
             P[:, THETA] + effect @ covariance @ taken.T,
         )  # fmt: skip
 
-    def _is_possible(self, change: Change, least_mass: float) -> bool:
-        """Whether the mass can change so: only what is held can be released, and it cannot become too heavy."""
+    def _log_possible(self, change: Change, least_mass: float) -> float:
+        """Log probability that the mass can change so: only what is held can be released."""
         jump, after = float(change.jump[0]), float(change.state.mean[0]) - least_mass
-        tolerance = TOO_HEAVY + math.sqrt(change.state.covariance[0, 0])
-        if jump > 0.0:
-            return jump > LIGHTEST and after < self._max_mass + tolerance
         held, std = float(change.before[0]) - least_mass, math.sqrt(change.before_covariance[0, 0])
-        return jump < -LIGHTEST and held > max(LIGHTEST, 2.0 * std) and after > -tolerance
+        if abs(jump) < LIGHTEST or (jump < 0.0 and held < max(LIGHTEST, 2.0 * std)):
+            return -math.inf
+        return log_possible(after, math.sqrt(change.state.covariance[0, 0]), self._max_mass)

@@ -39,17 +39,19 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadMemory,
 )
 from panda_dynamics_ros.estimation.hypotheses import (
+    CLEAR,
     CONTACT,
     LIGHTEST,
     LOAD,
     MOMENTS,
     PASSED,
     PICK,
+    RAMP_LIFETIME,
     RELEASE,
     SETTLED,
-    TOO_HEAVY,
     Change,
     ChangeDetector,
+    log_possible,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -201,7 +203,7 @@ class PayloadEstimator:
         self._body = ConsistentBody()
         self._ongoing: _Ongoing | None = None
         self._since_fade = 0.0
-        self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(PASSED / 0.02) + 4)
+        self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
         self._last: _Happening | None = None
         self._announced, self._found, self._told = ("", -math.inf), "", ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
@@ -311,7 +313,13 @@ class PayloadEstimator:
     @property
     def _present(self) -> GaussianState:
         """The state, with the change that is pending."""
-        pending = self._detector.pending
+        pending, going = self._detector.pending, self._ongoing
+        if pending is None and going is not None and going.untouched is None:
+            # What flows has gone on since the torques that have passed the filters.
+            late = 2.0 / (self.regression.pole * WITHIN) * (self._state.mean[going.place] - going.slow)
+            flowing = self._state.copy()
+            flowing.covariance[going.place, going.place] += 4.0 * np.outer(late, late)
+            return flowing
         if pending is None:
             return self._state
         if pending is not self._seen[0]:
@@ -550,8 +558,9 @@ class PayloadEstimator:
         elif change.fits:
             self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, jump, before)
-            if self._clock.still > 0.0:  # more may follow
-                self._ongoing = _Ongoing(moments, self._state.mean[moments], onset, until_motion=True)
+            rests = self._clock.still > 0.0
+            if rests or change.is_ramp:  # more may follow
+                self._ongoing = _Ongoing(moments, self._state.mean[moments], onset, until_motion=rests)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._return_to(before)
             self._state = self._opened(before)
@@ -643,7 +652,7 @@ class PayloadEstimator:
         """Whether the payload differs between two states, and can be what the second one says."""
         mass, std = float(loaded.mean[0]), math.sqrt(loaded.covariance[0, 0])
         differs = abs(mass - untouched.mean[0]) > max(LIGHTEST, 2.0 * std)
-        return bool(differs and -TOO_HEAVY < mass + self._tare[0] < self.options.max_mass + TOO_HEAVY)
+        return differs and log_possible(mass + float(self._tare[0]), std, self.options.max_mass) > -CLEAR
 
     def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
         """What seemed to touch the arm moves with it as a payload does."""
