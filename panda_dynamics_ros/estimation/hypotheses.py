@@ -37,7 +37,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
-RAMP_PERIOD, RAMP_LIFETIME = 0.2, 2.0  # s, the same of what comes on steadily: slower is what the residual does
+RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 4.0  # s, for which a load comes on steadily; the same as above for those
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES = np.array([0.3, 1.0, 3.0])
@@ -282,6 +282,12 @@ class Change:
         return state
 
 
+def _filtered_way(pole: float, t: FloatArray) -> FloatArray:
+    """max(t, 0) after both low-pass filters."""
+    t = np.maximum(t, 0.0)
+    return t - 2.0 / pole + (t + 2.0 / pole) * np.exp(-pole * t)
+
+
 class ChangeDetector:
     """Compares hypotheses of recent changes by the steps of one filter.
 
@@ -346,8 +352,9 @@ class ChangeDetector:
         jumps, ramps = alive[alive < self._jumps], alive[alive >= self._jumps]
         phase = pole * (self._age + self._past)[jumps]
         self._response[jumps] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
-        age = self._age[ramps]
-        self._response[ramps] = age - 2.0 / pole + (age + 2.0 / pole) * np.exp(-pole * age)  # of t
+        self._response[ramps] = (
+            _filtered_way(pole, self._age[ramps]) - _filtered_way(pole, self._age[ramps] - RAMP)
+        ) / RAMP
         regressors = self._regressors.regressors(regression)
         regressors[ramps] = self._response[ramps, None, None] * step.Y  # the posture changes slowly
         follow_step(
@@ -372,26 +379,32 @@ class ChangeDetector:
         still: float,
         least_mass: float = 0.0,
         departure: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+        touched: bool = False,
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        still: s for which the arm has stood.
+        still: s for which the arm has stood. touched: whether something touches the arm.
         Once there is one it is `pending`, and its onset follows the evidence. The present
         torques decide its kind, not the way in which they rose: the `departure` (`lead_of_payload`).
         """
+        if (touched or still > LIFETIME) and self.pending is None:  # what a hand does, or friction at rest, is as slow
+            self._age[self._jumps :] = math.inf
         alive = self._alive
         log_bayes_factors(
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, EVIDENCE, self._evidence
         )  # fmt: skip
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
         of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
+        if slots[1] >= self._jumps:  # what a touch that comes on slowly leaves is a change of the disturbance as any
+            jumps = alive[alive < self._jumps]
+            slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
         # Friction settles at a stop: that is no payload.
         of_stop = float(self._evidence[slots[0], 2]) if 0.0 < still <= PASSED + LIFETIME else 0.0
         lead = of_payload - of_touch
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
             tempered(of_payload - of_stop, self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
-            tempered(of_touch, self._chi[slots[1]])[1] > EVIDENCE,
+            tempered(float(self._evidence[slots[1], 1]), self._chi[slots[1]])[1] > EVIDENCE,
         )
         if self.pending is None and not any(clear):
             return None
@@ -433,7 +446,7 @@ class ChangeDetector:
         L, v, X = self._L[slot, first:, first:], self._v[slot, first:], self._X[:, first:, slot]
         is_ramp = slot >= self._jumps
         covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
-        jump, effect, until_now = covariance @ v, -X, float(self._age[slot]) if is_ramp else 1.0
+        jump, effect, until_now = covariance @ v, -X, min(float(self._age[slot]) / RAMP, 1.0) if is_ramp else 1.0
         effect[self._jumping[first:], np.arange(len(jump))] += until_now
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]

@@ -513,7 +513,8 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        change = self._detector.detect(self._state, self._clock.still, -float(self._tare[0]), departure)
+        touched = self._ongoing is not None and self._ongoing.untouched is not None
+        change = self._detector.detect(self._state, self._clock.still, -float(self._tare[0]), departure, touched)
         event = None
         if change is not None:
             onset = self._stamp - change.age
@@ -652,7 +653,7 @@ class PayloadEstimator:
         """Whether the payload differs between two states, and can be what the second one says."""
         mass, std = float(loaded.mean[0]), math.sqrt(loaded.covariance[0, 0])
         differs = abs(mass - untouched.mean[0]) > max(LIGHTEST, 2.0 * std)
-        return differs and log_possible(mass + float(self._tare[0]), std, self.options.max_mass) > -CLEAR
+        return differs and log_possible(mass + float(self._tare[0]), 0.0, self.options.max_mass) > -CLEAR
 
     def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
         """What seemed to touch the arm moves with it as a payload does."""

@@ -120,7 +120,7 @@ def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, st
     P[size, size] = std**2
     mean[size] = before
     state = GaussianState(mean[:size].copy(), P[:size, :size].copy())
-    change = Change("pick", 0.5, np.ones(10), state, 0.1, mean[size:], P[size:, size:], P[:size, size:])
+    change = Change("pick", 0.5, np.ones(10), state, 0.1, False, mean[size:], P[size:, size:], P[:size, size:])
     least = PAYLOAD_STD * (NOTHING / PAYLOAD_STD[0])
 
     def density_at_zero(mean, std):
