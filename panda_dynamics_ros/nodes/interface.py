@@ -121,13 +121,8 @@ def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:
 
     `robot:=robot_description` takes the URDF of the parameter of this name or, where it is empty, waits for the topic.
 
-    Parameters
-    ----------
     with_effort: whether the node reads efforts, so that it matters what they are.
-
-    Raises
-    ------
-    ArgumentError, RobotDescriptionError: see `load_robot`; the message names what was expected.
+    Raises ArgumentError, RobotDescriptionError: see `load_robot`; the message names what was expected.
     """
     what = "The arm: panda, panda_ledezma, fr3, the path of a YAML, URDF or MJCF file, or robot_description."
     source = fixed(node, "robot", "panda", what)
