@@ -30,20 +30,8 @@ def printable(text: str) -> str:
     )
 
 
-def is_file(path: Path) -> bool:
-    """Whether there is such a file; a name that no file can have (too long, with a null byte) is that of none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def exists(path: Path) -> bool:
-    """Whether there is such a file or folder; see `is_file`."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
+exists, is_file = os.path.exists, os.path.isfile
+"""Whether there is such a path, or file; a name that no file can have (too long, with a null byte) is that of none."""
 
 
 def read_text(path: Path, most: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COM, JSON, add, number, output
+from panda_dynamics_ros.cli.options import COM, JSON, add, check_replaceable, number, output
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
         ) from error
-    summaries.check_replaceable(args.output, "recording")
+    check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
         monitoring() as seen,
