@@ -33,8 +33,6 @@ LISTED = 6
 class Replay:
     """What the nodes would have published over a recording of N samples.
 
-    Attributes
-    ----------
     stamp: (N,), s.
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m, the last on the links (see `robot.effort`).
     external_torques: (N, n), N m, of the momentum observer, without those of the payload as estimated so far.
@@ -139,16 +137,11 @@ def replay(
 ) -> Replay:
     """What the nodes would publish over `data`.
 
-    Parameters
-    ----------
     data: a recording.
     robot: the arm's model with its end effector (`load_robot`), without the payload.
     progress: called now and then with (samples done, samples in all, estimate).
     shape, options: see `ArmMonitor`.
-
-    Raises
-    ------
-    ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
     follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
     touched, (external, residual, unexplained) = np.zeros(count, dtype=np.intp), np.empty((3, count, n))

@@ -34,8 +34,9 @@ def run(folder: Path, **environment: str) -> tuple[Path, int, str]:
     own = {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "XDG_CACHE_HOME": str(folder / "usual")} | environment
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=folder, env=inherited | own, capture_output=True, text=True, timeout=FIRST_START
-    )
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder, env=inherited | own, capture_output=True, text=True, timeout=FIRST_START,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     cache, hits, is_compiled = done.stdout.split()
     assert is_compiled == "True"
