@@ -41,7 +41,7 @@ node.create_subscription(JointState, torques, lambda message: heard.add(f"{len(m
 node.create_subscription(InertiaStamped, payload, lambda message: heard.add(message.header.frame_id), 10)
 message = JointState(name=[f"panda_joint{i + 1}" for i in range(7)], velocity=[0.0] * 7, effort=[1.0] * 7)
 message.position = [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8]
-for k in range(50 * 60):
+for k in range(50 * 120):
     message.header.stamp.sec, message.header.stamp.nanosec = 1000 + k // 50, k % 50 * 20_000_000
     publisher.publish(message)
     time.sleep(0.02)  # an answer to every sample would end the waiting of spin_once early
