@@ -131,6 +131,7 @@ def test_a_pause_of_a_second_loses_no_sample(dynamics, probe, script):
     for k in range(1, SAMPLES):
         publisher.publish(script.message(k))
     answers(dynamics, script)
+    probe.node.destroy_publisher(publisher)  # of a topic that other tests listen to
     seen = dynamics.samples.monitor
     assert (seen.received, seen.lost, seen.rejected.total()) == (SAMPLES, 0, 0)
 

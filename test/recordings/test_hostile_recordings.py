@@ -76,8 +76,8 @@ def nested_chunks() -> bytes:
 
 def gzip_bomb() -> bytes:
     """One line of gigabytes."""
-    packer, block = zlib.compressobj(9, wbits=31), b"1" * (1 << 24)
-    return b"".join([packer.compress(block) for _ in range(64)]) + packer.flush()
+    packer = zlib.compressobj(9, wbits=31)
+    return 64 * (packer.compress(b"1" * (1 << 24)) + packer.flush())  # members follow each other as one content
 
 
 FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follows the channel of an MCAP, words
