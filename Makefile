@@ -19,7 +19,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
 	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
-	@echo "make check             ruff, mypy and tests of what differs from main"
+	@echo "make check             ruff, mypy and the tests of what this branch changes, in a minute or two"
 	@echo "make lint              ruff, mypy and bandit"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
 	@echo "make docs              the documentation as HTML, in docs/_build"
@@ -58,7 +58,8 @@ lint: $(VENV)/.test
 
 # While mypy reads, the kernels are compiled, once for all processes. One worker more than processors, since tests of nodes
 # wait. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
-PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+# Bytecode is kept, also where the user's settings say otherwise: the tests start two hundred processes.
+PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 WORKERS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint kernels
@@ -71,13 +72,22 @@ endif
 kernels: $(VENV)/.test
 	@$(BIN)/python -c "from panda_dynamics_ros.warm_up import warm_up; warm_up('suite', 'simulated_panda', report=print)"
 
-# What differs from main, and the shape of the house.
-CHANGED = $(shell git diff --name-only --diff-filter=d main -- '*.py')
+# What this branch has changed since it left main, and the shape of the house. Of a module: the tests of its room
+# that import it or have its name; where there are none, all of its room, of the nodes two that show most.
+CHANGED := $(if $(filter check,$(MAKECMDGOALS)),$(shell git diff --name-only --diff-filter=d $$(git merge-base main HEAD) -- '*.py'))
+module = $(subst /,.,$(basename $(1)))
+room = $(word 2,$(subst /, ,$(1)))
+named = $(wildcard test/test_$(notdir $(basename $(1))).py test/*/test_$(notdir $(basename $(1))).py)
+importing = $(if $(wildcard test/$(room)),$(shell grep -rlE '$(subst .,\.,$(module))\b' --include='test_*.py' $(wildcard test/$(room))))
+of_room = $(if $(filter nodes,$(room)),test/nodes/test_faults.py test/nodes/test_offline_agreement.py,$(wildcard test/$(room)))
+tests_of = $(or $(strip $(named) $(importing)),$(of_room))
+TESTS = test/test_architecture.py test/test_public_api.py $(filter test/%,$(foreach file,$(CHANGED),$(if \
+	$(filter test_%,$(notdir $(file))),$(file),$(if $(filter panda_dynamics_ros/%,$(file)),$(call tests_of,$(file))))))
 check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(or $(CHANGED),test/test_public_api.py)
-	$(PYTEST) test/test_architecture.py test/test_public_api.py $(foreach file,$(CHANGED),$(if $(filter test_%,$(notdir $(file))),$(file)))
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(sort $(TESTS))
 
 fuzz: $(VENV)/.test
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),210) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \

@@ -49,16 +49,17 @@ SECTIONS = {"Reference:": "References"}
 
 
 def attributes_of(what: str, obj: Any) -> set[str]:
-    """What a class has."""
-    return (
-        {*dir(obj), *(name for each in obj.__mro__ for name in inspect.get_annotations(each))}
-        if what == "class"
-        else set()
-    )
+    """What a class and its instances have."""
+    if what != "class":
+        return set()
+    set_by_constructor = obj.__init__.__code__.co_names if inspect.isfunction(obj.__init__) else ()
+    return {*dir(obj), *(name for each in obj.__mro__ for name in inspect.get_annotations(each)), *set_by_constructor}
 
 
 def parameters_of(what: str, obj: Any) -> set[str]:
-    """Of a function, or of the constructor of a class."""
+    """Of a function, or of the constructor of a class; a dataclass and a named tuple have attributes only."""
+    if what == "class" and hasattr(obj, "__match_args__"):
+        return set()
     try:
         return set(inspect.signature(obj.__init__ if what == "class" else obj).parameters)
     except (TypeError, ValueError):  # it is none of Python's
@@ -72,7 +73,7 @@ def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
     "Returns text", "Raises Error: text" and "Reference: text" say what they are. Further lines of an entry are
     indented. A property's colon is hidden from napoleon, which would take what comes before it for a type.
     """
-    known = {"Attributes": attributes_of(what, obj), "Parameters": parameters_of(what, obj)}
+    known = {"Parameters": parameters_of(what, obj), "Attributes": attributes_of(what, obj)}
     section, new = "", list[str]()
 
     def begin(title: str) -> None:
@@ -94,7 +95,8 @@ def as_numpydoc(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
             kind, _, text = result[2].partition(": ")
             new += [kind, "    " + text] if result[1] in ("Raises", "Warns") else [result[2]]
         elif entry is not None and (section or titles(entry[1])):
-            begin(section or titles(entry[1])[0])
+            fitting = titles(entry[1]) or [section]
+            begin(section if section in fitting else fitting[0])
             new += [entry[1], "    " + UNIT.sub(r"\\\1.", entry[2])]
         elif section == "Returns" and line.startswith(" "):
             new.append(line.strip())

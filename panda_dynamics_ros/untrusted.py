@@ -30,28 +30,14 @@ def printable(text: str) -> str:
     )
 
 
-def is_file(path: Path) -> bool:
-    """Whether there is such a file; a name that no file can have (too long, with a null byte) is that of none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def exists(path: Path) -> bool:
-    """Whether there is such a file or folder; see `is_file`."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
+exists, is_file = os.path.exists, os.path.isfile
+"""Whether there is such a path, or file; a name that no file can have (too long, with a null byte) is that of none."""
 
 
 def read_text(path: Path, most: int) -> str:
     """The text of a file, also of one that is compressed by gzip, of at most so many bytes when it is unpacked.
 
-    Raises
-    ------
-    DataError: it cannot be read, is no text, or is larger.
+    Raises DataError: it cannot be read, is no text, or is larger.
     """
     if not is_file(path):  # nobody waits for the writer of a FIFO
         raise DataError(f"{path!s:.300}: expected a file, got none")
@@ -74,9 +60,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
     In a folder of others a link, or a name that can be foreseen, may lead to any file: neither is written through.
 
-    Raises
-    ------
-    OSError: the file cannot be written, or what is there is no file.
+    Raises OSError: the file cannot be written, or what is there is no file.
     """
     if exists(path) and not is_file(path):
         raise FileExistsError(errno.EEXIST, "expected a file to replace, got none", str(path))
@@ -119,9 +103,7 @@ def import_elsewhere(name: str) -> Any:
     At that moment matplotlib reads a `matplotlibrc` of the working folder, and MuJoCo's glfw starts a Python that looks
     for modules there.
 
-    Raises
-    ------
-    ImportError: it is not installed.
+    Raises ImportError: it is not installed.
     """
     if name not in sys.modules:
         here = os.open(".", os.O_PATH)  # not by its name: the folder may have been removed

@@ -91,15 +91,10 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     After an installation one process of a user compiles, what all nodes need; those that call this meanwhile wait, and
     then load.
 
-    Parameters
-    ----------
     nodes: some of `NODES`.
     report: gets a line where it takes long.
-
-    Raises
-    ------
-    ArgumentError: there is no such node.
-    MissingDependencyError: MuJoCo is not installed, which `simulated_panda` needs.
+    Raises ArgumentError: there is no such node.
+    Raises MissingDependencyError: MuJoCo is not installed, which `simulated_panda` needs.
     """
     for node in nodes:
         if node not in NODES:

@@ -98,7 +98,6 @@ def test_the_demo_runs_and_ends_when_interrupted(prefix):
         demo.until(r"left\.panda_dynamics\]: listening to joints panda_joint1")
         demo.until(r"left\.payload_estimator\]: listening to joints panda_joint1")
         demo.until(r"left\.simulated_panda\]: picked up 0\.80 kg")  # after the 8 s of parameters.yaml
-        assert "the machine paused" not in demo.text.split("picked up")[0] or os.getloadavg()[0] > 3.0
         demo.until(
             r"left\.panda_dynamics\]: payloads come on /left/payload_estimator/payload: they do not count as external"
         )

@@ -186,13 +186,3 @@ def test_a_file_that_is_called_like_an_option_is_none(tmp_path, monkeypatch, cap
     Path(name).touch()
     assert main(["batch", name, "log.csv", "--output", "table.csv"]) == 2
     assert f"write ./{name} for it" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("summary", ["[" * 100_000, '{"payload": {"std": 1}}', "fifo", '{"payload": {}, "events": 7}'])
-def test_results_of_others_are_compared_or_refused(summary, tmp_path, capsys):
-    if summary == "fifo":
-        os.mkfifo(tmp_path / "summary.json")
-    else:
-        (tmp_path / "summary.json").write_text(summary)
-    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
-    assert "expected a folder that replay or demo has written" in capsys.readouterr().err

@@ -102,8 +102,6 @@ def annotate_recordings(
 ) -> Outcome:
     """Annotate recordings and write the table; an interrupted run writes what is done.
 
-    Parameters
-    ----------
     paths: see `find_recordings`.
     output: a .parquet or .csv file.
     task: see `Task.of`.
@@ -111,14 +109,12 @@ def annotate_recordings(
     resume: keep what an earlier table has of recordings that have not changed and did not fail.
     overwrite: replace an earlier table.
     started, progress: called once with the recordings that will be annotated, and after each of them.
-
-    Raises
-    ------
-    ArgumentError: nothing is found at a path, there is a table and neither `resume` nor `overwrite` is set, it was made
-        with other options, or there is no such scheduler. `output` is one of the recordings.
-    DataError: the file to resume from is no table of an earlier run.
-    MissingDependencyError: pyarrow, fsspec or distributed is needed and not installed.
-    WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is done.
+    Raises ArgumentError: nothing is found at a path, there is a table and neither `resume` nor `overwrite` is set, it
+        was made with other options, or there is no such scheduler. `output` is one of the recordings.
+    Raises DataError: the file to resume from is no table of an earlier run.
+    Raises MissingDependencyError: pyarrow, fsspec or distributed is needed and not installed.
+    Raises WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is
+        done.
     """
     table = Path(output)
     check_name(table)

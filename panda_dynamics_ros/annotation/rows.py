@@ -95,16 +95,11 @@ def annotate(
 
     The recording is read piece by piece, so that memory hardly grows with its length (8 bytes a sample).
 
-    Parameters
-    ----------
     path, topic, arm_prefix, columns, episode: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
     progress: called after each `BLOCK` samples.
     options: see `ArmMonitor`.
-
-    Raises
-    ------
-    The errors of `load_dataset` and `ArmMonitor`.
+    Raises DataError, ArgumentError: see `load_dataset` and `ArmMonitor`.
     """
     blocks = open_dataset(
         path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, episode=episode, block=BLOCK

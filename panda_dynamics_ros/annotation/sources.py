@@ -47,16 +47,11 @@ class _File(NamedTuple):
 def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     """The recordings at `paths`, in order of their names, each once.
 
-    Parameters
-    ----------
     paths: files; folders, which are searched to the bottom; globs; and URLs of each of these. A folder with a
         metadata.yaml, or with the parts `name_0.mcap`, `name_1.mcap` .. of a folder called `name`, is one recording.
         Any other file that ends like a recording is one of its own.
-
-    Raises
-    ------
-    ArgumentError: there is nothing at a path.
-    MissingDependencyError: fsspec, or its part for a store, is not installed.
+    Raises ArgumentError: there is nothing at a path.
+    Raises MissingDependencyError: fsspec, or its part for a store, is not installed.
     """
     found: dict[str, Source] = {}
     for path in map(str, paths):

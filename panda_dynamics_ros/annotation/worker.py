@@ -44,8 +44,6 @@ class WorkerError(PandaDynamicsError, RuntimeError):
 class Task(NamedTuple):
     """How to annotate each recording.
 
-    Attributes
-    ----------
     robot: the arm's YAML file as text, so that other machines need no file; `robot_sha256` is of it.
     options: keyword arguments of `annotate`.
     patience_s: a recording is given up if no sample of it was read for longer.

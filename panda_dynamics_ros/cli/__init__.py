@@ -27,7 +27,6 @@ COMMANDS = {
     "replay": "compute torques, poses, contacts and payload of a recording",
     "live": "show torques, pose and payload of a robot by its IP address, read-only",
     "weigh": "weigh a payload to a few grams, from runs of one motion with and without it",
-    "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
     "identify": "fit a model of your own arm to recordings",
     "excite": "find an exciting trajectory for identification, within the arm's limits",
@@ -55,14 +54,9 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a sub-command.
 
-    Parameters
-    ----------
     argv: arguments without the program's name; those of the process where left out.
-
-    Returns
-    -------
-    The exit code: 0, or 2 after an error in one line on standard error, 3 of
-    `replay --strict`, 130 after Ctrl-C, 141 where the reader of standard output went away.
+    Returns the exit code: 0, or 2 after an error in one line on standard error, 3 of `replay --strict`, 130 after
+        Ctrl-C, 141 where the reader of standard output went away.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as nodes/__init__.py does, for the same reason
     os.environ["MPLBACKEND"] = "agg"  # pictures go to files; a notebook's backend need not be installed here

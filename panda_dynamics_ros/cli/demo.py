@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COM, JSON, add, number, output
+from panda_dynamics_ros.cli.options import COM, JSON, add, check_replaceable, number, output
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
@@ -33,6 +33,7 @@ from panda_dynamics_ros.untrusted import import_elsewhere
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 INPUTS = ("panda_dynamics: input", "payload_estimator: input")
 PERIOD = 0.125  # s, between two updates of the table
+PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
 DemoMonitor = Any
 """That of nodes/demo_monitor.py, which needs ROS: it is imported only when the command runs."""
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
         ) from error
-    summaries.check_replaceable(args.output, "recording")
+    check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
         monitoring() as seen,
@@ -96,7 +97,7 @@ def _follow(processes: NodeProcesses, table: LiveTable, seen: DemoMonitor, args:
         "wait_for_subscribers": 3,  # both nodes and the monitor
     }
     began, is_started = time.monotonic(), False
-    while not seen.joint_states or _elapsed(seen) < args.duration:
+    while not seen.joint_states or min(_elapsed(seen), _reported(seen)) < args.duration:
         for name, code in processes.dead().items():
             raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
         if not is_started and all(name in seen.diagnostics for name in INPUTS):
@@ -109,13 +110,17 @@ def _follow(processes: NodeProcesses, table: LiveTable, seen: DemoMonitor, args:
         else:
             table.show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
         time.sleep(PERIOD)
-    # Diagnostics count the stream's samples once a second: wait for those that cover the end.
-    time.sleep(1.5)
 
 
 def _elapsed(seen: DemoMonitor) -> float:
     """s from the first sample to the last."""
     return seen.joint_states[-1].stamp - seen.joint_states[0].stamp
+
+
+def _reported(seen: DemoMonitor) -> float:
+    """s of the stream, received or lost, of which the estimator's diagnostics know; they come once a second."""
+    _, stream = seen.diagnostics[INPUTS[1]]
+    return (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
 
 
 def _rows(seen: DemoMonitor, duration: float) -> list[tuple[str, str]]:

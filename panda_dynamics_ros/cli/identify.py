@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.output("my_panda.yaml", "FILE", "the robot file"),
         options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
         options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        options.option("--report", "folder for report.html and its pictures", type=Path, metavar="DIR"),
+        options.option("--report", "folder for pictures of the result", type=Path, metavar="DIR"),
         options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
         options.flag("--force", "write the result even if it is implausible"),
         options.JSON,
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         from panda_dynamics_ros.reporting.identification import write_report
 
         shown = validations or [validate(next(recordings()), models)]
-        files += write_report(fit, shown, tables, args.report)
+        files += write_report(fit, shown, args.report)
     print_results(args.json, summarise(fit, validations, files), tables, files)
     return 0
 

@@ -149,6 +149,15 @@ def radians(angles: Sequence[float], name: str) -> None:
         raise ArgumentError(f"{name}: expected rad within a full turn of zero, got {words}; are these degrees?")
 
 
+def check_replaceable(output: Path, name: str) -> None:
+    """Refuse (ArgumentError) an output folder in which `name` is not of an earlier run, with summary.json beside it."""
+    if (output / name).exists() and not (output / "summary.json").exists():
+        raise ArgumentError(
+            f"--output: expected a folder without {name}, or that of an earlier run, got {str(output)!r}, where {name} "
+            "holds something else"
+        )
+
+
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options `RECORDING` as keyword arguments of `load_dataset`."""
     return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}

@@ -32,7 +32,7 @@ from panda_dynamics_ros.reporting.console import (
     stream_text,
 )
 from panda_dynamics_ros.reporting.replay_bag import write_replay
-from panda_dynamics_ros.reporting.summary import check_replaceable, events_text, summary_of, write_summary
+from panda_dynamics_ros.reporting.summary import events_text, summary_of, write_summary
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 EXAMPLES = """\
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     name = "the example" if args.example else Path(args.bag).name
     checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
     if args.bag_format != "none":
-        check_replaceable(args.output, "results")
+        options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
     data = load_dataset(args.bag, robot, **options.recording_options(args))
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:

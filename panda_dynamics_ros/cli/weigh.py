@@ -16,7 +16,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, joint_values, print_results, write_page
+from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
 from panda_dynamics_ros.reporting.summary import body_entry, write_summary
 from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
 from panda_dynamics_ros.robot import InertialParameters
@@ -167,13 +167,8 @@ def _report(
     args.output.mkdir(parents=True, exist_ok=True)
     summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **paired_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    tables: list[Table] = [
-        (f"weighed with {robot.name}, {len(runs)} runs", paired_rows(result, rest, truth)),
-        ("runs", [(f"{number}", run) for number, run in enumerate(runs, start=1)]),
-    ]
-    picture = plot_differences(result, args.output / "weigh.png")
-    page = write_page(args.output / "weigh.html", tables, [picture])
-    files = [page, picture, write_summary(summary, args.output)]
+    tables: list[Table] = [(f"weighed with {robot.name}, {len(runs)} runs", paired_rows(result, rest, truth))]
+    files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
-    print_results(args.json, summary, tables[:1], files)
+    print_results(args.json, summary, tables, files)
     return 0

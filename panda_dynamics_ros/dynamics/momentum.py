@@ -114,11 +114,7 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
     """Generalized momentum p = M(q) dq and bias = g(q) - C(q, dq)^T dq, so that dp/dt = tau - bias.
 
     q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
-
-    Returns
-    -------
-    p: (..., n), N m s (N s for prismatic joints).
-    bias: (..., n), N m (N for prismatic joints).
+    Returns p (..., n), N m s (N s for prismatic joints), and bias (..., n), N m (N for prismatic joints).
 
     Reference: De Luca and Mattone, ICRA 2005.
     """

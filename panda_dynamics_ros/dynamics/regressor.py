@@ -86,14 +86,13 @@ def unit_twists(table, frame, frames, S):
 
 
 TWIST = FREE + 2  # of each link, linear part first
-ROW = 0  # of the regressor, in the last row of the workspace
 
 
 @part
 def regressor_block(table, W, count, q, dq, ddq, Y):
     """Upper block triangles of Y (count, n, 10 n) of q, dq, ddq (count, n)."""
     n = q.shape[1]
-    last = W[n + 1]
+    entries = np.empty((10, W.shape[2]))  # beside W: the loop that writes them reads two parts of W already
     start_block(table, W, chain.upward(table), count, q, dq, ddq)
     for i in range(n):
         outward_block(table, W, i, count)
@@ -112,20 +111,18 @@ def regressor_block(table, W, count, q, dq, ddq, Y):
             for b in range(count):
                 s, z = get(T, TWIST, b), get(T, TWIST + 3, b)
                 row = project_wrench(s, z, get(U, A, b), get(U, VELOCITY, b), get(U, DW, b))
-                put(last, ROW, b, (row[0], row[1], row[2]))
-                put(last, ROW + 3, b, (row[3], row[4], row[5]))
-                put(last, ROW + 6, b, (row[6], row[7], row[8]))
-                last[ROW + 9, b] = row[9]
+                for c in range(10):
+                    entries[c, b] = row[c]
             for b in range(count):
                 for c in range(10):
-                    Y[b, j, 10 * i + c] = last[ROW + c, b]
+                    Y[b, j, 10 * i + c] = entries[c, b]
 
 
 @compiled
 def regressor_of_one(table, q, dq, ddq, Y):
     """Upper block triangles of Y (rows n, 10 n) of stacked motions; False if one is not finite."""
     n = chain.joint_count(table)
-    W = blocks.workspace(n + 1, 1)
+    W = blocks.workspace(n, 1)
     for k in range(0, q.shape[0], n):
         one, row = slice(k, k + n), (1, n)
         result = Y[one].reshape(1, n, 10 * n)
@@ -136,7 +133,7 @@ def regressor_of_one(table, q, dq, ddq, Y):
 @compiled(nogil=True)
 def regressor_blocks(table, q, dq, ddq, Y):
     """Upper block triangles of Y (rows, n, 10 n) of q, dq, ddq (rows, n), as `regressor_of_one` has them."""
-    W = blocks.workspace(q.shape[1] + 1)
+    W = blocks.workspace(q.shape[1])
     for k in range(0, q.shape[0], BLOCK):
         some, count = slice(k, k + BLOCK), min(BLOCK, q.shape[0] - k)
         regressor_block(table, W, count, q[some], dq[some], ddq[some], Y[some])

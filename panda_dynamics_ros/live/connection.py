@@ -75,17 +75,12 @@ MODES = {
 class FrankaConnection:
     """A connection that only reads.
 
-    Parameters
-    ----------
     host: the robot's address or name.
     binding: one of `BINDINGS`, or "auto" for those installed, one after the other until one speaks the robot's
         protocol; the attribute is that one. The attribute `robot` is "panda" or "fr3", the library's arm that this is.
-
-    Raises
-    ------
-    ArgumentError: there is no such binding, or `host` is empty.
-    MissingDependencyError: the binding, or any at all, is not installed, or cannot be loaded.
-    ConnectionFailedError: no connection; the message has the cause and the remedy.
+    Raises ArgumentError: there is no such binding, or `host` is empty.
+    Raises MissingDependencyError: the binding, or any at all, is not installed, or cannot be loaded.
+    Raises ConnectionFailedError: no connection; the message has the cause and the remedy.
     """
 
     def __init__(self, host: str, binding: str = AUTO) -> None:

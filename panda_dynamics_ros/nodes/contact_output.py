@@ -36,8 +36,6 @@ def declare_contact_options(node: Node) -> dict[str, float]:
 class PayloadInput:
     """Subscribes to the payload on `payload_topic`, if that is set, and hands it on.
 
-    Attributes
-    ----------
     topic: the full name of the topic; empty: none.
     mass: kg, of the last payload.
     problem: why the last message was left out; empty where it was not.

@@ -50,9 +50,7 @@ def doubles(values: FloatArray) -> "array[float]":
 def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
     """A trajectory_msgs/JointTrajectory of the joints `names`, in their order, with velocities and accelerations.
 
-    Raises
-    ------
-    ArgumentError: it has other joints, points are incomplete, or it is no trajectory.
+    Raises ArgumentError: it has other joints, points are incomplete, or it is no trajectory.
     """
     if sorted(message.joint_names) != sorted(names):
         raise ArgumentError(f"joint_names: expected {', '.join(names)}, got {', '.join(message.joint_names)}"[:300])

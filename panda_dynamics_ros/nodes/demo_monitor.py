@@ -31,8 +31,6 @@ RELIABLE = QoSProfile(depth=100)
 class DemoMonitor(Node):
     """Subscribes to the demo's topics. Its lists only grow, so that another thread may read them.
 
-    Attributes
-    ----------
     joint_states: all samples.
     truth: (stamp, body) at the start and at each pick and release, of zero mass for none.
     estimates: payload and covariance of one stamp, in the order in which they came.

@@ -25,12 +25,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 class DynamicsNode(Node):
     """Publishes what the arm's model says about each joint state, with its stamp.
 
-    Parameters
-    ----------
     alone: whether the payload comes over `payload_topic`; otherwise a payload estimator shares `monitor` (`suite`).
-
-    Attributes
-    ----------
     samples: the input.
     options: those of its `ArmMonitor` that its parameters give.
     monitor: the pipeline.

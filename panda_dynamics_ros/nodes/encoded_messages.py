@@ -33,8 +33,6 @@ class NumberPublisher:
 
     Numbers that are not finite are not published: an absurd sample may overflow on its way through the model.
 
-    Parameters
-    ----------
     make: the message with a stamp, where its type has one, and numbers (count,). It is called with the first message
         that is published, when names and frames are known. The stamp is the first of its fields, the numbers the last.
     count: how many numbers.
@@ -81,9 +79,7 @@ class JointStateDecoder:
     def decode(self, encoded: bytes) -> tuple[Time, tuple[str, ...], FloatArray, FloatArray, FloatArray]:
         """Stamp, names, position, velocity and effort of a message.
 
-        Raises
-        ------
-        SampleError: it cannot be decoded.
+        Raises SampleError: it cannot be decoded.
         """
         for texts, (names, at, counts, first) in self._layouts.items():
             count, step = len(names), 8 * len(names) + 8

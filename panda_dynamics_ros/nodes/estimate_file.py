@@ -19,8 +19,6 @@ class EstimateFile:
     Two files: `save_path` is the user's. `resume_path` is for a launch that starts a node anew which has ended by
     itself: the node goes on from what it holds.
 
-    Attributes
-    ----------
     problem: why the estimate could not be saved the last time; empty where it could.
     """
 

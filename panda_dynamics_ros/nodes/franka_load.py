@@ -55,8 +55,6 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
 class LoadService:
     """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used.
 
-    Parameters
-    ----------
     estimate: gives the estimate to send.
     is_touched: whether a contact lasts, where that is known.
     """

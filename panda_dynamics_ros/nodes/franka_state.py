@@ -36,8 +36,6 @@ BURST = 20  # states that are waited for in one go
 class FrankaStateOutput:
     """Publishes libfranka states on the topics of a node.
 
-    Parameters
-    ----------
     node: whose topics.
     joint_names: the seven names to publish.
     """

@@ -24,8 +24,9 @@ from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.robot.effort import KINDS, MEASURED
 from panda_dynamics_ros.untrusted import printable
 
-# Best effort matches any publisher; 200 samples last through a pause of the machine of 0.2 s at 1 kHz.
-INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Best effort matches any publisher; 1000 samples last through a pause of the process of 1 s at 1 kHz. Where several
+# processes share a processor, pauses of 0.7 s were seen.
+INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 ROBOT_DESCRIPTION = "robot_description"
 REMINDER = 5.0  # s between two warnings that no description has come
@@ -121,13 +122,8 @@ def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:
 
     `robot:=robot_description` takes the URDF of the parameter of this name or, where it is empty, waits for the topic.
 
-    Parameters
-    ----------
     with_effort: whether the node reads efforts, so that it matters what they are.
-
-    Raises
-    ------
-    ArgumentError, RobotDescriptionError: see `load_robot`; the message names what was expected.
+    Raises ArgumentError, RobotDescriptionError: see `load_robot`; the message names what was expected.
     """
     what = "The arm: panda, panda_ledezma, fr3, the path of a YAML, URDF or MJCF file, or robot_description."
     source = fixed(node, "robot", "panda", what)

@@ -83,8 +83,6 @@ def value_of(context: LaunchContext, name: str) -> str:
 def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Parameters whose launch argument is not empty.
 
-    Parameters
-    ----------
     kinds: the type of each parameter, by its argument's name; a list is one of numbers.
     names: the parameter's name where the argument's is another.
     """
@@ -100,9 +98,7 @@ def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str,
 def numbers_of(context: LaunchContext, name: str) -> list[float]:
     """The numbers of a launch argument, with spaces or commas between them, and brackets or not.
 
-    Raises
-    ------
-    RuntimeError: they are none.
+    Raises RuntimeError: they are none.
     """
     text = value_of(context, name)
     try:
@@ -118,9 +114,7 @@ def package_node(
 
     The launch ends if it cannot start, unless `options` have another `on_exit`.
 
-    Raises
-    ------
-    RuntimeError: `params_file` does not exist, of which launch itself would only warn.
+    Raises RuntimeError: `params_file` does not exist, of which launch itself would only warn.
     """
     file = Path(value_of(context, "params_file")).expanduser()
     if not file.is_file():
@@ -170,9 +164,7 @@ def estimators(context: LaunchContext) -> list[Node]:
 def fleet_arms(path: str, known: Set[str]) -> list[dict[str, str]]:
     """The launch arguments, which are among the `known` ones, of each arm in a fleet's file.
 
-    Raises
-    ------
-    RuntimeError: the file is no list of arms with namespaces of their own, or an arm has another argument.
+    Raises RuntimeError: the file is no list of arms with namespaces of their own, or an arm has another argument.
     """
     wanted = "expected YAML with a list `arms` of namespace: NAME and arguments of dynamics.launch.py"
     try:
@@ -205,14 +197,9 @@ def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
 def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]:
     """RViz, if asked for, as soon as a node says in which frame the arm is drawn: the joints' names decide that.
 
-    Parameters
-    ----------
     arms: namespaces of several arms, each with a display of its own; empty: one arm, in the launch's namespace.
-
-    Raises
-    ------
-    RuntimeError: it is not installed, or no node would say the frame. To be called before any process is started,
-        which would live on.
+    Raises RuntimeError: it is not installed, or no node would say the frame. To be called before any process is
+        started, which would live on.
     """
     if value_of(context, "rviz") != "true":
         return []

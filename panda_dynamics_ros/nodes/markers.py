@@ -143,12 +143,7 @@ class RobotMarkers:
 
     It is drawn ten times a second while somebody subscribes.
 
-    Parameters
-    ----------
     payload_topic: of the payload, whose markers are expected on `<payload_topic>_markers`; empty: on none.
-
-    Attributes
-    ----------
     payload: gives the payload's markers in the flange frame.
     """
 

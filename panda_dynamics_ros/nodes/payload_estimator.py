@@ -44,13 +44,8 @@ OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
 class PayloadEstimatorNode(Node):
     """Publishes the payload estimates of an `ArmMonitor`.
 
-    Parameters
-    ----------
     samples: the input of a node in this process that hands its outputs to `publish` (`suite`); None: its own.
     options: further ones of its `ArmMonitor`.
-
-    Attributes
-    ----------
     monitor: the pipeline.
     markers: the payload in RViz.
     enabled: whether samples are used.

@@ -37,8 +37,6 @@ def make_executor() -> Executor:
 class StopOnSignal:
     """Turns SIGINT and SIGTERM into a flag, so that no callback is cut off in the middle; both may come twice.
 
-    Attributes
-    ----------
     stopped: the flag.
     at_once: while this is set, a signal ends the process with exit code 0 where it stands.
     """

@@ -88,22 +88,14 @@ def write_joint_states(
 ) -> Path:
     """Write a rosbag2 folder (storage file and metadata.yaml) with the samples on one topic.
 
-    Parameters
-    ----------
     path: the folder to make.
     samples: of any length, also none; the stamp of each is that of its header and its time of reception.
     storage: "mcap" or "sqlite3".
     overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
-
-    Returns
-    -------
-    The storage file inside the folder.
-
-    Raises
-    ------
-    ArgumentError: `path` exists and may not be replaced, there is no such storage, or a stamp is not a time
-        from 0 to 2^31 s.
-    MissingDependencyError: rosbags is not installed.
+    Returns the storage file inside the folder.
+    Raises ArgumentError: `path` exists and may not be replaced, there is no such storage, or a stamp is not a time from
+        0 to 2^31 s.
+    Raises MissingDependencyError: rosbags is not installed.
     """
     types = rosbag2.typestore()
     with _writer(path, storage, overwrite) as (writer, file):

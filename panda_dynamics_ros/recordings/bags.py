@@ -41,8 +41,6 @@ class RecordingWarning(UserWarning):
 class JointStateSample:
     """One sensor_msgs/msg/JointState as recorded: nothing is filtered, joints are in the message's order.
 
-    Attributes
-    ----------
     stamp: s, from the message's header (see `read_joint_states` for headers without stamps).
     names: N joint names.
     position, velocity, effort: (N,), rad, rad/s, N m; of length 0 where the message had none.
@@ -67,23 +65,16 @@ class JointStateSample:
 def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
     """The joint states of a recording, one after the other.
 
-    Parameters
-    ----------
     path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
     topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
         name ends in joint_states and that has most messages is taken.
-
-    Returns
-    -------
-    An iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
-    a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times
-    of reception are taken instead, for all samples, and noted.
-
-    Raises
-    ------
-    DataFileNotFoundError: there is no such file.
-    DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose from.
-    MissingDependencyError: rosbags is not installed.
+    Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
+        a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
+        reception are taken instead, for all samples, and noted.
+    Raises DataFileNotFoundError: there is no such file.
+    Raises DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose
+        from.
+    Raises MissingDependencyError: rosbags is not installed.
     """
     rosbag2.typestore()
     path = checks.path(path, "path")
@@ -94,8 +85,6 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
 class JointStateStream(Iterator[JointStateSample]):
     """The samples of one topic, in the order of the recording.
 
-    Attributes
-    ----------
     path, topic: what is read.
     rejected: messages that are no samples, by reason; complete once the samples are exhausted.
     notes: what was found wrong so far, a line each; complete once the samples are exhausted. Each is also

@@ -59,8 +59,6 @@ def load_dataset(
     samples that it cannot have measured, since they are beyond its limits or farther from the last one than it can
     move (see `SampleGate`).
 
-    Parameters
-    ----------
     path: a rosbag2 recording (.db3, .mcap or its folder), or a table (.csv, .csv.gz, .npz, .h5, .parquet) with
         columns t, q1.., dq1.., tau1.. in s, rad, rad/s, N m.
     robot: the arm, which gives the number and names of joints. Left out: seven joints of a Panda, FER or FR3, and
@@ -72,12 +70,9 @@ def load_dataset(
         panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated.
     episode: of a table with a column `episode_index`, the one to read; left out, all follow each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
-
-    Raises
-    ------
-    DataFileNotFoundError: there is no such file.
-    DataError: the file cannot be read or has no usable sample; the message states the counts.
-    ArgumentError: several arms fit.
+    Raises DataFileNotFoundError: there is no such file.
+    Raises DataError: the file cannot be read or has no usable sample; the message states the counts.
+    Raises ArgumentError: several arms fit.
     """
     selection: dict[str, Any] = {"topic": topic, "joint_names": joint_names, "arm_prefix": arm_prefix}
     blocks = open_dataset(path, robot, columns=columns, episode=episode, **selection)
@@ -118,8 +113,6 @@ def open_dataset(
 class SampleBlocks(Iterator[JointDataset]):
     """The usable samples of a stream, block by block, each in order of time.
 
-    Attributes
-    ----------
     path: what is read.
     rejected: how many samples were left out so far, by reason; complete after the last block.
     """

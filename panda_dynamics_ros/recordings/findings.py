@@ -39,8 +39,6 @@ _DIGITS = str.maketrans("", "", "0123456789")
 class Event:
     """Something that happened to the arm.
 
-    Attributes
-    ----------
     kind: "pick", "release", "contact" or "load", a weight or a steady push, where the recording does not decide it.
     stamp: s, when it was detected.
     onset: s, when it began by the estimate; long ago for a payload that was there from the start.
@@ -79,8 +77,6 @@ class Carried:
 class Findings:
     """What was found in a recording.
 
-    Attributes
-    ----------
     start, end: s, stamps of the first and the last sample.
     samples: that were used; dropped: samples of the file that could not be used, by reason.
     steps: between the stamps: their median, what is lost between others, and pauses, after which the filters restart.

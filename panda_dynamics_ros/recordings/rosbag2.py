@@ -215,9 +215,7 @@ def _chunk_records(content: bytes, most: int) -> tuple[bytes, int]:
 class SqliteFile:
     """One .db3 file, which has to be whole; its attributes are those of `McapFile`.
 
-    Raises
-    ------
-    DataError: the tables of rosbag2 are not there, or the file is cut off or damaged; also while it is read.
+    Raises DataError: the tables of rosbag2 are not there, or the file is cut off or damaged; also while it is read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -6,8 +6,6 @@ Numbers after "±" are half the width of a 95 % interval here; what programs rea
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,14 +21,10 @@ from rich.table import Table as RichTable
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.estimate import UNLOADED
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.untrusted import printable, replacing
+from panda_dynamics_ros.untrusted import printable
 
 Table = tuple[str, list[tuple[str, str]]]
 """Title and rows of a table of results."""
-STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2em auto;padding:0 1em;color:#1c2430}"
-    "td{padding:.2em .8em;border-bottom:1px solid #ddd;overflow-wrap:anywhere}img{max-width:100%}"
-)
 
 
 def fixed(value: float, digits: int) -> str:
@@ -150,24 +144,3 @@ def _output() -> Console:
 def plain_text(text: str) -> str:
     """A text that any font can show: names of files may have bytes that are no text."""
     return text.encode(errors="replace").decode()
-
-
-def write_page(path: Path, tables: Sequence[Table], pictures: Sequence[Path]) -> Path:
-    """Write tables and PNG files as one HTML file that needs no network, and return its path."""
-    parts = []
-    for title, rows in tables:
-        body = "".join(f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in rows)
-        parts.append(f"<h2>{_text(title)}</h2><table>{body}</table>")
-    for picture in pictures:
-        data = base64.b64encode(picture.read_bytes()).decode("ascii")
-        parts.append(f'<p><img alt="{_text(picture.stem)}" src="data:image/png;base64,{data}"></p>')
-    head = f'<meta charset="utf-8"><title>{_text(tables[0][0])}</title><style>{STYLE}</style>'
-    page = f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
-    with replacing(path) as file:
-        file.write_text(page, encoding="utf-8")
-    return path
-
-
-def _text(words: str) -> str:
-    """Words as they are to be read, whatever they contain."""
-    return html.escape(plain_text(words))

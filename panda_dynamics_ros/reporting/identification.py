@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and the one-page report of an identification."""
+"""Pictures of an identification and of motions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.identification import Identification, Validation
 from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
 from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
-from panda_dynamics_ros.reporting.console import Table, joint_values, write_page
+from panda_dynamics_ros.reporting.console import joint_values
 from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, RED, Figure, add_title, plot_joints, save, styled
 from panda_dynamics_ros.robot.limits import JointLimits
 
@@ -84,11 +84,8 @@ def motion_entry(
     return {f"{name}_share": share.tolist() for name, share in shares.items()}, rows
 
 
-def write_report(
-    fit: Identification, validations: Sequence[Validation], tables: Sequence[Table], folder: Path
-) -> list[Path]:
-    """These tables as a page with pictures inside, to show to others, and the pictures."""
+def write_report(fit: Identification, validations: Sequence[Validation], folder: Path) -> list[Path]:
+    """The torques that are not predicted, and the base parameters, as pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = [plot_prediction(each, folder / f"prediction_{i}.png") for i, each in enumerate(validations, start=1)]
-    pictures.append(plot_sigmas(fit, folder / "base_parameters.png"))
-    return [write_page(folder / "report.html", tables, pictures), *pictures]
+    return [*pictures, plot_sigmas(fit, folder / "base_parameters.png")]

@@ -54,8 +54,6 @@ SMALLEST_FORCE, SMALLEST_MOMENT = 3.0, 1.0  # N, N m: about what an arm at rest 
 class Primitive:
     """A coloured shape, or a text that faces the viewer.
 
-    Attributes
-    ----------
     name: "layer/item", distinct within a scene; a layer can be hidden as a whole.
     frame: one of the robot's frames.
     T: (4, 4), T_frame_primitive; the origin is the shape's middle, an arrow's tail.

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters
@@ -84,15 +83,6 @@ def events_text(entries: Sequence[dict[str, Any]], origin: float) -> str:
     """The detected events in a line, with times since the stamp `origin`, s."""
     kinds = ((entry["kind"].removeprefix("detected_"), entry["stamp"] - origin) for entry in entries)
     return "; ".join(f"{EVENT_WORDS.get(kind, kind)} at {time:.2f} s" for kind, time in kinds) or "none"
-
-
-def check_replaceable(output: Path, name: str) -> None:
-    """Refuse (ArgumentError) an output folder in which `name` is not of an earlier run, with summary.json beside it."""
-    if (output / name).exists() and not (output / "summary.json").exists():
-        raise ArgumentError(
-            f"--output: expected a folder without {name}, or that of an earlier run, got {str(output)!r}, where {name} "
-            "holds something else"
-        )
 
 
 def write_summary(summary: dict[str, Any], output: Path) -> Path:

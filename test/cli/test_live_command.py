@@ -62,12 +62,12 @@ def test_the_recording_has_all_that_replay_reads(run):
     data = pdr.load_dataset(file, "panda")
     assert len(data.stamp) == summary["samples"]
     assert data.tau_ext is not None
-    if len(data.stamp) < 9000:
-        pytest.skip(f"this machine was too busy: {len(data.stamp)} of 12,000 states came")
     arm = panda_with_hand()
     (load,) = franka_loads(data, arm, pdr.replay(data, arm))
-    assert load["mass"] == pytest.approx(LOAD.mass, abs=0.01)
-    np.testing.assert_allclose(load["com"], LOAD.com, atol=0.005)
+    # Exact but where states are missing, of which a busy machine loses most; the deviations grow with the gaps.
+    assert load["mass"] == pytest.approx(LOAD.mass, abs=2.0 * load["mass_std"])
+    assert (np.abs(load["com"] - LOAD.com) < 2.0 * np.array(load["com_std"])).all()
+    assert load["mass_std"] < 0.05
     assert load["stale"]  # 1.2 kg are carried
 
 

@@ -118,7 +118,7 @@ def test_a_push_that_lasts_is_no_mass(panda):
     assert max(each.mass for each in estimates if not 2.0 < each.stamp < 2.5) < 0.25  # 20 N m are 2 to 4 kg
 
 
-SECONDS, RATE = 20.0, 1000
+SECONDS, RATE = 12.0, 1000
 Signals = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """stamp (N,), s; q, dq, tau (N, 7), rad, rad/s, N m."""
 Change = Callable[[Signals], Signals]

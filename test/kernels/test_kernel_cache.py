@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import FIRST_START, PATIENCE
 
 from panda_dynamics_ros.dynamics import newton_euler
 from panda_dynamics_ros.dynamics.kernels import compiled
@@ -33,8 +34,9 @@ def run(folder: Path, **environment: str) -> tuple[Path, int, str]:
     own = {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "XDG_CACHE_HOME": str(folder / "usual")} | environment
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=folder, env=inherited | own, capture_output=True, text=True, timeout=240
-    )
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder, env=inherited | own, capture_output=True, text=True, timeout=FIRST_START,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     cache, hits, is_compiled = done.stdout.split()
     assert is_compiled == "True"
@@ -166,9 +168,9 @@ def test_the_first_process_compiles_and_the_second_waits_and_loads(environment):
     heard(first, "compiling", "run")
     second = start(environment)
     heard(second, "waiting")
-    assert first.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
-    assert second.communicate("\n", timeout=60)[0].split() == ["run", "done"], "it loads, and does not compile"
-    assert start(environment).communicate("\n", timeout=60)[0].split() == ["run", "done"]
+    assert first.communicate("\n\n", timeout=PATIENCE)[0].split() == ["run", "done"]
+    assert second.communicate("\n", timeout=PATIENCE)[0].split() == ["run", "done"], "it loads, and does not compile"
+    assert start(environment).communicate("\n", timeout=PATIENCE)[0].split() == ["run", "done"]
 
 
 def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(environment):
@@ -177,6 +179,6 @@ def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(env
     waiting = start(environment)
     heard(waiting, "waiting")
     first.kill()
-    first.wait(timeout=60)
+    first.wait(timeout=PATIENCE)
     heard(waiting, "compiling", "run")
-    assert waiting.communicate("\n\n", timeout=60)[0].split() == ["run", "done"]
+    assert waiting.communicate("\n\n", timeout=PATIENCE)[0].split() == ["run", "done"]

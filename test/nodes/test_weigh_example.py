@@ -48,7 +48,7 @@ def assert_weighed(folder: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     assert abs(summary["mass"] - MASS) < 4.0 * summary["std"][0]
     assert summary["std"][0] < 0.02
-    assert (folder / "weigh.html").is_file()
+    assert (folder / "weigh.png").is_file()
     assert len(pdr.load_dataset(folder / "run2_with").stamp) > 5000
 
 
