@@ -18,7 +18,7 @@ def random_poses(*shape: int, seed: int = 1) -> FloatArray:
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape))
     T = np.tile(np.eye(4), (count, 1, 1))
-    T[:, :3, :3] = Rotation.random(count, random_state=seed).as_matrix()
+    T[:, :3, :3] = Rotation.random(count + 1, random_state=seed).as_matrix()[:count]  # SciPy 1.11 refuses none
     T[:, :3, 3] = rng.uniform(-1.0, 1.0, (count, 3))
     return T.reshape(*shape, 4, 4)
 
