@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,13 @@ def import_elsewhere(name: str) -> Any:
             os.fchdir(here)
             os.close(here)
     return import_module(name)
+
+
+def import_mujoco() -> Any:
+    """MuJoCo, imported elsewhere; the error where it is not installed is that of `import_optional`."""
+    with suppress(ImportError):
+        import_elsewhere("mujoco")
+    return import_optional("mujoco", "mujoco")
 
 
 def one_core() -> dict[str, str]:

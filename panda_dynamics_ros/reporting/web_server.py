@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.untrusted import import_optional
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _STARTING = threading.Lock()
@@ -34,13 +35,9 @@ def serve(port: int) -> Any:
     """
     if not 1024 <= port <= 65535:
         raise ArgumentError(f"port: expected 1024..65535, got {port}")
-    try:
-        import viser
-        import websockets.asyncio.server as websockets_server
-    except ImportError as error:
-        raise MissingDependencyError(f"the live view needs viser (pip install viser): {error}") from error
+    viser, websockets_server = (import_optional(name, "viser") for name in ("viser", "websockets.asyncio.server"))
 
-    class Server(viser.ViserServer):
+    class Server(viser.ViserServer):  # type: ignore[name-defined]
         def request_share_url(self, verbose: bool = True) -> str | None:
             """None: the page is never published. Clients can send this request, too."""
             return None
@@ -58,11 +55,11 @@ def serve(port: int) -> Any:
     # viser has no option for it: its call of `serve` is given another `process_request`.
     start, calls = websockets_server.serve, list[Any]()
     with _STARTING, contextlib.redirect_stdout(io.StringIO()):
-        websockets_server.serve = guarded  # type: ignore[assignment, misc]
+        websockets_server.serve = guarded
         try:
             server = Server(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
         finally:
-            websockets_server.serve = start  # type: ignore[misc]
+            websockets_server.serve = start
         if not calls:
             server.stop()
             version = getattr(viser, "__version__", "unknown")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import MissingDependencyError, RobotDescriptionError
+from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
-from panda_dynamics_ros.untrusted import import_elsewhere, python_command
+from panda_dynamics_ros.untrusted import import_mujoco, python_command
 
 MEMORY, PATIENCE = 1 << 30, 60.0
 """Bytes and s that MuJoCo may take to compile a file; a Panda's meshes are 20 MB."""
@@ -35,10 +35,7 @@ def parse_mjcf(path: Path) -> Tree:
     Raises MissingDependencyError: MuJoCo is not installed.
     Raises RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
     """
-    try:
-        mujoco = import_elsewhere("mujoco")
-    except ImportError as error:
-        raise MissingDependencyError(f"an MJCF file needs MuJoCo (pip install mujoco): {error}") from error
+    mujoco = import_mujoco()
     with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
         model = mujoco.MjModel.from_binary_path(str(_compiled(path, Path(folder))))
     data = mujoco.MjData(model)
@@ -93,7 +90,7 @@ def _compiled(path: Path, folder: Path) -> Path:
 
 def main() -> str | None:
     """Compile a file: a few characters of MJCF can take any memory and time, or end the process that reads them."""
-    mujoco, (path, target) = import_elsewhere("mujoco"), sys.argv[1:]
+    mujoco, (path, target) = import_mujoco(), sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     try:
         spec = mujoco.MjSpec.from_file(path)

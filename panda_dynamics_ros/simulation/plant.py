@@ -25,27 +25,16 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import StateSample
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
-from panda_dynamics_ros.untrusted import import_elsewhere
+from panda_dynamics_ros.untrusted import import_mujoco
 
 PAYLOAD_BODY = "payload"
-
-
-def engine() -> Any:
-    """The `mujoco` module.
-
-    Raises MissingDependencyError: it is not installed.
-    """
-    try:
-        return import_elsewhere("mujoco")
-    except ImportError as error:
-        raise MissingDependencyError(f"the simulated arm needs MuJoCo (pip install mujoco): {error}") from error
 
 
 def mujoco_model(
@@ -68,7 +57,7 @@ def mujoco_model(
     Raises ArgumentError: an inertia is not positive definite.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
-    mujoco = engine()
+    mujoco = import_mujoco()
     spec = mujoco.MjSpec()
     spec.modelname, spec.option.timestep, spec.option.gravity = robot.name, timestep, robot.gravity
     # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
@@ -104,7 +93,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
         )
     R[:, 2] *= np.sign(np.linalg.det(R))
     quaternion = np.empty(4)
-    engine().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
+    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
     index = model.body(name).id
     model.body_mass[index] = body.mass
     model.body_ipos[index] = body.com
@@ -115,14 +104,14 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
 
 def refresh_constants(model: Any, scratch: Any = None) -> None:
     """Recompute what MuJoCo derives from masses. `scratch` is an MjData that this overwrites; made if absent."""
-    mujoco = engine()
+    mujoco = import_mujoco()
     mujoco.mj_setConst(model, mujoco.MjData(model) if scratch is None else scratch)
 
 
 def _placement(T: FloatArray) -> dict[str, FloatArray]:
     """Position, and orientation as a quaternion w, x, y, z, of a rigid transform."""
     quaternion = np.empty(4)
-    engine().mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
+    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
     return {"pos": T[:3, 3], "quat": quaternion}
 
 
@@ -204,7 +193,7 @@ class SimulatedPanda:
             self.attach(payload)
 
     def _build(self) -> None:
-        mujoco, n = engine(), self.robot.n
+        mujoco, n = import_mujoco(), self.robot.n
         self._mujoco: Any = mujoco
         self._model = mujoco_model(
             self.true_arm.robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep
