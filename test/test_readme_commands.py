@@ -41,6 +41,7 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     ),
     "panda-dynamics batch PATH...": "panda-dynamics batch my_recording.mcap --output batch.csv",
     "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
+    "panda-dynamics compare DIR DIR": "panda-dynamics compare result result --output compared.png",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
     "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
@@ -52,8 +53,10 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "panda-dynamics export": "panda-dynamics export --functions gravity_torques --output panda.c",
 }
 NEEDS = {"panda-dynamics simulate MOTION": "panda-dynamics excite"}
+NEEDS["panda-dynamics compare DIR DIR"] = "panda-dynamics replay my_recording.mcap --output result"
 NEEDS["panda-dynamics identify DATA..."] = "panda-dynamics simulate MOTION"
 WRITES = {
+    "panda-dynamics compare DIR DIR": "compared.png",
     "panda-dynamics replay --example": "example/summary.json",
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +16,14 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, Shape, WrenchEstimator
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.findings import AT_ONCE, Event, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.untrusted import import_elsewhere
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LISTED = 6
 """Events in the representation of a result."""
@@ -90,6 +98,33 @@ class Replay:
         problem = f", problem={found.problem!r}" if found.problem else ""
         span = f"{found.samples} samples over {found.end - found.start:.1f} s"
         return f"Replay({span}, payload: {carried} (95 %), events: {events or 'none'}{problem})"
+
+    def _repr_html_(self) -> str:
+        picture = io.BytesIO()
+        self.plot().savefig(picture, format="png", dpi=80)
+        source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
+        return f'<p>{html.escape(repr(self))}</p><img alt="mass and residual" src="{source}">'
+
+    def plot(self) -> Figure:
+        """Mass and unexplained torque over time, as a matplotlib figure; notebooks show it."""
+        import_elsewhere("matplotlib")
+        from matplotlib.figure import Figure
+
+        time, margin = self.stamp - self.stamp[0], NORMAL_95 * self.mass_std
+        figure = Figure(figsize=(8.0, 4.5), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        above.fill_between(time, self.mass - margin, self.mass + margin, alpha=0.2, linewidth=0)
+        above.plot(time, self.mass)
+        above.set_ylim(min(-0.1, float(self.mass.min()) - 0.1), 1.5 * max(0.2, float(self.mass.max())))
+        above.set_ylabel("mass (kg), 95 %")
+        below.plot(time, np.linalg.norm(self.residual, axis=1), linewidth=1.0)
+        below.set_ylabel("unexplained torque (N m)")
+        below.set_xlabel("time (s)")
+        for event in self.events:
+            for axes in (above, below):
+                axes.axvline(event.stamp - self.stamp[0], color="grey", linestyle=":", linewidth=1.0)
+            above.annotate(event.kind, (event.stamp - self.stamp[0], above.get_ylim()[1]), rotation=90, va="top")
+        return figure
 
 
 def replay(

@@ -26,6 +26,7 @@ MISTAKES = [
     ("base-parameters ur5", "robot: expected one of"),
     ("base-parameters --tolerance small", "invalid float value: 'small'"),
     ("pose --q 0 -45 0 -135 0 90 45", "--q: expected rad within a full turn of zero, got 0 -45 0 -135 0 90 45; are"),
+    ("compare . .", "DIR: expected a folder that replay or demo has written"),
     ("excite --duration -1", "duration: expected a number in [2, 120]"),
     ("excite --table-height nan", "--table-height: expected"),
     ("export --output .", "--output: expected a file, got the folder '.'"),
