@@ -223,8 +223,6 @@ def log_possible(mass: float, std: float, max_mass: float) -> float:
 class Change:
     """A change, as far as it is known.
 
-    Attributes
-    ----------
     kind: "pick", "release" or "contact".
     age: s since its onset.
     jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
@@ -291,16 +289,12 @@ def _filtered_way(pole: float, t: FloatArray) -> FloatArray:
 class ChangeDetector:
     """Compares hypotheses of recent changes by the steps of one filter.
 
-    Parameters
-    ----------
     sigma: (n,), N m, standard deviation of the arm's residual.
     settled: (n,), N m, one sigma of what friction changes by as it settles anew.
     payload_std: (10,), of an unknown payload.
     max_mass: kg, the heaviest payload of this arm.
     errors: how many errors of the arm's model the filter's state has.
 
-    Attributes
-    ----------
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     """
 

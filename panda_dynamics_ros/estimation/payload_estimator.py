@@ -155,15 +155,10 @@ class _Row(NamedTuple):
 class PayloadEstimator:
     """Kalman filter for the payload of one arm and for what the arm's description has wrong.
 
-    Parameters
-    ----------
     robot: the arm without the payload, with its friction and its residual model.
     shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
     options: see `EstimatorOptions`, as keyword arguments.
-
-    Raises
-    ------
-    ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
@@ -244,9 +239,7 @@ class PayloadEstimator:
 
         The disturbance starts from its prior, and so does what is known of the arm, unless `arm` brings it along.
 
-        Raises
-        ------
-        ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
+        Raises ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
         """
         vector = checks.exactly(vector, (PARAMETERS,), "vector")
         covariance = checks.covariance(covariance, PARAMETERS, "covariance")
@@ -349,15 +342,10 @@ class PayloadEstimator:
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
         """The estimate after one more sample.
 
-        Parameters
-        ----------
         stamp: s. A stamp that repeats or steps back a little is ignored and counted, and so is a measurement that
             repeats the last one while the arm moves. A jump back by more than `max_gap_s` restarts the filters.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
-
-        Raises
-        ------
-        ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
+        Raises ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
