@@ -10,7 +10,8 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
 its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
-settle anew, so that a payload comes with a small jump of the torques, too. For delta ~ N(0, P),
+settle anew, so that a payload comes with a small jump of the torques, too. In motion an arm may also take a load over
+steadily; the same with G_k min(t / RAMP, 1), each `RAMP_PERIOD`. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
