@@ -214,10 +214,10 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     )
 
 
-def log_possible(mass: float, std: float, max_mass: float) -> float:
-    """Log probability that a mass (kg, one sigma `std`) is neither negative nor above `max_mass`."""
+def is_possible(mass: float, std: float, max_mass: float) -> bool:
+    """Whether a mass (kg, one sigma `std`) is likely to be neither negative nor above `max_mass`."""
     scale = math.sqrt(2.0) * math.hypot(std, TOO_HEAVY)
-    return math.log(max(0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale), 1e-300))
+    return 0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale) > math.exp(-CLEAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +406,8 @@ class ChangeDetector:
         payload = self._payload_change(int(slots[0]), state)
         if departure is not None:
             lead = lead_of_payload(*departure, self._shares, self._sigma)
-        lead += self._log_possible(payload, least_mass)
+        if not self._is_possible(payload, least_mass):
+            lead = -math.inf
         if self.pending is not None:
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
@@ -453,10 +454,10 @@ class ChangeDetector:
             P[:, THETA] + effect @ covariance @ taken.T,
         )  # fmt: skip
 
-    def _log_possible(self, change: Change, least_mass: float) -> float:
-        """Log probability that the mass can change so: only what is held can be released."""
+    def _is_possible(self, change: Change, least_mass: float) -> bool:
+        """Whether the mass can change so: only what is held can be released."""
         jump, after = float(change.jump[0]), float(change.state.mean[0]) - least_mass
         held, std = float(change.before[0]) - least_mass, math.sqrt(change.before_covariance[0, 0])
         if abs(jump) < LIGHTEST or (jump < 0.0 and held < max(LIGHTEST, 2.0 * std)):
-            return -math.inf
-        return log_possible(after, math.sqrt(change.state.covariance[0, 0]), self._max_mass)
+            return False
+        return is_possible(after, math.sqrt(change.state.covariance[0, 0]), self._max_mass)
