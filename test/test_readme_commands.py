@@ -39,35 +39,23 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": (
         "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
     ),
-    "panda-dynamics batch PATH...": "panda-dynamics batch my_recording.mcap --output batch.csv",
     "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
     "panda-dynamics compare DIR DIR": "panda-dynamics compare result result --output compared.png",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
-    "panda-dynamics weigh --plan": "panda-dynamics weigh --plan --trials 60 --output planned",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
     "--loaded my_recording.mcap --output weighed_recordings",
-    "panda-dynamics excite": "panda-dynamics excite --trials 300 --output motion.csv",
-    "panda-dynamics simulate MOTION": "panda-dynamics simulate motion.csv --repeat 1 --output simulated",
-    "panda-dynamics identify DATA...": "panda-dynamics identify simulated --output my_panda.yaml",
     "panda-dynamics export": "panda-dynamics export --functions gravity_torques --output panda.c",
 }
-NEEDS = {"panda-dynamics simulate MOTION": "panda-dynamics excite"}
-NEEDS["panda-dynamics compare DIR DIR"] = "panda-dynamics replay my_recording.mcap --output result"
-NEEDS["panda-dynamics identify DATA..."] = "panda-dynamics simulate MOTION"
+NEEDS = {"panda-dynamics compare DIR DIR": "panda-dynamics replay my_recording.mcap --output result"}
 WRITES = {
     "panda-dynamics compare DIR DIR": "compared.png",
     "panda-dynamics replay --example": "example/summary.json",
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": "other/summary.json",
-    "panda-dynamics batch PATH...": "batch.csv",
     "panda-dynamics convert LOG DIR": "converted",
-    "panda-dynamics excite": "motion.csv",
-    "panda-dynamics weigh --plan": "planned/trajectory.yaml",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "weighed_recordings/weigh.png",
-    "panda-dynamics simulate MOTION": "simulated",
-    "panda-dynamics identify DATA...": "my_panda.yaml",
     "panda-dynamics export": "panda.c",
     "panda-dynamics export --language c --output panda_dynamics.c": "panda_dynamics.c",
 }
@@ -76,7 +64,9 @@ OTHER_LOGS = "test_other_logs.py, or test_other_arms.py, reads such a log"
 SKIPPED = {
     r"panda-dynamics demo": "nodes/test_demo.py runs it",
     r"panda-dynamics replay \S+ --view": "test_view_option.py opens the page",
-    r"panda-dynamics weigh --simulate": "test_weigh_command.py runs it",
+    r"panda-dynamics weigh --(simulate|plan)": "test_weigh_command.py runs it",
+    r"panda-dynamics batch PATH\.\.\.": "test_cluster.py runs the commands of its page",
+    r"panda-dynamics (excite|simulate MOTION|identify DATA\.\.\.)": "test_tutorial.py runs it",
     r"panda-dynamics live.*": "test_live_command.py runs it on robots of the loopback",
     r"panda-dynamics (replay|convert) (log.csv|episode_0.parquet).*": OTHER_LOGS,
     r"panda-dynamics replay (mujoco_log|ur_log|ur_driver|iiwa_log|kortex_log)\..*": OTHER_LOGS,
@@ -135,10 +125,6 @@ def workshop(tmp_path_factory):
 
 def check_command(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
     """`panda-dynamics ...`, in this process."""
-    if command.split()[1] == "simulate" or NEEDS.get(command, "").endswith("MOTION"):
-        pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
-    if command.split()[1] == "identify":
-        pytest.importorskip("clarabel", reason="identification needs clarabel")
     patch.chdir(workshop.folder)
     assert workshop.run(command) == 0
     assert command not in WRITES or (workshop.folder / WRITES[command]).exists()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of docs/datasets.md, and a real Dask scheduler and workers, each a process, that are killed at work."""
 
+import json
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from synthetic import TASK, write
+from synthetic import TASK, read_table, write
 from waiting import PATIENCE, until
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
@@ -111,8 +112,7 @@ def children(process: int) -> list[int]:
 
 
 def test_a_lost_worker_changes_nothing(folder, cluster):
-    local, remote = folder / "local.csv", folder / "remote.csv"
-    annotate_recordings([f"file://{folder}/recordings"], local, TASK, jobs=1)
+    remote, recordings = folder / "remote.parquet", folder / "recordings"
     victim = cluster.processes[1]
     killed: list[int] = []
 
@@ -121,12 +121,12 @@ def test_a_lost_worker_changes_nothing(folder, cluster):
             killed.extend(children(victim.pid))
             os.kill(victim.pid, signal.SIGKILL)
 
-    outcome = annotate_recordings(
-        [f"file://{folder}/recordings"], remote, TASK, scheduler=cluster.address, progress=kill_one
-    )
+    local = read_table(folder / "table.parquet")  # of a process here, which was told relative paths
+    task = TASK._replace(options=json.loads(local[0]["options"]))
+    outcome = annotate_recordings([recordings], remote, task, scheduler=cluster.address, progress=kill_one)
     assert victim.wait(PATIENCE) == -signal.SIGKILL
     assert outcome.done == COUNT
-    assert remote.read_text() == local.read_text()
+    assert str(read_table(remote)).replace(f"{folder}/", "") == str(local)
     # A process that the lost worker had started ends with it.
     until(lambda: not any(Path(f"/proc/{child}").exists() for child in killed), lambda: f"the end of {killed}")
     # The worker that is left has ended its own process after the run.

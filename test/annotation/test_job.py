@@ -20,14 +20,29 @@ from panda_dynamics_ros.annotation.job import annotate_recordings
 from panda_dynamics_ros.annotation.rows import COLUMNS, Row
 from panda_dynamics_ros.annotation.rows import read_table as read_rows
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
+from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, annotate_source, end_workers
+from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 
 ROOT = Path(__file__).parents[2]
+ROBOT = pdr.load_robot("panda")
 
 
-def test_every_recording_has_its_row(tmp_path):
+def annotate_here(message: str) -> list[Row]:
+    """What `annotate_in_worker` does, without a process."""
+    fields, source = json.loads(message)
+    rows: list[Row] = json.loads(json.dumps(annotate_source(Task(*fields), ROBOT, Source(*source), lambda: None)))
+    return rows
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is said of tables, not of processes: each takes two seconds to start."""
+    monkeypatch.setattr("panda_dynamics_ros.annotation.job.annotate_in_worker", annotate_here)
+
+
+def test_every_recording_has_its_row(tmp_path, request):
     files = write(tmp_path / "data", 3)
     (tmp_path / "data" / "empty.mcap").touch()
     (tmp_path / "data" / "text.csv").write_text("no numbers\nat all\n")
@@ -49,6 +64,7 @@ def test_every_recording_has_its_row(tmp_path):
     assert len(picked["com_m"]) == 3
     assert all(row["arm"] for row in rows)
 
+    request.getfixturevalue("in_this_process")
     csv_table = tmp_path / "table.csv"
     annotate_recordings([tmp_path / "data", EXAMPLE], csv_table, TASK, jobs=1)
     with csv_table.open(newline="") as stream:
@@ -119,7 +135,7 @@ def test_workers_that_cannot_start_end_the_run(tmp_path):
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_recording_is_not_replaced_by_the_table(overwrite, tmp_path):
+def test_a_recording_is_not_replaced_by_the_table(overwrite, tmp_path, in_this_process):
     """Not where it is named, nor where it lies in a folder; another file only where the user says so."""
     (log,) = write(tmp_path / "data", 1)
     before = log.read_bytes()
@@ -139,7 +155,7 @@ def test_a_recording_is_not_replaced_by_the_table(overwrite, tmp_path):
     assert other.read_text() == "a,b\n"
 
 
-def test_resume_does_what_is_not_done(tmp_path):
+def test_resume_does_what_is_not_done(tmp_path, in_this_process):
     files, output = write(tmp_path / "data", 3), tmp_path / "table.parquet"
     broken = tmp_path / "data" / "broken.mcap"
     broken.write_bytes(b"nothing")
@@ -166,13 +182,14 @@ def test_resume_does_what_is_not_done(tmp_path):
     assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before]
 
 
-def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path):
+def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, capsys):
     for log in write(tmp_path / "data", 8, seconds=6.0):
         for k in range(11):  # so many that it does not end before it is interrupted
             os.link(log, log.with_name(f"{k}_{log.name}"))
     output = tmp_path / "table.csv"
-    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "batch", str(tmp_path / "data"), "--output", str(output)]
-    process = subprocess.Popen([*command, "--jobs", "2"], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True)
+    words = ["batch", str(tmp_path / "data"), "--output", str(output)]
+    command = [sys.executable, "-m", "panda_dynamics_ros.cli", *words, "--jobs", "2"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True)
     assert process.stderr is not None
     while b" of 96 recordings, 0 failed" not in (line := process.stderr.readline()):
         assert line, process.wait()
@@ -186,8 +203,8 @@ def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path):
     for file in left[4:]:  # to save time
         file.unlink()
     count = len(done) + len(left[:4])
-    result = subprocess.run([*command, "--resume", "--json"], cwd=ROOT, capture_output=True, check=True)
-    summary = json.loads(result.stdout)
+    assert main([*words, "--resume", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
     assert (summary["recordings"], summary["skipped"], summary["done"]) == (count, len(done), count - len(done))
     rows = [row["path"] for row in csv.DictReader(output.open(newline="")) if row["kind"] == "recording"]
     assert len(rows) == len(set(rows)) == count

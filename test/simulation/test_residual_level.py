@@ -25,11 +25,19 @@ from panda_dynamics_ros.simulation import (
 from panda_dynamics_ros.simulation.realism import Sensors, perturbed_arm, perturbed_body
 
 
-def settled_run(plant: SimulatedPanda, periods: int = 3) -> SimulatedRun:
-    """Whole periods of the exciting motion, after its start."""
+class Settled(NamedTuple):
+    """Whole periods of the exciting motion, after its start; the length of one, s."""
+
+    run: SimulatedRun
+    period: float
+
+
+@pytest.fixture(scope="module")
+def settled(panda: RobotDescription) -> Settled:
     pytest.importorskip("mujoco")
+    plant = SimulatedPanda(panda, seed=0)
     plant.record(plant.excitation.settled)
-    return plant.record(periods * plant.excitation.period)
+    return Settled(plant.record(4 * plant.excitation.period), plant.excitation.period)
 
 
 def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log):
@@ -46,9 +54,9 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log)
     assert (report.correlation_time < 1.1).all()
 
 
-def test_level_and_colour_are_the_real_arms(panda):
-    report = measure_residual(panda, settled_run(SimulatedPanda(panda, seed=0)))
-    # A quarter of the variance is the disturbance's, of which 30 s hold 17 to 40 independent stretches: its
+def test_level_and_colour_are_the_real_arms(panda, settled):
+    report = measure_residual(panda, settled.run)
+    # A quarter of the variance is the disturbance's, of which 40 s hold 22 to 53 independent stretches: its
     # variance varies by 25 %, its product with the model error by as much; 8 % in RMS per joint, of which three.
     np.testing.assert_allclose(report.rms, panda.residual.std, rtol=0.25)
     assert abs(np.mean(report.rms / panda.residual.std) - 1.0) < 0.10  # seven joints: 3 %, of which three
@@ -59,10 +67,9 @@ def test_level_and_colour_are_the_real_arms(panda):
     assert (report.correlation_time < 1.0).all()
 
 
-def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda):
-    plant = SimulatedPanda(panda, seed=1)
-    residual, timestep = residual_torques(panda, settled_run(plant, periods=4))
-    period = round(plant.excitation.period / timestep)
+def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda, settled):
+    residual, timestep = residual_torques(panda, settled.run)
+    period = round(settled.period / timestep)
     change = residual[period:] - residual[:-period]
     share = np.mean(change**2, axis=0) / 2.0 / panda.residual.std**2
     # 0.5^2 and 1 .. 5 % of sensor noise, from 17 to 40 independent stretches: 25 % per joint, 10 % over seven.
