@@ -92,7 +92,7 @@ def _child(read: Any, path: str) -> str:
     try:
         return f"read: {read(path)}"
     except PandaDynamicsError as error:
-        return f"refused: {error}"
+        return f"refused: {error}" if "\n" not in str(error) else f"refused in several lines: {error!r}"
     except BaseException as error:
         place = error.__traceback__
         while place is not None and place.tb_next is not None:

@@ -251,9 +251,10 @@ class SqliteFile:
                 ):  # SQLite fills such a page with zeros, as if they were measured
                     raise sqlite3.DatabaseError("the last page is cut off")
                 yield it
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite's own messages quote the file
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            quoted = " ".join(str(error).split())[:200]  # from the file itself
             raise DataError(
-                f"{self.path}: expected the tables of rosbag2 in a whole SQLite file, got: {error} (of a damaged one, "
+                f"{self.path}: expected the tables of rosbag2 in a whole SQLite file, got: {quoted} (of a damaged one, "
                 "`sqlite3 damaged.db3 .recover | sqlite3 whole.db3` saves what there is)"
             ) from error
 
