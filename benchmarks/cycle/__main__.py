@@ -23,7 +23,7 @@ def median(weighed: Sequence[Weighed], method: str, after: float) -> float:
 
 def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
     """Two tables of one kind of arm."""
-    out, picks = console(), [w for w in weighed if w.kind in ("pick", "handed over")]
+    out, picks = console(), [w for w in weighed if w.kind in ("pick", "handed over", "steadily")]
     one = [w for w in picks if w.mass == 1.0]
 
     def errors(part: Sequence[Weighed], method: str) -> str:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of pick-and-place cycles at 1 kHz, computed from planned motions without a physics engine.
 
-`cycles(robot, seed)` and `empty(robot, seed)` return one `Recording` each, on the arm of that seed. An arm differs from
-its model as real ones do: links, torque offsets, gains, friction that it keeps at rest (amplitudes about those fitted
-to public logs, which nobody tells the estimator), and a coloured residual. What the model leaves unexplained of a real
-arm that stands wanders by .01 N m only (eleven recordings of a standing Panda), so the residual moves on with the way
-of the joints; a small share of it moves on with time.
+`cycles(robot, seed)`, `empty(robot, seed)` and `steady(robot, seed)` return one `Recording` each, on the arm of that
+seed. An arm differs from its model as real ones do: links, torque offsets, gains, friction that it keeps at rest
+(amplitudes about those fitted to public logs, which nobody tells the estimator), and a coloured residual. What the
+model leaves unexplained of a real arm that stands wanders by .01 N m only (eleven recordings of a standing Panda), so
+the residual moves on with the way of the joints; a small share of it moves on with time.
 
 The joints give way under a load as those of a controlled arm do, so that a pick moves them by a part of a milliradian.
 """
@@ -57,15 +57,16 @@ BRISK_LOADS = (
     *((11.0, 1.0), (21.0, 0.0), (25.0, 0.5), (31.5, 0.0), (35.0, 2.0)),
     *((38.0, 0.0), (40.3, 0.7), (45.0, 0.0), (51.0, 0.3), (58.0, 0.0)),
 )  # s, kg: what is carried from then on
-PATIENCE = 1.0  # s after which a pick or release counts as not noticed
+STEADY = ((0.7, 1.0), (1.0, 0.5), (1.5, 2.0), (2.0, 1.0), (1.0, 3.0), (1.5, 0.3))  # s within which kg come on
+PATIENCE = 1.0  # s after which a pick or release that is complete counts as not noticed
 
 
 @dataclass(frozen=True)
 class Happening:
     """Something that happens to the arm.
 
-    kind: pick, handed over (the load comes on within half a second while the arm stands in the air), release, poured,
-    pulled or lifted. begin, end: s. payload: what is carried at `end`.
+    kind: pick, handed over (the load comes on within half a second while the arm stands in the air), steadily (within
+    one or two while it moves), release, poured, pulled or lifted. begin, end: s. payload: what is carried at `end`.
     """
 
     kind: str
@@ -155,6 +156,28 @@ def empty(
     return work.recorded(f"{model.name}, arm {seed}, empty", arm, at_rest)
 
 
+def steady(robot: RobotModel | str, seed: int, *, arm: Arm | None = None, at_rest: float = AT_REST) -> Recording:
+    """Loads that come on steadily in the middle of a motion, and are put down at rest, ten seconds later."""
+    model = pdr.load_robot(robot) if isinstance(robot, str) else robot
+    rng = np.random.default_rng([seed, 26])
+    arm = arm or drawn_arm(model, rng)
+    work = _Work(model, rng)
+    for _ in range(4):
+        work.move(work._place())
+    for rise, mass in STEADY:
+        work.move(work._place())
+        work.rest(0.5)
+        begin = work.time + rng.uniform(0.2, 0.8)
+        work.move(work._place(), least=rise + 1.5)
+        work.carry("steadily", object_of(mass, rng), rise, begin)
+        for _ in range(3):
+            work.move(work._place())
+        work.rest(1.0)
+        work.carry("release", InertialParameters.zero(), 0.03)
+        work.rest(0.8)
+    return work.recorded(f"{model.name}, arm {seed}, steadily", arm, at_rest)
+
+
 def brisk(seed: int) -> Recording:
     """Objects that come and go on MuJoCo's Panda, at rest and in the middle of a brisk motion."""
     robot, rng = pdr.load_robot("panda"), np.random.default_rng([seed, 25])
@@ -229,10 +252,11 @@ class _Work:
         x = u[:, 0]
         self._add(path(x), path(x, 1) * du, path(x, 2) * du**2 + path(x, 1) * ddu)
 
-    def carry(self, kind: str, payload: InertialParameters, rise: float) -> None:
-        """From now on within `rise` s the load becomes that of `payload`."""
-        self.ramps.append((self.time, rise, payload.vector))
-        self.happenings.append(Happening(kind, self.time, self.time + rise, payload))
+    def carry(self, kind: str, payload: InertialParameters, rise: float, begin: float | None = None) -> None:
+        """From `begin` on, or now, within `rise` s the load becomes that of `payload`."""
+        begin = self.time if begin is None else begin
+        self.ramps.append((begin, rise, payload.vector))
+        self.happenings.append(Happening(kind, begin, begin + rise, payload))
 
     def push(self, kind: str, force: FloatArray, begin: float) -> None:
         """A force (3,), N in base axes, on the payload's centre for a second; nothing is picked up."""

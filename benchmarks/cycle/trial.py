@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
-from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty
+from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty, steady
 
 TIMES = (1.0, 2.0)  # s after a load is complete
 ESTIMATOR, BRISK = "estimator", "panda, brisk motion"
@@ -70,7 +70,7 @@ def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[W
 def _watched(r: Recording, events: Sequence[tuple[float, str]], worst: float) -> Watched:
     """Which events nobody caused, and which changes nobody noticed."""
     left, unnoticed = list(events), 0
-    changes = [h for h in r.happenings if h.kind in ("pick", "handed over", "release")]
+    changes = [h for h in r.happenings if h.kind in ("pick", "handed over", "steadily", "release")]
     for h in changes:
         kinds = ("release", "load") if h.kind == "release" else ("pick", "load")
         at = next((e for e in left if e[1] in kinds and h.begin <= e[0] < h.end + PATIENCE), None)
@@ -101,8 +101,10 @@ def run(job: Job) -> list[Weighed | Watched]:
     weighed, watched = judge(worked, estimated(worked), Rows(worked) if job.simple else None)
     idle = empty(job.robot, job.seed, job.empty_for, at_rest=job.at_rest)
     found: list[Weighed | Watched] = [*weighed, watched, judge(idle, estimated(idle), None)[1]]
+    others = {f"{job.robot}, loads that come on steadily": steady(job.robot, job.seed, at_rest=job.at_rest)}
     if job.robot == "panda":
-        moving = brisk(job.seed)
-        weighed, watched = judge(moving, estimated(moving), None)
-        found += [*(replace(each, robot=BRISK) for each in weighed), replace(watched, robot=BRISK)]
+        others[BRISK] = brisk(job.seed)
+    for name, recording in others.items():
+        weighed, watched = judge(recording, estimated(recording), None)
+        found += [*(replace(each, robot=name) for each in weighed), replace(watched, robot=name)]
     return found

@@ -134,8 +134,6 @@ def error_columns(second, old_middle, arm, load, pole, std, ratio, share, A):
 class ArmErrors:
     """What an arm's description has wrong, as learnt, each with its standard deviation (`_std`).
 
-    Attributes
-    ----------
     offset: (n,), N m. friction: (n,), share of the published dry friction, or N m where none is published.
     viscous: (n,), N m s/rad. soft: (n,), share. rotor_inertia: (n,), kg m^2. gain: (n,), share.
     tilt: (2,), rad, about x and y. delay: (1,), s, of the torque signal. common_gain: (1,), share, of all torques.
@@ -164,8 +162,6 @@ class ArmErrors:
 class ErrorColumns:
     """The columns A (n, shared + 6) of one arm. Those of joint i belong to the entries of phi from shared + 6 i on.
 
-    Parameters
-    ----------
     robot: the arm as it is described.
     pole: rad/s, of both filters.
     ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm of which only the type is
@@ -334,13 +330,9 @@ def _link_errors(link: InertialParameters) -> FloatArray:
 class Noise:
     """Level and clock of one arm's disturbance, and the white noise beside it, learnt by expectation maximisation.
 
-    Parameters
-    ----------
     robot: the arm, with its residual model and its residual map.
     period: s, of the filter.
 
-    Attributes
-    ----------
     ratio: (n,), standard deviation of the disturbance in units of the residual model's `DISTURBANCE`; 1 at first.
     white: (n,), (N m)^2.
     """

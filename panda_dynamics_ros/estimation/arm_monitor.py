@@ -42,8 +42,6 @@ RENEWAL = 0.5
 class DynamicsOutput:
     """What the arm's model says about one sample.
 
-    Attributes
-    ----------
     stamp: s.
     gravity_torques, coriolis_torques: (n,), N m.
     T_base_ee: (4, 4).
@@ -67,8 +65,6 @@ class DynamicsOutput:
 class ArmOutput(DynamicsOutput):
     """All that the nodes publish after one sample.
 
-    Attributes
-    ----------
     estimate: the payload.
     is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
     residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
@@ -83,8 +79,6 @@ class ArmOutput(DynamicsOutput):
 class ArmRows(NamedTuple):
     """What `ArmMonitor` says of N samples.
 
-    Attributes
-    ----------
     external_torques, residual: (N, n), as those of `ArmOutput`.
     unexplained: (N, n), share of the residual's variance that a residual map leaves open; 1 without one.
     estimates: each new estimate, with the index of the sample after which it holds, and whether it is due.
@@ -101,18 +95,13 @@ class ArmRows(NamedTuple):
 class ArmMonitor:
     """Dynamics, payload, external torques and contacts of one arm.
 
-    Parameters
-    ----------
     robot: the arm with all that it always carries, without the payload.
     shape: of the payloads, if it is known (see `PayloadEstimator`).
     external_torque_bandwidth_hz: of the momentum observer.
     contact: options of the contact detector (see `ContactOptions`).
     publish_period_s: between two estimates that are due; a detected change is due at once.
     options: of the payload estimator (see `EstimatorOptions`).
-
-    Raises
-    ------
-    ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
 
     def __init__(
@@ -153,16 +142,11 @@ class ArmMonitor:
     ) -> ArmOutput:
         """All outputs after one more sample.
 
-        Parameters
-        ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
             A sample that the arm cannot have measured (`SampleValidator`) is ignored by the filters, too.
         state: `robot_state` of this q and dq, from a caller that needed it before; left out, it is computed.
-
-        Raises
-        ------
-        ArgumentError: an argument is not finite, or not of shape (n,). All filters are as they were before.
+        Raises ArgumentError: an argument is not finite, or not of shape (n,). All filters are as they were before.
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
@@ -175,9 +159,7 @@ class ArmMonitor:
 
         The stamp is the robot's time. It is called in the control loop, since a robot takes one connection only.
 
-        Raises
-        ------
-        ArgumentError: `state` has no `time`, `q`, `dq` or `tau_J`, or one of them is malformed.
+        Raises ArgumentError: `state` has no `time`, `q`, `dq` or `tau_J`, or one of them is malformed.
         """
         return self.update(*sample_of(state))
 

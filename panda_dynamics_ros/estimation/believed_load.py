@@ -36,8 +36,6 @@ MAX_GAP = 0.5  # s
 class BelievedLoad:
     """What Franka's model carries beyond our model of the arm, with standard deviations.
 
-    Attributes
-    ----------
     mass, mass_std: kg.
     com, com_std: (3,), m, in the flange frame; std is infinite in effect (metres) where the mass is small.
     start, end: s, stamps of the samples that it is from.
@@ -56,15 +54,10 @@ def believed_load(
 ) -> BelievedLoad | None:
     """The load in Franka's model, from N samples.
 
-    Parameters
-    ----------
     robot: our model of the arm, with the end effector if Franka's is not to be counted as load.
     stamp: (N,), s, increasing. q, dq, tau, tau_ext: (N, n), rad, rad/s, N m: tau_J and tau_ext_hat_filtered, with
         Franka's signs.
-
-    Returns
-    -------
-    None where there is less than a second of samples with finite tau_ext.
+    Returns none where there is less than a second of samples with finite tau_ext.
     """
     n, model = robot.n, tau - tau_ext
     k = np.isfinite(model).all(axis=1)

@@ -74,8 +74,6 @@ NOW = 4
 class ContactOptions(PositiveOptions):
     """Options of the contact detector.
 
-    Attributes
-    ----------
     threshold: of the test statistic (sum z^4)^(1/4), z being the departure of each joint's torque in standard
         deviations. A contact begins above it.
     end_threshold: standard deviations; a contact has ended when no joint's departure was above it for `quiet_s`.
@@ -83,10 +81,7 @@ class ContactOptions(PositiveOptions):
     longest_s: a contact that lasts longer counts as something that is carried.
     bandwidth_hz: of the two low-pass filters on the external torques.
     max_gap_s: a longer silence, or a longer step back, restarts the filters.
-
-    Raises
-    ------
-    ArgumentError: a value is not a positive number.
+    Raises ArgumentError: a value is not a positive number.
     """
 
     threshold: float = 6.25
@@ -101,8 +96,6 @@ class ContactOptions(PositiveOptions):
 class Contact:
     """A contact that lasts or has ended.
 
-    Attributes
-    ----------
     start: s, stamp of the sample at which it was detected.
     link: 1..n, on which a force explains the torques best.
     torques: (n,), N m, that it adds to the external torques: at the time of naming the link while it lasts; afterwards
@@ -258,14 +251,9 @@ def external_of(filtered, weights, external):
 class ContactDetector:
     """Detects contacts of one arm.
 
-    Parameters
-    ----------
     robot: the arm with all that it always carries, its friction and its residual model.
     options: see `ContactOptions`, as keyword arguments.
-
-    Raises
-    ------
-    ArgumentError: an option is unknown or not positive.
+    Raises ArgumentError: an option is unknown or not positive.
     """
 
     def __init__(self, robot: RobotDescription, **options: float) -> None:
@@ -321,14 +309,9 @@ class ContactDetector:
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
         """The contact that lasts after one more sample, or None.
 
-        Parameters
-        ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
-
-        Raises
-        ------
-        ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
+        Raises ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
         """
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
         block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]

@@ -41,8 +41,6 @@ STEP = 1e-6
 class ChangeEvent:
     """A change that the estimator detected.
 
-    Attributes
-    ----------
     stamp: s, when it was detected.
     kind: "pick", "release", "contact" (a torque that no payload explains), or "load": a weight or a steady push on an
         arm at rest, until motion decides; then a "pick" follows, or a "contact" if it is none.
@@ -60,8 +58,6 @@ class PayloadEstimate:
 
     Standard deviations are one sigma; margins are half the width of the 95 % interval (1.96 sigma).
 
-    Attributes
-    ----------
     stamp: s, the sample that it belongs to.
     vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
     covariance: (10, 10), of it.
@@ -149,8 +145,6 @@ class PayloadEstimate:
 def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
     """Covariance (3, 3), m^2, of a centre of mass, to first order: d c = (d(m c) - c dm) / m.
 
-    Parameters
-    ----------
     mass: kg, above zero.
     com: (3,), m.
     covariance: (10, 10), of the inertial vector (m, m c, ..) about the origin of `com`.
@@ -172,8 +166,6 @@ class _Arrays:
 class ArmMemory(_Arrays):
     """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
 
-    Attributes
-    ----------
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
     """
@@ -185,9 +177,7 @@ class ArmMemory(_Arrays):
     def check(self, size: int, n: int) -> None:
         """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
 
-        Raises
-        ------
-        ArgumentError: it is not.
+        Raises ArgumentError: it is not.
         """
         checks.exactly(self.mean, (size,), "arm.mean")
         checks.covariance(self.covariance, size, "arm.covariance")
@@ -201,8 +191,6 @@ class ArmMemory(_Arrays):
 class PayloadMemory(_Arrays):
     """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
 
-    Attributes
-    ----------
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
         relative to the tare.
     tare: (10,), what counts as no payload.
@@ -217,9 +205,7 @@ class PayloadMemory(_Arrays):
     def check(self) -> None:
         """Refuse numbers that no payload and no estimator has: the filter would keep them.
 
-        Raises
-        ------
-        ArgumentError: there are such.
+        Raises ArgumentError: there are such.
         """
         for name in ("vector", "tare"):
             _check_payload(getattr(self, name), f"memory.{name}", self.covariance, "memory.covariance")
@@ -247,8 +233,6 @@ STOOD_STILL = "stood still"
 class PayloadSegment:
     """The payload between two changes, from all samples of the recording.
 
-    Attributes
-    ----------
     start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
     motion_s: s in motion that were used.
     estimate: the payload; its status is "smoothed", or says why little is known, or that it was declared unloaded.

@@ -83,15 +83,10 @@ def observer_rows(momentum, bias, weights, w, steps, state, previous, residuals)
 class MomentumObserver:
     """External torques of one arm.
 
-    Parameters
-    ----------
     robot: the arm with all that it always carries, and its friction.
     bandwidth: Hz, of the low-pass filter on the external torque.
     max_gap: s; a longer silence, or a longer step back, restarts the filter (see `SampleValidator`).
-
-    Raises
-    ------
-    ArgumentError: `bandwidth` or `max_gap` is not a positive number.
+    Raises ArgumentError: `bandwidth` or `max_gap` is not a positive number.
     """
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
@@ -120,14 +115,9 @@ class MomentumObserver:
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
         """External joint torques (n,), N m, after one sample; positive along the joint's axis.
 
-        Parameters
-        ----------
         stamp: s. A stamp that repeats, or steps back a little, is ignored: the torques stay what they were.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
-
-        Raises
-        ------
-        ArgumentError: an argument is not finite, or not of shape (n,). The filter is as it was before.
+        Raises ArgumentError: an argument is not finite, or not of shape (n,). The filter is as it was before.
         """
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
         block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
@@ -148,8 +138,6 @@ class MomentumObserver:
 class ContactWrench:
     """What the environment exerts on the flange: force and moment in base axes, at the flange's origin.
 
-    Attributes
-    ----------
     wrench: (6,), N and N m, force first.
     covariance: (6, 6).
     """
@@ -194,8 +182,6 @@ def contact_wrenches(table, flange, variance, q, external, wrenches, covariance)
 class WrenchEstimator:
     """The wrench at one arm's flange, sample by sample, without checks.
 
-    Parameters
-    ----------
     robot: the arm; its residual model weighs the joints.
     """
 
@@ -230,14 +216,9 @@ def contact_wrench(robot: RobotDescription, q: ArrayLike, external: ArrayLike) -
 
     It is the contact's only where the arm is touched beyond its last joint, at one place.
 
-    Parameters
-    ----------
     q: (n,), rad.
     external: (n,), N m, external joint torques, as `MomentumObserver` has them.
-
-    Raises
-    ------
-    ArgumentError: an argument is not finite, or not of shape (n,).
+    Raises ArgumentError: an argument is not finite, or not of shape (n,).
     """
     arrays = [checks.exactly(value, (robot.n,), name).copy() for name, value in (("q", q), ("external", external))]
     return WrenchEstimator(robot).estimate(*arrays)
@@ -273,8 +254,6 @@ def link_evidence_step(table, frames, points, q, e, std, forces, evidence):
 class LinkEvidence:
     """Finds the link of one arm that is touched.
 
-    Parameters
-    ----------
     robot: the arm; each link's centre of mass stands for its place.
     """
 

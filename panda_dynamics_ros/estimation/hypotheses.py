@@ -10,7 +10,8 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
 its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
-settle anew, so that a payload comes with a small jump of the torques, too. For delta ~ N(0, P),
+settle anew, so that a payload comes with a small jump of the torques, too. In motion an arm may also take a load over
+steadily; the same with G_k min(t / RAMP, 1), each `RAMP_PERIOD`. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
@@ -213,18 +214,16 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     )
 
 
-def log_possible(mass: float, std: float, max_mass: float) -> float:
-    """Log probability that a mass (kg, one sigma `std`) is neither negative nor above `max_mass`."""
+def is_possible(mass: float, std: float, max_mass: float) -> bool:
+    """Whether a mass (kg, one sigma `std`) is likely to be neither negative nor above `max_mass`."""
     scale = math.sqrt(2.0) * math.hypot(std, TOO_HEAVY)
-    return math.log(max(0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale), 1e-300))
+    return 0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale) > math.exp(-CLEAR)
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
     """A change, as far as it is known.
 
-    Attributes
-    ----------
     kind: "pick", "release" or "contact".
     age: s since its onset.
     jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
@@ -291,16 +290,12 @@ def _filtered_way(pole: float, t: FloatArray) -> FloatArray:
 class ChangeDetector:
     """Compares hypotheses of recent changes by the steps of one filter.
 
-    Parameters
-    ----------
     sigma: (n,), N m, standard deviation of the arm's residual.
     settled: (n,), N m, one sigma of what friction changes by as it settles anew.
     payload_std: (10,), of an unknown payload.
     max_mass: kg, the heaviest payload of this arm.
     errors: how many errors of the arm's model the filter's state has.
 
-    Attributes
-    ----------
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     """
 
@@ -411,7 +406,8 @@ class ChangeDetector:
         payload = self._payload_change(int(slots[0]), state)
         if departure is not None:
             lead = lead_of_payload(*departure, self._shares, self._sigma)
-        lead += self._log_possible(payload, least_mass)
+        if not self._is_possible(payload, least_mass):
+            lead = -math.inf
         if self.pending is not None:
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
@@ -458,10 +454,10 @@ class ChangeDetector:
             P[:, THETA] + effect @ covariance @ taken.T,
         )  # fmt: skip
 
-    def _log_possible(self, change: Change, least_mass: float) -> float:
-        """Log probability that the mass can change so: only what is held can be released."""
+    def _is_possible(self, change: Change, least_mass: float) -> bool:
+        """Whether the mass can change so: only what is held can be released."""
         jump, after = float(change.jump[0]), float(change.state.mean[0]) - least_mass
         held, std = float(change.before[0]) - least_mass, math.sqrt(change.before_covariance[0, 0])
         if abs(jump) < LIGHTEST or (jump < 0.0 and held < max(LIGHTEST, 2.0 * std)):
-            return -math.inf
-        return log_possible(after, math.sqrt(change.state.covariance[0, 0]), self._max_mass)
+            return False
+        return is_possible(after, math.sqrt(change.state.covariance[0, 0]), self._max_mass)

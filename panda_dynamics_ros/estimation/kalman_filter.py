@@ -55,8 +55,6 @@ class GaussianState:
 class FilterStep:
     """One prediction and correction, joint after joint, from which `hypotheses` follows the filter.
 
-    Attributes
-    ----------
     decay: (n,), factor on the disturbance in the prediction.
     Y: (n, 10), regressor of the correction, and A: (n, shared + own), columns of the arm's errors: those of the first
         `shared` entries of phi, which act on all joints, and those of each joint's own entries, which follow.

@@ -20,9 +20,7 @@ Options = TypeVar("Options", bound="PositiveOptions")
 class PositiveOptions:
     """Base class of frozen dataclasses of positive numbers; fields named in `MAY_BE_ZERO` may be zero, too.
 
-    Raises
-    ------
-    ArgumentError: a value is not a positive number.
+    Raises ArgumentError: a value is not a positive number.
     """
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset()
@@ -37,9 +35,7 @@ class PositiveOptions:
     def of(cls: type[Options], options: dict[str, float]) -> Options:
         """From keyword arguments.
 
-        Raises
-        ------
-        ArgumentError: one of them is unknown, or its value is not a positive number.
+        Raises ArgumentError: one of them is unknown, or its value is not a positive number.
         """
         known = [field.name for field in fields(cls)]
         unknown = sorted(set(options) - set(known))
@@ -52,8 +48,6 @@ class PositiveOptions:
 class EstimatorOptions(PositiveOptions):
     """Options of the payload estimator; the defaults suit a Panda.
 
-    Attributes
-    ----------
     mass_std: kg, prior standard deviation of the mass, whose prior mean is zero (the Panda carries 3 kg).
     com_std: m, distance of the centre of mass from the flange at one sigma; mass_std com_std is the prior of m c.
     inertia_std: kg m^2, prior standard deviation of each entry of the inertia about the flange origin: 1.5 kg at 0.2 m.
@@ -65,10 +59,7 @@ class EstimatorOptions(PositiveOptions):
     arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.
     arm_error_ratio: factor on the lasting errors expected of the arm's model (see `ResidualModel.error_ratio`).
     max_gap_s: a longer silence restarts the filters.
-
-    Raises
-    ------
-    ArgumentError: a value is not a positive number (`known_mass`: negative).
+    Raises ArgumentError: a value is not a positive number (`known_mass`: negative).
     """
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"known_mass"})

@@ -195,13 +195,9 @@ def _at_rest(runs: Sequence[RunRows], count: int, payload: FloatArray) -> FloatA
 class _Fit:
     """Information of R aligned runs on their payloads and changes x = (payloads, changes of joint 1, joint 2, ..).
 
-    Parameters
-    ----------
     runs: of which the first `count` carry the payload. residual: (n,), N m, that the arm's model leaves. prior_std:
         (10,), of a payload.
 
-    Attributes
-    ----------
     level: (n,), N m, sigma. end: (BLOCKS,), rows at which the parts of the motion end.
     """
 

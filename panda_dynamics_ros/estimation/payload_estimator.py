@@ -39,7 +39,6 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadMemory,
 )
 from panda_dynamics_ros.estimation.hypotheses import (
-    CLEAR,
     CONTACT,
     LIGHTEST,
     LOAD,
@@ -51,7 +50,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     SETTLED,
     Change,
     ChangeDetector,
-    log_possible,
+    is_possible,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -78,7 +77,7 @@ LOADING, MORE = 1.0, 0.1
 deviations, of what may follow a jump at rest."""
 ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
-MOVED = 0.3  # s of motion that tell a weight from a push
+MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
 UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
 """Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
@@ -155,15 +154,10 @@ class _Row(NamedTuple):
 class PayloadEstimator:
     """Kalman filter for the payload of one arm and for what the arm's description has wrong.
 
-    Parameters
-    ----------
     robot: the arm without the payload, with its friction and its residual model.
     shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
     options: see `EstimatorOptions`, as keyword arguments.
-
-    Raises
-    ------
-    ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
@@ -244,9 +238,7 @@ class PayloadEstimator:
 
         The disturbance starts from its prior, and so does what is known of the arm, unless `arm` brings it along.
 
-        Raises
-        ------
-        ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
+        Raises ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
         """
         vector = checks.exactly(vector, (PARAMETERS,), "vector")
         covariance = checks.covariance(covariance, PARAMETERS, "covariance")
@@ -349,15 +341,10 @@ class PayloadEstimator:
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
         """The estimate after one more sample.
 
-        Parameters
-        ----------
         stamp: s. A stamp that repeats or steps back a little is ignored and counted, and so is a measurement that
             repeats the last one while the arm moves. A jump back by more than `max_gap_s` restarts the filters.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
-
-        Raises
-        ------
-        ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
+        Raises ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
@@ -653,7 +640,7 @@ class PayloadEstimator:
         """Whether the payload differs between two states, and can be what the second one says."""
         mass, std = float(loaded.mean[0]), math.sqrt(loaded.covariance[0, 0])
         differs = abs(mass - untouched.mean[0]) > max(LIGHTEST, 2.0 * std)
-        return differs and log_possible(mass + float(self._tare[0]), 0.0, self.options.max_mass) > -CLEAR
+        return differs and is_possible(mass + float(self._tare[0]), 0.0, self.options.max_mass)
 
     def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
         """What seemed to touch the arm moves with it as a payload does."""
@@ -679,8 +666,14 @@ class PayloadEstimator:
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         state = self._present
+        covariance = state.covariance[THETA, THETA].copy()
+        if self._is_undecided:  # the 95 % interval holds for both
+            pending, last = self._detector.pending, self._last
+            before = pending.before if pending else last.before.mean[THETA] if last else state.mean[THETA]
+            push = PUSH * (state.mean[THETA] - before)
+            covariance += np.outer(push, push)
         return published_estimate(
-            state.mean[THETA].copy(), state.covariance[THETA, THETA].copy(), self.options, self.shape, self._body,
+            state.mean[THETA].copy(), covariance, self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip

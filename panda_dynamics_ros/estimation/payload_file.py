@@ -38,13 +38,8 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
 
     A file that is there is replaced as a whole: whoever is killed while saving leaves the old one.
 
-    Returns
-    -------
-    The path written.
-
-    Raises
-    ------
-    OSError: the file cannot be written.
+    Returns the path written.
+    Raises OSError: the file cannot be written.
     """
     target = checks.path(path, "path")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -69,10 +64,8 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
 def load_estimate(path: str | Path) -> PayloadMemory:
     """What an estimator needs to go on from a saved estimate: see `PayloadEstimator.restore`.
 
-    Raises
-    ------
-    DataFileNotFoundError: there is no such file.
-    DataError: it is not a saved payload; the message says what is wrong with it.
+    Raises DataFileNotFoundError: there is no such file.
+    Raises DataError: it is not a saved payload; the message says what is wrong with it.
     """
     path = checks.path(path, "path")
     if not exists(path):

@@ -130,8 +130,6 @@ SENTENCES = {
 class Declaration:
     """What the user has declared about arm and payload.
 
-    Attributes
-    ----------
     robot: name of the parameter set.
     max_mass, known_mass: kg; known_mass is 0 where it is unknown.
     has_end_effector: whether an end effector is part of the arm.
@@ -160,13 +158,9 @@ def update_moments(new, t, y, e, cross, means, squares):
 class PlausibilityCheck:
     """Follows the filtered torques of one arm and names what contradicts it.
 
-    Parameters
-    ----------
     sigma: (n,), N m, standard deviation of the arm's residual.
     declaration: of the user.
 
-    Attributes
-    ----------
     problem: one sentence with cause and remedy; empty where nothing contradicts the arm.
     """
 
@@ -184,8 +178,6 @@ class PlausibilityCheck:
     def update(self, torque: FloatArray, y: FloatArray, residual: FloatArray, motion_time: float) -> bool:
         """Follow one step of the filter; whether `evaluate` is due.
 
-        Parameters
-        ----------
         torque: (n,), N m, measured torque through the filters of the regression.
         y: (n,), N m, the part of it that the unloaded arm's model does not explain.
         residual: (n,), N m, the part that neither the model nor the payload explains.
@@ -203,8 +195,6 @@ class PlausibilityCheck:
     def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors, of_shape: str = "") -> None:
         """Renew `problem`.
 
-        Parameters
-        ----------
         mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
         from_start: whether no change of the payload was detected so far.
         errors: of the arm, as learnt so far.

@@ -28,14 +28,9 @@ _SIZES = {"box": "LX LY LZ", "cylinder": "RADIUS HEIGHT", "sphere": "RADIUS"}
 class Shape:
     """A homogeneous body, aligned with the flange; a cylinder's axis is the flange's z.
 
-    Attributes
-    ----------
     name: "box", "cylinder" or "sphere".
     sizes: m, the lengths along x, y, z; radius and height; radius.
-
-    Raises
-    ------
-    ArgumentError: another name, or not as many positive sizes as it has.
+    Raises ArgumentError: another name, or not as many positive sizes as it has.
     """
 
     name: str

@@ -165,8 +165,6 @@ class ConsistentBody:
     def nearest(self, vector: FloatArray, covariance: FloatArray, iterations: int = 30) -> FloatArray:
         """Inertial vector (10,) of the consistent body nearest to `vector` in the metric of its information.
 
-        Parameters
-        ----------
         vector: (10,), an unconstrained estimate.
         covariance: (10, 10), of it: the inverse of its information.
         """

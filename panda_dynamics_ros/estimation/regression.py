@@ -97,8 +97,6 @@ def arm_rows(table, friction, rotors, gain, q, dq, s, tau, momentum, bias):
 class Rows(NamedTuple):
     """N samples of an arm, with what goes into the filters.
 
-    Attributes
-    ----------
     stamp: (N,), s. q, dq, tau: (N, n), rad, rad/s, N m, link side.
     s: (N, n), direction of the dry friction, in [-1, 1].
     momentum: (N, n, 11), [Y_p | -p]: of the payload's ten parameters in the flange frame, and of the arm.
@@ -134,8 +132,6 @@ class LearntModel(NamedTuple):
 class ArmTerms:
     """Momentum and bias of one arm and of the unit payloads, block after block.
 
-    Parameters
-    ----------
     robot: the unloaded arm, with its friction and its residual map.
     """
 
@@ -225,14 +221,10 @@ def filter_rows(momentum, bias, w, steps, first, previous_direct, second, previo
 class MomentumRegression:
     """The filtered regression of one arm.
 
-    Parameters
-    ----------
     n: joints.
     bandwidth: Hz, pole of both filters.
     columns: of the terms.
 
-    Attributes
-    ----------
     pole: rad/s.
     age: s, since the filters started; nan before the first sample.
     filtered: (n, columns), [Y | y] after the last sample.
@@ -360,8 +352,6 @@ class OnsetRegressors:
 
     that is E1 = k E1(t0) and E2 = k E2(t0) - m E1(t0) with two numbers k and m, the same for all joints and parameters.
 
-    Parameters
-    ----------
     n: joints. slots: onsets that are followed at once.
     """
 

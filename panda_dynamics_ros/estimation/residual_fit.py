@@ -38,16 +38,11 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     Estimators of the returned robot subtract the map's mean and trust the torques as far as its variance says. Where
     the recordings have not been, they work as without it.
 
-    Parameters
-    ----------
     data: recordings in which the arm carries nothing; a map learnt before is replaced.
     robot: the arm, best after `identify`. Its residual model gives the map's prior.
     options: see `EstimatorOptions`; those of the filters and of motion count.
-
-    Raises
-    ------
-    ArgumentError: there is no recording, or an option is wrong.
-    DataError: a recording has other joints, or none has enough motion.
+    Raises ArgumentError: there is no recording, or an option is wrong.
+    Raises DataError: a recording has other joints, or none has enough motion.
 
     Reference: Quinonero-Candela and Rasmussen, JMLR 2005, for the sparse Gaussian process.
     """

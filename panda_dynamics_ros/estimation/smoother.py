@@ -36,18 +36,13 @@ def smooth_payloads(
 ) -> tuple[PayloadSegment, ...]:  # fmt: skip
     """The payloads of a recording of N samples: a segment for each, that of no payload included, in their order.
 
-    Parameters
-    ----------
     robot: the arm without the payload, with its friction and its residual model.
     stamp: (N,), s, increasing. q, dq, tau: (N, n), rad, rad/s, N m; tau is the torque on the links with gravity, or
         what `robot.effort` says.
     unloaded: s, times at which the arm is known to have carried nothing. What the model has wrong there is known for
         all other segments.
     shape: of the payloads, if it is known, as for `PayloadEstimator`. options: see `EstimatorOptions`.
-
-    Raises
-    ------
-    ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
+    Raises ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
         option is unknown, or the shape is malformed.
     """
     stamp = checks.real_array(stamp, "stamp")

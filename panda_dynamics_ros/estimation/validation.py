@@ -148,12 +148,8 @@ def usual_samples(stamp, q, dq, tau, last_stamp, before, max_gap, last, limits, 
 class SampleGate:
     """Refuses samples of one arm that it cannot have measured.
 
-    Parameters
-    ----------
     robot: whose joint limits apply.
 
-    Attributes
-    ----------
     stamp: s, of the last accepted sample; -inf before the first. last: (3, n), its q, dq and tau.
     """
 
@@ -170,9 +166,7 @@ class SampleGate:
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
 
-        Raises
-        ------
-        SampleError: the arm cannot have measured it. The gate compares later samples with the last accepted one.
+        Raises SampleError: the arm cannot have measured it. The gate compares later samples with the last accepted one.
         """
         self.examine(stamp, q, dq, tau)
         if not 0.0 <= self.stamp - stamp <= STAMP_JUMP:  # a sample that came late says nothing of the next one
@@ -241,12 +235,8 @@ class SampleGate:
 class KinematicCheck:
     """Compares positions with velocities and stamps of one arm.
 
-    Parameters
-    ----------
     n: joints.
 
-    Attributes
-    ----------
     arrays: the arguments of `follow_motion` from `last` on.
     problem: one sentence with cause and remedy while positions, velocities and stamps disagree; else empty.
     """
@@ -324,13 +314,9 @@ class SampleCounts:
 class SampleValidator:
     """Follows the samples of one arm.
 
-    Parameters
-    ----------
     robot: whose joint limits apply.
     max_gap_s: a longer step, forward or back, is a gap whatever the stream's period.
 
-    Attributes
-    ----------
     counts: of the samples.
     """
 

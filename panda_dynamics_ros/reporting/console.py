@@ -34,7 +34,7 @@ def fixed(value: float, digits: int) -> str:
 
 def mass_text(estimate: PayloadEstimate) -> str:
     """The mass with its 95 % interval; where nothing is carried, the interval's upper end."""
-    if not estimate.is_carried:
+    if not (estimate.is_carried or estimate.is_undecided):
         return f"none found (below {max(estimate.mass, 0.0) + estimate.mass_margin:.3f} kg)"
     return f"{estimate.mass:.3f} ± {estimate.mass_margin:.3f} kg (95 %)"
 

@@ -9,7 +9,7 @@ import pytest
 import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
 from benchmarks.cycle.methods import Rows
-from benchmarks.cycle.recordings import PULL, Arm, cycles, drawn_arm, object_of
+from benchmarks.cycle.recordings import PULL, Arm, cycles, drawn_arm, object_of, steady
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
@@ -96,6 +96,18 @@ def test_what_is_handed_over_is_never_confidently_wrong():
     # Half of the load passes the filters 0.2 s later; it is half there by then.
     for k, estimate in ((k, e) for k, e, _ in found if e.stamp > noticed + 0.2):
         assert abs(estimate.mass - r.truth[k, 0]) < 4.0 * estimate.std[0], estimate.stamp
+
+
+@pytest.mark.parametrize("robot", ["panda", "fr3"])
+def test_what_comes_on_steadily_in_motion_is_found(robot):
+    """1 kg within 0.7 s; a rate of 1.4 kg/s is noticed before a quarter of it has come."""
+    r = steady(robot, 500)
+    first = r.happenings[0]
+    part = slice(0, int(1e3 * first.end) + 1000)
+    found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
+    assert [e.event.kind for _, e, _ in found if e.event is not None] == ["pick"]
+    assert next(e.stamp for _, e, _ in found if e.event is not None) < first.end
+    assert abs(found[-1][1].mass - 1.0) < 3.0 * found[-1][1].std[0] < 0.4
 
 
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
