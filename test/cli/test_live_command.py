@@ -26,10 +26,10 @@ def robot(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(robot, tmp_path_factory):
-    """The summary of 12 s, and the recording."""
+    """The summary of 8 s, and the recording."""
     file = tmp_path_factory.mktemp("live") / "run.csv"
     done = subprocess.run(
-        [*COMMAND, robot, "--seconds", "12", "--record", str(file), "--json"],
+        [*COMMAND, robot, "--seconds", "8", "--record", str(file), "--json"],
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
