@@ -3,11 +3,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import limited
 import numpy as np
 import pytest
 from bag_files import samples
@@ -60,21 +62,32 @@ def fifo_as_residual_map(folder: Path) -> Path:
     return folder / "arm.yaml"
 
 
-@pytest.mark.parametrize(
-    ("reader", "make"),
-    [
-        *(fifo_of(name, "dataset") for name in ("log.csv", "log.mcap", "log.h5")),
-        *(fifo_of(name, "payload") for name in ("payload.yaml",)),
-        ("dataset", fifo_as_metadata),
-        ("robot", fifo_as_residual_map),
-    ],
+FIFOS = (
+    *(fifo_of(name, "dataset") for name in ("log.csv", "log.mcap", "log.h5")),
+    fifo_of("payload.yaml", "payload"),
+    ("dataset", fifo_as_metadata),
+    ("robot", fifo_as_residual_map),
 )
-def test_nobody_waits_for_the_writer_of_a_fifo(reader, make, tmp_path):
-    """An archive may hold one; a child of `LimitedReaders` would wait forever, and the suite's time limit end it."""
-    program = "import sys, limited; print(limited._child(limited._readers()[sys.argv[1]], sys.argv[2]))"
-    command = [sys.executable, "-c", program, reader, str(make(tmp_path))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parent)
-    assert done.stdout.startswith("read: 5 samples" if make is fifo_as_metadata else "refused: "), done.stdout
+
+
+def test_nobody_waits_for_the_writer_of_a_fifo(tmp_path):
+    """An archive may hold one. The server of `LimitedReaders` has a child for each, which would wait forever."""
+    lines = []
+    for k, (reader, make) in enumerate(FIFOS):
+        (tmp_path / str(k)).mkdir()
+        lines.append(f"{reader} {make(tmp_path / str(k))}\n")
+    server = subprocess.Popen(
+        [sys.executable, limited.__file__], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        cwd=limited.ROOT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        outcomes = server.communicate("".join(lines), timeout=120)[0].splitlines()
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+    for (_, make), outcome in zip(FIFOS, outcomes, strict=True):
+        assert outcome.startswith("read: 5 samples" if make is fifo_as_metadata else "refused: "), outcome
 
 
 def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path):
