@@ -665,15 +665,14 @@ class PayloadEstimator:
         self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        state = self._present
-        covariance = state.covariance[THETA, THETA].copy()
-        if self._is_undecided:  # the 95 % interval holds for both
-            pending, last = self._detector.pending, self._last
-            before = pending.before if pending else last.before.mean[THETA] if last else state.mean[THETA]
-            push = PUSH * (state.mean[THETA] - before)
-            covariance += np.outer(push, push)
-        return published_estimate(
-            state.mean[THETA].copy(), covariance, self.options, self.shape, self._body,
+        state, pending, last = self._present, self._detector.pending, self._last
+        estimate = published_estimate(
+            state.mean[THETA].copy(), state.covariance[THETA, THETA].copy(), self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
+        if not self._is_undecided:
+            return estimate
+        before = pending.before if pending else last.before.mean[THETA] if last else estimate.vector
+        push = PUSH * (estimate.vector - before)  # the 95 % interval holds for a weight and for a push
+        return replace(estimate, covariance=estimate.covariance + np.outer(push, push))
