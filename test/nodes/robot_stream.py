@@ -23,7 +23,7 @@ SHUFFLED = (
     "panda_joint2", "panda_joint6", "panda_joint4",
 )  # fmt: skip
 EPOCH = 1_700_000_000  # s, a stamp as real ones are
-BURST = 10  # messages in one go: with those that wait for an answer, less than the nodes' queues hold (50)
+BURST = 10  # messages in one go: with those that wait for an answer, less than the nodes' queues hold
 
 Array = NDArray[np.float64]
 
