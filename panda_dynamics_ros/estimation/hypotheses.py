@@ -10,8 +10,8 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
 its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
-settle anew, so that a payload comes with a small jump of the torques, too. In motion an arm may also take a load over
-steadily; the same with G_k min(t / RAMP, 1), each `RAMP_PERIOD`. For delta ~ N(0, P),
+settle anew, so that a payload comes with a small jump of the torques, too. A load may also come on steadily while the
+arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
@@ -38,7 +38,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
-RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 4.0  # s, for which a load comes on steadily; the same as above for those
+RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 4.0  # s, in which a ramp rises; as above, of ramps
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES = np.array([0.3, 1.0, 3.0])
@@ -56,10 +56,7 @@ DEGREES = 20.0
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, NOTHING = 10.0, 0.03
 """Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
-LIGHTEST, TOO_HEAVY = (
-    0.05,
-    0.15,
-)  # kg: the smallest jump that is one; by how much a mass may exceed what is possible, one sigma
+LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
 LONG_AGO = 100.0  # s: a change this long ago has passed the filters completely
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 
@@ -281,7 +278,7 @@ class Change:
         return state
 
 
-def _filtered_way(pole: float, t: FloatArray) -> FloatArray:
+def _filtered_time(pole: float, t: FloatArray) -> FloatArray:
     """max(t, 0) after both low-pass filters."""
     t = np.maximum(t, 0.0)
     return t - 2.0 / pole + (t + 2.0 / pole) * np.exp(-pole * t)
@@ -308,6 +305,7 @@ class ChangeDetector:
         # First those of jumps, then those of ramps. Two more of each: a stream's period need not divide.
         self._jumps, ramps = (math.ceil(life / period) + 2 for life, period in _FAMILIES)
         slots, columns = self._jumps + ramps, MOMENTS + n
+        self._places = slice(0, self._jumps), slice(self._jumps, slots)
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
@@ -337,19 +335,18 @@ class ChangeDetector:
         self._since_onset += self._elapsed
         self._elapsed = 0.0
         if self.pending is None:
-            for family, (lifetime, period) in enumerate(_FAMILIES):
-                age = self._age[: self._jumps] if family == 0 else self._age[self._jumps :]
-                age[age > lifetime + 1e-6] = math.inf
+            for family, (place, (lifetime, period)) in enumerate(zip(self._places, _FAMILIES, strict=True)):
+                age = self._age[place]
+                age[age > lifetime] = math.inf
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
-                    self._start(int(np.argmax(age)) + family * self._jumps, regression)
+                    self._start(place.start + int(np.argmax(age)), regression)
         alive, pole = self._alive, regression.pole
         jumps, ramps = alive[alive < self._jumps], alive[alive >= self._jumps]
         phase = pole * (self._age + self._past)[jumps]
         self._response[jumps] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
-        self._response[ramps] = (
-            _filtered_way(pole, self._age[ramps]) - _filtered_way(pole, self._age[ramps] - RAMP)
-        ) / RAMP
+        age = self._age[ramps]
+        self._response[ramps] = (_filtered_time(pole, age) - _filtered_time(pole, age - RAMP)) / RAMP
         regressors = self._regressors.regressors(regression)
         regressors[ramps] = self._response[ramps, None, None] * step.Y  # the posture changes slowly
         follow_step(
@@ -379,18 +376,18 @@ class ChangeDetector:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
         still: s for which the arm has stood. touched: whether something touches the arm.
-        Once there is one it is `pending`, and its onset follows the evidence. The present
-        torques decide its kind, not the way in which they rose: the `departure` (`lead_of_payload`).
+        Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
+        the way in which they rose: the `departure` (`lead_of_payload`).
         """
-        if (touched or still > LIFETIME) and self.pending is None:  # what a hand does, or friction at rest, is as slow
-            self._age[self._jumps :] = math.inf
+        if (touched or still > LIFETIME) and self.pending is None:  # hands and settling friction are as slow
+            self._age[self._places[1]] = math.inf
         alive = self._alive
         log_bayes_factors(
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, EVIDENCE, self._evidence
         )  # fmt: skip
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
         of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
-        if slots[1] >= self._jumps:  # what a touch that comes on slowly leaves is a change of the disturbance as any
+        if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._jumps]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
         # Friction settles at a stop: that is no payload.

@@ -78,6 +78,7 @@ deviations, of what may follow a jump at rest."""
 ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
+LAG = 2.0  # by which the state follows what flows later, in delays of the low-pass filters: one is its own
 LATELY = 10.0  # s, within which an opposite change may be the end of a push
 UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
 """Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
@@ -305,13 +306,7 @@ class PayloadEstimator:
     @property
     def _present(self) -> GaussianState:
         """The state, with the change that is pending."""
-        pending, going = self._detector.pending, self._ongoing
-        if pending is None and going is not None and going.untouched is None:
-            # What flows has gone on since the torques that have passed the filters.
-            late = 2.0 / (self.regression.pole * WITHIN) * (self._state.mean[going.place] - going.slow)
-            flowing = self._state.copy()
-            flowing.covariance[going.place, going.place] += 4.0 * np.outer(late, late)
-            return flowing
+        pending = self._detector.pending
         if pending is None:
             return self._state
         if pending is not self._seen[0]:
@@ -665,14 +660,17 @@ class PayloadEstimator:
         self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        state, pending, last = self._present, self._detector.pending, self._last
+        state, pending, last, going = self._present, self._detector.pending, self._last, self._ongoing
         estimate = published_estimate(
             state.mean[THETA].copy(), state.covariance[THETA, THETA].copy(), self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
-        if not self._is_undecided:
-            return estimate
-        before = pending.before if pending else last.before.mean[THETA] if last else estimate.vector
-        push = PUSH * (estimate.vector - before)  # the 95 % interval holds for a weight and for a push
-        return replace(estimate, covariance=estimate.covariance + np.outer(push, push))
+        doubts = np.zeros((2, PARAMETERS))  # one sigma each
+        if self._is_undecided:  # the 95 % interval holds for a weight and for a push
+            before = pending.before if pending else last.before.mean[THETA] if last else estimate.vector
+            doubts[0] = PUSH * (estimate.vector - before)
+        if pending is None and going is not None and going.untouched is None:  # it has gone on since
+            lag = LAG * 2.0 / self.regression.pole
+            doubts[1, going.place] = lag / WITHIN * (state.mean[going.place] - going.slow)
+        return replace(estimate, covariance=estimate.covariance + doubts.T @ doubts) if doubts.any() else estimate
