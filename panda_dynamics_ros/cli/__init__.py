@@ -5,8 +5,6 @@ Each sub-command is a module of this package with `EXAMPLES`, `add_options(parse
 that was asked for is imported. docs/commands.md and the pages that it names have what is more than a line of help.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import io

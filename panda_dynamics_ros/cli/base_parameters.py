@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics base-parameters`: the minimum inertial parameters of an arm, with their closed forms."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

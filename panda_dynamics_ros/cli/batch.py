@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics batch`: many recordings as one table, on this machine or a cluster."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics compare`: two results of `replay` or `demo` beside each other."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

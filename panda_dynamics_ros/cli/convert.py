@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics convert`: a log of another program as a rosbag2."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics demo`: a simulated Panda picks a payload up, and real ROS 2 nodes find it."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics excite`: a motion that shows all base parameters, within the arm's limits."""
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

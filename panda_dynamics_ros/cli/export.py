@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics export`: an arm's dynamics as stand-alone C or Python source."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics identify`: a model of your own arm from recordings of its motion without payload."""
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from collections.abc import Iterator

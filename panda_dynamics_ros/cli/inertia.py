@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics inertia`: the table of document 000, and its mapping to the base frame {S}."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any

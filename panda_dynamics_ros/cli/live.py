@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics live`: a Franka by its IP address, read-only, through libfranka's Python bindings."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

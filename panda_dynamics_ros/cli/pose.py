@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics pose`: convert between Franka's pose formats, or print the arm's pose at a joint position."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

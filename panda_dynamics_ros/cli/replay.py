@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics replay`: torques, poses and payload of a recorded bag, with no ROS installed."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics simulate`: records a simulated Panda on an exciting motion."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics warm-up`: compile at installation what the nodes would compile at their first start."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
