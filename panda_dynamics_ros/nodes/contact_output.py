@@ -67,7 +67,7 @@ class PayloadInput:
         frame = message.header.frame_id
         if frame and self._input.joint_names and frame != self._input.flange_frame:
             raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
-        largest = np.abs(conversions.numbers_of_inertia(message)).max()
+        largest = np.abs(conversions.numbers_of(message)).max()
         if not largest <= ABSURD:  # first, since what follows would overflow
             raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
         payload = conversions.body_from_message(message)
@@ -94,15 +94,15 @@ class ContactOutput:
         self._count, self._largest = 0, 0.0
         self._unlogged = False  # whether the log does not have the contact yet
 
-        def wrench_message(stamp: Time, wrench: FloatArray) -> WrenchStamped:
-            return conversions.wrench_message(stamp, samples.base_frame, wrench)
-
-        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", wrench_message, 6)
+        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", self._wrench_message, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
         self._stamped_wrench = publisher(node, WrenchStamped, "~/contact_stamped_wrench", LATCHED)
         self._wrench_estimator = WrenchEstimator(samples.robot)
+
+    def _wrench_message(self, stamp: Time, wrench: FloatArray) -> WrenchStamped:
+        return conversions.stamped_message(WrenchStamped, stamp, self._input.base_frame, wrench)
 
     def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput, ratio: float) -> None:
         """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
@@ -124,7 +124,7 @@ class ContactOutput:
         self._contacts.publish(status)
         self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
         wrench = self._wrench_estimator.estimate(q, contact.torques).wrench
-        self._stamped_wrench.publish(conversions.wrench_message(header_stamp, self._input.base_frame, wrench))
+        self._stamped_wrench.publish(self._wrench_message(header_stamp, wrench))
         if contact.ended_by == PAYLOAD:
             self._count, self._unlogged = self._count - 1, False
         elif not contact.lasts:

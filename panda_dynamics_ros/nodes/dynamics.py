@@ -45,7 +45,7 @@ class DynamicsNode(Node):
             return conversions.torque_message(stamp, samples.joint_names, numbers)
 
         def pose(stamp: Time, numbers: FloatArray) -> PoseStamped:
-            return conversions.pose_message(stamp, samples.base_frame, numbers)
+            return conversions.stamped_message(PoseStamped, stamp, samples.base_frame, numbers)
 
         def o_t_ee(_: Time, numbers: FloatArray) -> Float64MultiArray:
             return conversions.o_t_ee_message(numbers)

@@ -71,7 +71,7 @@ class FrankaStateOutput:
         numbers = conversions.inertia_numbers(body)
         if numbers.tolist() != self._last_bodies.get(name):
             self._last_bodies[name] = numbers.tolist()
-            self._bodies[name].publish(conversions.inertia_message_of(stamp, self._flange, numbers))
+            self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
 
     def publish_diagnostics(self, about: dict[str, object], problem: str) -> None:
         """Say how the robot is; `problem` is why no states come, empty where they do."""

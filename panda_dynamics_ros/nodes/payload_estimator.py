@@ -104,7 +104,8 @@ class PayloadEstimatorNode(Node):
         if not np.isfinite(estimate.covariance).all():
             return
         frame = self.samples.flange_frame
-        self._payload.publish(conversions.inertia_message_of(header_stamp, frame, about_com(estimate.vector)))
+        numbers = about_com(estimate.vector)
+        self._payload.publish(conversions.stamped_message(InertiaStamped, header_stamp, frame, numbers))
         if self._covariance.get_subscription_count():
             self._covariance.publish(conversions.matrix_message(estimate.covariance))
         if self._image.get_subscription_count():
