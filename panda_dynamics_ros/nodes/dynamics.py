@@ -2,6 +2,7 @@
 """Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
 import sys
+from functools import partial
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
@@ -89,9 +90,7 @@ class DynamicsNode(Node):
         self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node; returns the exit code."""
-    return run_node(DynamicsNode, args, kernels="dynamics")
+main = partial(run_node, DynamicsNode, kernels="dynamics")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import rclpy
 from builtin_interfaces.msg import Time
@@ -167,9 +168,7 @@ def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState | No
         rclpy.try_shutdown()
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node; returns the exit code."""
-    return run_node(FrankaStateNode, args)
+main = partial(run_node, FrankaStateNode)
 
 
 if __name__ == "__main__":
