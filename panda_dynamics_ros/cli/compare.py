@@ -22,7 +22,6 @@ LARGEST_FILE = 32 << 20  # bytes of summary.json and of payload.csv
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     for name in ("first", "second"):
         parser.add_argument(name, metavar="DIR", help="folder that `replay` or `demo` has written")
     add(parser, output("compare.png", "FILE", "the picture"), JSON)

@@ -15,7 +15,6 @@ panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# t
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     parser.add_argument("log", metavar="LOG", help="the log to read")
     parser.add_argument("output", type=Path, metavar="DIR", help="the rosbag2 folder to write")
     add_robot_option(parser)

@@ -18,7 +18,6 @@ EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     add_robot_option(parser)
     add(
         parser,

@@ -35,7 +35,6 @@ panda-dynamics export my_arm.yaml --language python --math jax.numpy --output ar
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     from panda_dynamics_ros.codegen import FRICTION, FUNCTIONS, LANGUAGES
 
     add_robot(parser)

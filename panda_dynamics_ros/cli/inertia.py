@@ -22,7 +22,6 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     add_robot(parser)
     q = option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q")
     add(parser, q, option("--frame", "print only this frame (default: both)", choices=("joint", "base")), JSON)

@@ -43,7 +43,6 @@ HEADINGS = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     formats = "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
     add_robot_option(parser)

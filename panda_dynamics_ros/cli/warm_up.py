@@ -12,7 +12,6 @@ EXAMPLES = "panda-dynamics warm-up dynamics"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
     parser.add_argument("nodes", nargs="*", metavar="NODE", help=f"some of {', '.join(NODES)} (default: all)")
 
 

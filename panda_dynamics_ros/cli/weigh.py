@@ -32,7 +32,6 @@ ORDER = "ABBA"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     options.add(
         parser.add_argument_group("what to do, one of these"),
         options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
