@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Annotate, write the table, say what failed."""
     if args.jobs is not None:
         checks.number(args.jobs, "--jobs", minimum=1)
@@ -84,4 +84,3 @@ def run(args: argparse.Namespace) -> int:
     summary = {"recordings": len(outcome.sources), **{name: getattr(outcome, name) for name in names}}
     summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
     print_results(args.json, summary, tables, [outcome.table])
-    return 0

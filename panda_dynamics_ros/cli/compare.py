@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(parser, output("compare.png", "FILE", "the picture"), JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read both, print, draw."""
     from panda_dynamics_ros.reporting.plots import plot_payload
 
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
     tables = [(name, _rows(each)) for name, each in zip(folders, summaries, strict=True)]
     found = {"first": summaries[0], "second": summaries[1], "files": [str(picture)]}
     print_results(args.json, found, tables, [picture])
-    return 0
 
 
 def _result(folder: str) -> tuple[dict[str, Any], Any]:

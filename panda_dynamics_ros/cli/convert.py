@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(parser, COLUMNS, EPISODE, topic, OVERWRITE, JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the log, write the recording."""
     from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -42,4 +42,3 @@ def run(args: argparse.Namespace) -> int:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     rows = [("samples", stream_text(data)), ("dropped", dropped)]
     print_results(args.json, summary, [(f"{Path(args.log).name} as a recording", rows)], [file])
-    return 0

@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(parser, mass, COM, duration, seed, output("demo_output"), JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run the demo, report, write the files."""
     if not 0.0 < args.payload_mass <= 10.0:
         raise ArgumentError(f"--payload-mass: expected kg in (0, 10], got {args.payload_mass:g}")
@@ -71,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
     _report(seen, args)
-    return 0
 
 
 def _follow(

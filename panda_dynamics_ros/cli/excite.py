@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Search, write the files, say how good the motion is."""
     from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
 
@@ -69,4 +69,3 @@ def run(args: argparse.Namespace) -> int:
         *shares,
     ]
     print_results(args.json, summary, [(f"exciting motion for {robot.name}", table)], files)
-    return 0

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Identify, validate, report, write the files."""
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
@@ -79,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
         shown = validations or [validate(next(recordings()), models)]
         files += write_report(fit, shown, args.report)
     print_results(args.json, summarise(fit, validations, files), tables, files)
-    return 0
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(parser, q, option("--frame", "print only this frame (default: both)", choices=("joint", "base")), JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the inertial parameters of a robot; inertia as xx, xy, xz, yy, yz, zz."""
     from panda_dynamics_ros.dynamics.kinematics import links_in_base
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         ]
     if args.json:
         print(json.dumps(content))
-        return 0
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Column, Table
@@ -72,4 +72,3 @@ def run(args: argparse.Namespace) -> int:
                 numbers = [link["mass"], *link[vector], *link[inertia]]
                 table.add_row(str(i), *(f"{round(each, 6) + 0.0:.6f}" for each in numbers))  # + 0.0 turns -0 into 0
             console.print(table)
-    return 0

@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Connect, follow the robot until the time is over or Ctrl-C, and say what was seen."""
     if args.seconds is not None:
         checks.number(args.seconds, "--seconds", minimum=0.1, maximum=1e7)
@@ -74,7 +74,6 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
-    return 0
 
 
 def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.AbstractContextManager[Publish | None]:

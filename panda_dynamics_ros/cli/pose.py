@@ -56,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print a pose in the formats asked for."""
     if (args.source is None) == (args.q is None):
         given = "both" if args.source is not None else "neither"
@@ -77,13 +77,12 @@ def run(args: argparse.Namespace) -> int:
         entries.update(WRITERS[name](T))
     if args.json:
         print(json.dumps({key: value.tolist() for key, value in entries.items()}))
-        return 0
+        return
     for key, value in entries.items():  # numbers as they can be given to the command again
         print(HEADINGS[key].format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"
         for row in np.atleast_2d(value).tolist():
             print("  " + " ".join(format(round(x, 12) + 0.0, form) for x in row))  # + 0.0 turns -0 into 0
-    return 0
 
 
 def _numbers(words: Sequence[str], name: str) -> FloatArray:

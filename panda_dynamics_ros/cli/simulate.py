@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Simulate, write the recording."""
     from panda_dynamics_ros.recordings.bag_writing import write_joint_states
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
@@ -62,4 +62,3 @@ def run(args: argparse.Namespace) -> int:
         ("payload", f"{args.payload_mass:g} kg"),
     ]
     print_results(args.json, summary, [("simulated Panda", rows)], [file])
-    return 0

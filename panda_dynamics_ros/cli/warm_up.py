@@ -15,10 +15,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("nodes", nargs="*", metavar="NODE", help=f"some of {', '.join(NODES)} (default: all)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compile; returns the exit code."""
     start = time.monotonic()
     nodes = args.nodes or [node for node in NODES if node != "simulated_panda" or find_spec("mujoco") is not None]
     warm_up(*nodes, report=lambda line: print(f"{line} ..", file=sys.stderr, flush=True))
     print(f"ready: {', '.join(nodes)} ({time.monotonic() - start:.0f} s)")
-    return 0

@@ -43,7 +43,6 @@ class PayloadInput:
 
     def __init__(self, node: Node, samples: JointStateInput, carry: Callable[[InertialParameters], None]) -> None:
         self._node, self._input, self._carry = node, samples, carry
-        self._received = False
         self.mass, self.problem = 0.0, ""
         words = "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known."
         topic = fixed(node, "payload_topic", "payload_estimator/payload", words)
@@ -57,9 +56,7 @@ class PayloadInput:
             self.problem = shortened(str(error))
             self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
             return
-        if not self._received:
-            self._received = True
-            self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external")
+        self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external", once=True)
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
 

@@ -148,10 +148,9 @@ class RobotMarkers:
         self._sample: Sample | None = None
         self._wrench: FloatArray | None = None
         self._received, self._expires = MarkerArray(), 0.0
-        self.payload: Callable[[], MarkerArray] = lambda: self._received
+        self.payload: Callable[[], MarkerArray] = self._last_received
         self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
         if payload_topic:
-            self.payload = self._last_received
             subscribe(node, MarkerArray, f"{payload_topic}_markers", self._on_payload, QoSProfile(depth=1))
         node.create_timer(PERIOD, self._publish)
 
