@@ -80,9 +80,8 @@ class ResidualMap:
         if size > MOST_POINTS:
             raise ArgumentError(f"residual map: points: expected at most {MOST_POINTS}, got {size}")
         shapes = ((size, 3 * n), (size, size), (size, n), (n,), (), (n,))
-        for field, shape in zip(fields(self), shapes, strict=True):
-            array = checks.exactly(getattr(self, field.name), shape, f"residual map: {field.name}")
-            object.__setattr__(self, field.name, checks.read_only(array))
+        names = [field.name for field in fields(self)]
+        checks.freeze(self, dict(zip(names, shapes, strict=True)), "residual map: ")
         if not (self.sigma > 0.0).all():
             raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
         if self.rows < 0.0 or (self.square < 0.0).any():
