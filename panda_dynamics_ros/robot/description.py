@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
+from panda_dynamics_ros.pose import rotation_from_rpy
 from panda_dynamics_ros.robot.effort import MEASURED, checked_constants
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
@@ -203,13 +204,3 @@ class RobotDescription:
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
         """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))
-
-
-def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), (3, 3), of angles (3,) in rad about fixed axes, as URDF has them."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ])  # fmt: skip

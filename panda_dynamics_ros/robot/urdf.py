@@ -22,7 +22,8 @@ from defusedxml import DefusedXmlException
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.robot.description import RobotDescription, rotation_from_rpy
+from panda_dynamics_ros.pose import rotation_from_rpy
+from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
