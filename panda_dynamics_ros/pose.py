@@ -129,10 +129,11 @@ def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     t = checks.trailing(translation, (3,), "translation")
-    return _transform(quaternion_to_matrix(quat), t)
+    return rigid(quaternion_to_matrix(quat), t)
 
 
-def _transform(R: FloatArray, t: FloatArray) -> FloatArray:
+def rigid(R: FloatArray, t: FloatArray) -> FloatArray:
+    """[[R, t], [0, 1]] (..., 4, 4) of rotations (..., 3, 3) and translations (..., 3); leading shapes broadcast."""
     try:
         shape = np.broadcast_shapes(R.shape[:-2], t.shape[:-1])
     except ValueError as error:
@@ -175,7 +176,7 @@ def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
     Reference: document 001: R = Rz(z) Ry(y) Rx(x).
     """
     p = checks.trailing(p, (6,), "p")
-    return _transform(rotation_from_rpy(np.radians(p[..., 3:])), p[..., :3] / 1000.0)
+    return rigid(rotation_from_rpy(np.radians(p[..., 3:])), p[..., :3] / 1000.0)
 
 
 def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
