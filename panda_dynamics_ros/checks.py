@@ -6,7 +6,7 @@ argument, what was expected and what came.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +135,15 @@ def read_only(array: FloatArray) -> FloatArray:
     copy = np.array(array, dtype=np.float64)
     copy.setflags(write=False)
     return copy
+
+
+def freeze(value: Any, shapes: Mapping[str, tuple[int, ...]], owner: str = "") -> None:
+    """Make the fields of a frozen dataclass that `shapes` names finite, read-only arrays of these shapes.
+
+    owner: what stands before a field's name in an error.
+    """
+    for name, shape in shapes.items():
+        object.__setattr__(value, name, read_only(exactly(getattr(value, name), shape, f"{owner}{name}")))
 
 
 def sample(q: ArrayLike, dq: ArrayLike, tau: ArrayLike, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:

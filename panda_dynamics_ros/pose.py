@@ -129,10 +129,11 @@ def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     t = checks.trailing(translation, (3,), "translation")
-    return _transform(quaternion_to_matrix(quat), t)
+    return rigid(quaternion_to_matrix(quat), t)
 
 
-def _transform(R: FloatArray, t: FloatArray) -> FloatArray:
+def rigid(R: FloatArray, t: FloatArray) -> FloatArray:
+    """[[R, t], [0, 1]] (..., 4, 4) of rotations (..., 3, 3) and translations (..., 3); leading shapes broadcast."""
     try:
         shape = np.broadcast_shapes(R.shape[:-2], t.shape[:-1])
     except ValueError as error:
@@ -175,10 +176,15 @@ def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
     Reference: document 001: R = Rz(z) Ry(y) Rx(x).
     """
     p = checks.trailing(p, (6,), "p")
-    (sx, sy, sz), (cx, cy, cz) = (np.moveaxis(f(np.radians(p[..., 3:])), -1, 0) for f in (np.sin, np.cos))
+    return rigid(rotation_from_rpy(np.radians(p[..., 3:])), p[..., :3] / 1000.0)
+
+
+def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
+    """R = Rz(yaw) Ry(pitch) Rx(roll), (..., 3, 3), of angles (..., 3) in rad about fixed axes, as URDF has them."""
+    (sx, sy, sz), (cx, cy, cz) = (np.moveaxis(f(rpy), -1, 0) for f in (np.sin, np.cos))
     rows = [
         [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
         [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
         [-sy, cy * sx, cy * cx],
     ]
-    return _transform(np.stack([np.stack(row, axis=-1) for row in rows], axis=-2), p[..., :3] / 1000.0)
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

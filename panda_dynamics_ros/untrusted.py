@@ -6,12 +6,15 @@ import gzip
 import os
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from panda_dynamics_ros.errors import DataError, MissingDependencyError
 
@@ -50,6 +53,27 @@ def read_text(path: Path, most: int) -> str:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or f"{error}"
         raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
+
+
+def read_npz(path: Path, most: int) -> dict[str, Any]:
+    """The arrays of a file of `numpy.savez`, of at most so many bytes when they are unpacked. Reading runs no code.
+
+    Raises DataError: it cannot be read, holds something else, or is larger.
+    """
+    try:
+        if not is_file(path):
+            raise FileNotFoundError(errno.ENOENT, "no such file")
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > most:
+            raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
+        with np.load(path, allow_pickle=False) as content:
+            return {name: np.asarray(value) for name, value in content.items()}  # what is no array is bytes
+    except DataError:
+        raise
+    except Exception as error:  # a header is text that NumPy parses: what is none can raise anything
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise DataError(f"{path}: expected an npz file of plain arrays, got: {reason:.200}") from error
 
 
 @contextmanager

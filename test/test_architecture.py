@@ -22,7 +22,7 @@ ARROWS: dict[str, set[str]] = {
     "untrusted": {"errors"},
     "checks": {"errors"},
     "pose": CHECKED,
-    "robot": {"untrusted", *CHECKED},
+    "robot": {"pose", "untrusted", *CHECKED},
     "dynamics": {"robot", *CHECKED},
     "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", "errors"},

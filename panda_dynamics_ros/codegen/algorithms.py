@@ -15,11 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from panda_dynamics_ros.codegen.arm import Arm, Joint, Link, Placement
+from panda_dynamics_ros.codegen.arm import Arm, Body, Joint, Placement, Six
 from panda_dynamics_ros.codegen.graph import Scalar, Turn, Vector
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, dot, scale
 
-Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Matrix: TypeAlias = tuple[Vector, Vector, Vector]
 
 
@@ -81,7 +80,7 @@ def times(U: Matrix, r: Vector) -> Vector:
     return (dot(U[0], r), dot(U[1], r), dot(U[2], r))
 
 
-def link_wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
+def link_wrench(link: Body, motion: Motion) -> tuple[Vector, Vector]:
     """A link's force and moment about the joint frame's origin (De Luca, Robotics 2, slides 3 and 4).
 
     I dw + w x (I w) is written entry by entry, for a link with ZZ = XX + YY or one that turns about z only: `arm`. In
@@ -96,14 +95,6 @@ def link_wrench(link: Link, motion: Motion) -> tuple[Vector, Vector]:
     )
     force = add(scale(link.mass, motion.a), times(U, link.first_moment))
     return force, add(turning, cross(link.first_moment, motion.a))
-
-
-class Body(NamedTuple):
-    """Mass, first moment, inertia (xx, xy, xz, yy, yz, zz) about the origin of the frame that it is given in."""
-
-    mass: Scalar
-    first_moment: Vector
-    inertia: Six
 
 
 def mass_matrix(arm: Arm) -> list[list[Scalar]]:

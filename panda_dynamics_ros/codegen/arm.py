@@ -12,12 +12,12 @@ ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each 
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.codegen.graph import Expression, Graph, Turn, Vector
+from panda_dynamics_ros.codegen.graph import Expression, Graph, Scalar, Turn, Vector
 from panda_dynamics_ros.dynamics import base_parameters
 from panda_dynamics_ros.dynamics.kernels.vectors import add, scale
 from panda_dynamics_ros.robot import RobotDescription
@@ -35,6 +35,8 @@ FLAT = np.eye(10)[XX] + np.eye(10)[YY]
 ROUNDING = 1e-13
 
 Robot = TypeVar("Robot", bound=RobotDescription)
+Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
+"""xx, xy, xz, yy, yz, zz of a symmetric matrix."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,13 @@ class Placement:
         return a
 
 
-@dataclass(frozen=True)
-class Link:
-    """Mass, first moment and inertia about the joint frame's origin; zero where the motion does not need them."""
+class Body(NamedTuple):
+    """Mass, first moment, inertia about the origin of the frame that it is given in; of a link, zero where the motion
+    does not need them."""
 
-    mass: float
-    first_moment: tuple[float, float, float]
-    inertia: tuple[float, float, float, float, float, float]
+    mass: Scalar
+    first_moment: Vector
+    inertia: Six
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Arm:
     base: Placement
     joints: tuple[Joint, ...]
     flange: Placement
-    links: tuple[Link, ...]
+    links: tuple[Body, ...]
     gravity: Vector
 
     @property
@@ -104,7 +106,7 @@ def arm_of(robot: RobotDescription, graph: Graph) -> Arm:
         ),
         flange=fixed_placement(reframed.T_joint_flange),
         links=tuple(
-            Link(row[0], (row[1], row[2], row[3]), (row[4], row[5], row[6], row[7], row[8], row[9]))
+            Body(row[0], (row[1], row[2], row[3]), (row[4], row[5], row[6], row[7], row[8], row[9]))
             for row in cheapest_parameters(reframed).tolist()
         ),
         gravity=_exact_vector(reframed.gravity, EXACT * size),

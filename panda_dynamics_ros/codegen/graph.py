@@ -79,18 +79,14 @@ class Expression:
         """The operation that gives its magnitude."""
         return self.graph.nodes[self.node]
 
-    def is_constant(self, value: float) -> bool:
-        """Whether it is this number."""
-        return self._number() == value
-
-    def _number(self) -> float | None:
+    @property
+    def number(self) -> float | None:
+        """Its value, of a constant."""
         content = self.content
-        if content.operation != CONSTANT:
-            return None
-        return -content.value if self.negative else content.value
+        return (-content.value if self.negative else content.value) if content.operation == CONSTANT else None
 
     def __neg__(self) -> Expression:
-        return self if self.is_constant(0.0) else Expression(self.graph, self.node, not self.negative)
+        return self if self.number == 0.0 else Expression(self.graph, self.node, not self.negative)
 
     def __add__(self, other: Scalar) -> Expression:
         return _sum(self, self.graph.as_expression(other))
@@ -113,11 +109,10 @@ class Expression:
 
 def _sum(a: Expression, b: Expression) -> Expression:
     graph = a.graph
-    numbers = a._number(), b._number()
-    if numbers[0] is not None and numbers[1] is not None:
-        return graph.constant(numbers[0] + numbers[1])
-    if a.is_constant(0.0) or b.is_constant(0.0):
-        return b if a.is_constant(0.0) else a
+    if a.number is not None and b.number is not None:
+        return graph.constant(a.number + b.number)
+    if 0.0 in (a.number, b.number):
+        return b if a.number == 0.0 else a
     first, second = (a, b) if a.node <= b.node else (b, a)
     if a.negative == b.negative:
         return Expression(graph, graph.number_of(Node(ADD, first.node, second.node)), a.negative)
@@ -127,27 +122,23 @@ def _sum(a: Expression, b: Expression) -> Expression:
 
 
 def _product(a: Expression, b: Expression) -> Expression:
-    graph = a.graph
-    numbers = a._number(), b._number()
-    if numbers[0] is not None and numbers[1] is not None:
-        return graph.constant(numbers[0] * numbers[1])
-    if numbers[1] is not None:
-        a, b, numbers = b, a, numbers[::-1]
-    negative = a.negative != b.negative
-    factor = numbers[0]
-    if factor is not None:
-        inner = b.content
-        if factor == 0.0:
-            return graph.constant(0.0)
-        if abs(factor) == 1.0:
-            return Expression(graph, b.node, negative)
-        if inner.operation == MULTIPLY and graph.nodes[inner.left].operation == CONSTANT:
-            product = graph.constant(abs(factor) * graph.nodes[inner.left].value)
-            return Expression(graph, _product(product, Expression(graph, inner.right)).node, negative)
-        # A constant is always the left factor, where the rule above finds it.
-        return Expression(graph, graph.number_of(Node(MULTIPLY, a.node, b.node)), negative)
-    first, second = sorted((a.node, b.node))
-    return Expression(graph, graph.number_of(Node(MULTIPLY, first, second)), negative)
+    graph, negative = a.graph, a.negative != b.negative
+    if b.number is not None:
+        a, b = b, a  # a constant is always the left factor
+    if a.number is None:
+        first, second = sorted((a.node, b.node))
+        return Expression(graph, graph.number_of(Node(MULTIPLY, first, second)), negative)
+    if b.number is not None:
+        return graph.constant(a.number * b.number)
+    if a.number == 0.0:
+        return a
+    if abs(a.number) == 1.0:
+        return Expression(graph, b.node, negative)
+    inner = b.content
+    if inner.operation == MULTIPLY and graph.nodes[inner.left].operation == CONSTANT:
+        factor = graph.constant(abs(a.number) * graph.nodes[inner.left].value)
+        return Expression(graph, _product(factor, Expression(graph, inner.right)).node, negative)
+    return Expression(graph, graph.number_of(Node(MULTIPLY, a.node, b.node)), negative)
 
 
 Vector: TypeAlias = tuple[Scalar, Scalar, Scalar]

@@ -9,7 +9,6 @@ import io
 import math
 import re
 import warnings
-import zipfile
 import zlib
 from array import array
 from collections import Counter, deque
@@ -26,7 +25,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFound
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, shortened, suggested
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
-from panda_dynamics_ros.untrusted import import_optional, is_file
+from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
@@ -204,10 +203,14 @@ def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:
         yield line
 
 
+def _largest(path: Path) -> int:
+    """Bytes that the numbers of a table in this file may take."""
+    return min(LARGEST_TABLE, most_unpacked(path.stat().st_size))
+
+
 def _check_size(path: Path, size: int) -> None:
     """Refuse a table whose numbers take so many bytes, where its file is too small for that."""
-    most = min(LARGEST_TABLE, most_unpacked(path.stat().st_size))
-    if size > most:
+    if size > (most := _largest(path)):
         raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
 
 
@@ -224,12 +227,7 @@ def _refused(path: Path, kind: str) -> Iterator[None]:
 
 def _npz_table(path: Path) -> Table:
     """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-    kind = "an npz file of plain arrays"
-    with _refused(path, kind):
-        with zipfile.ZipFile(path) as archive:
-            _check_size(path, sum(entry.file_size for entry in archive.infolist()))
-        with np.load(path, allow_pickle=False) as content:
-            return _of_arrays(path, kind, dict(content))
+    return _of_arrays(path, "an npz file of plain arrays", read_npz(path, _largest(path)))
 
 
 def _hdf5_table(path: Path) -> Table:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.robot.effort import MEASURED, checked_constants, checked_rotors
+from panda_dynamics_ros.pose import rotation_from_rpy
+from panda_dynamics_ros.robot.effort import MEASURED, checked_constants
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
@@ -91,13 +92,15 @@ class RobotDescription:
         for name, values in per_joint.items():
             if len(values) != n:
                 raise RobotDescriptionError(f"{name}: expected {n} entries, one for each joint, got {len(values)}")
-        for name, shape in (("placements", (n, 4, 4)), ("T_joint_flange", (4, 4)), ("T_flange_ee", (4, 4))):
-            T = checks.exactly(checks.rigid_transform(getattr(self, name), name), shape, name)
-            object.__setattr__(self, name, checks.read_only(T))
-        rotors = self.rotor_inertia if np.size(self.rotor_inertia) else np.zeros(n)
-        object.__setattr__(self, "rotor_inertia", checked_rotors(rotors, n))
+        if not np.size(self.rotor_inertia):
+            object.__setattr__(self, "rotor_inertia", np.zeros(n))
+        placed = {"placements": (n, 4, 4), "T_joint_flange": (4, 4), "T_flange_ee": (4, 4)}
+        checks.freeze(self, {**placed, "rotor_inertia": (n,), "gravity": (3,)})
+        for name in placed:
+            checks.rigid_transform(getattr(self, name), name)
+        if (self.rotor_inertia < 0.0).any():
+            raise ArgumentError(f"rotor_inertia: expected no negative number, got {self.rotor_inertia.tolist()}")
         object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
-        object.__setattr__(self, "gravity", checks.read_only(checks.exactly(self.gravity, (3,), "gravity")))
         if (largest := np.abs(self.table).max()) > LARGEST:
             raise RobotDescriptionError(
                 f"expected masses, lengths, inertias and gravity of at most {LARGEST:g} in SI units, got {largest:g}"
@@ -201,13 +204,3 @@ class RobotDescription:
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
         """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))
-
-
-def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), (3, 3), of angles (3,) in rad about fixed axes, as URDF has them."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ])  # fmt: skip

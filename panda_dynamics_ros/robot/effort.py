@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the effort in an arm's joint states is: drivers publish different things under this name."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
@@ -28,12 +27,4 @@ def checked_constants(kind: str, constants: ArrayLike, n: int) -> FloatArray:
         raise ArgumentError(
             f"motor_constants: expected {n} numbers other than zero for effort current, N m/A, got {given.tolist()}"
         )
-    return checks.read_only(given)
-
-
-def checked_rotors(inertia: ArrayLike, n: int) -> FloatArray:
-    """Rotor inertia (n,), not negative, read-only."""
-    given = checks.exactly(inertia, (n,), "rotor_inertia")
-    if (given < 0.0).any():
-        raise ArgumentError(f"rotor_inertia: expected no negative number, got {np.array2string(given)}")
     return checks.read_only(given)

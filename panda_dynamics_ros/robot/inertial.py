@@ -32,11 +32,6 @@ def six_from_symmetric(matrix: FloatArray) -> FloatArray:
     return np.ascontiguousarray(matrix[_UPPER])
 
 
-def steiner(mass: float, com: FloatArray) -> FloatArray:
-    """Inertia (3, 3) about the origin of a point `mass` at `com`: m (c'c I - c c')."""
-    return mass * (com @ com * np.eye(3) - np.outer(com, com))
-
-
 def about_com(vector: FloatArray) -> FloatArray:
     """(m, c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the centre of mass, of an inertial vector (10,) with a mass.
 
@@ -124,7 +119,7 @@ class InertialParameters:
 
         This is pi_i of De Luca (document 003, slide 4); the inertia follows by Steiner's theorem (slide 3).
         """
-        about_origin = self.inertia + steiner(self.mass, self.com)
+        about_origin = self.inertia + self.mass * (self.com @ self.com * np.eye(3) - np.outer(self.com, self.com))
         return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
 
     @property

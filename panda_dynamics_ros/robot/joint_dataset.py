@@ -68,10 +68,8 @@ class JointDataset:
         stamp = checks.trailing(self.stamp, (), "stamp")
         if stamp.ndim != 1 or not (np.diff(stamp) > 0.0).all():
             raise ArgumentError(f"stamp: expected strictly increasing times (N,), got shape {stamp.shape}")
-        object.__setattr__(self, "stamp", checks.read_only(stamp))
-        for name in ("q", "dq", "tau"):
-            array = checks.exactly(getattr(self, name), (len(stamp), len(self.names)), name)
-            object.__setattr__(self, name, checks.read_only(array))
+        rows = (len(stamp), len(self.names))
+        checks.freeze(self, {"stamp": stamp.shape, "q": rows, "dq": rows, "tau": rows})
         if self.tau_ext is not None:
             if self.tau_ext.shape != self.tau.shape:
                 raise ArgumentError(f"tau_ext: expected shape {self.tau.shape}, got {self.tau_ext.shape}")

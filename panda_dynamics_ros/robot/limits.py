@@ -62,8 +62,7 @@ def freeze_per_joint(value: Any, name: str, positive: tuple[str, ...]) -> None:
     """Every field of a frozen dataclass checked as (n,), some as `positive`, and made read-only; n is the first's."""
     names = [each.name for each in fields(value)]
     n = checks.real_array(getattr(value, names[0]), f"{name}.{names[0]}").size
-    for key in names:
-        array = checks.exactly(getattr(value, key), (n,), f"{name}.{key}")
-        if key in positive and not (array > 0.0).all():
-            raise ArgumentError(f"{name}.{key}: expected positive numbers, got {array.tolist()}")
-        object.__setattr__(value, key, checks.read_only(array))
+    checks.freeze(value, dict.fromkeys(names, (n,)), f"{name}.")
+    for key in positive:
+        if not (getattr(value, key) > 0.0).all():
+            raise ArgumentError(f"{name}.{key}: expected positive numbers, got {getattr(value, key).tolist()}")

@@ -16,6 +16,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import RobotDescriptionError
+from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
 from panda_dynamics_ros.untrusted import import_mujoco, python_command
@@ -52,22 +53,22 @@ def parse_mjcf(path: Path) -> Tree:
         joints.append(Joint(parent=parent, child=link, T_parent_child=np.linalg.inv(world[parent]) @ T, **joint))
 
     for index in range(1, model.nbody):
-        R, carrier = data.xmat[index], names[model.body_parentid[index]]
+        R, carrier = data.xmat[index].reshape(3, 3), names[model.body_parentid[index]]
         first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
         for number in range(first, first + count):
             link = names[index] if number == first + count - 1 else f"{names[index]}:{model.joint(number).name}"
-            T = _transform(R, data.xanchor[number])
+            T = rigid(R, data.xanchor[number])
             fixed_or_moved(link, carrier, T, **_joint(mujoco, model, number, T[:3, :3].T @ data.xaxis[number]))
             carrier = link
         if count == 0:
-            fixed_or_moved(names[index], carrier, _transform(R, data.xpos[index]))
+            fixed_or_moved(names[index], carrier, rigid(R, data.xpos[index]))
         body = InertialParameters(float(model.body_mass[index]), np.zeros(3), np.diag(model.body_inertia[index]))
-        T_link_body = np.linalg.inv(world[names[index]]) @ _transform(data.ximat[index], data.xipos[index])
-        links[names[index]] = body.transformed(T_link_body)
+        T_world_body = rigid(data.ximat[index].reshape(3, 3), data.xipos[index])
+        links[names[index]] = body.transformed(np.linalg.inv(world[names[index]]) @ T_world_body)
     for index in range(model.nsite):
         name = str(model.site(index).name)
         if name.endswith(FLANGES) and name not in links:
-            T = _transform(data.site_xmat[index], data.site_xpos[index])
+            T = rigid(data.site_xmat[index].reshape(3, 3), data.site_xpos[index])
             fixed_or_moved(name, names[model.site_bodyid[index]], T)
     return Tree(path.stem, links, joints, model.opt.gravity.copy())
 
@@ -102,12 +103,6 @@ def main() -> str | None:
     except (ValueError, MemoryError, mujoco.FatalError) as error:
         return str(error)
     return None
-
-
-def _transform(R: FloatArray, p: FloatArray) -> FloatArray:
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = R.reshape(3, 3), p
-    return T
 
 
 def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, Any]:

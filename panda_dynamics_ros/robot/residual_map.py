@@ -22,7 +22,6 @@ and forgotten by scaling G and B, so that learning can go on.
 """
 
 import math
-import zipfile
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +30,8 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.untrusted import is_file, replacing
+from panda_dynamics_ros.errors import ArgumentError, DataError, RobotDescriptionError
+from panda_dynamics_ros.untrusted import read_npz, replacing
 
 POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
@@ -50,7 +49,7 @@ s after the estimator's filters."""
 NOVEL = 0.05
 """Share of the prior's variance that the points leave open, above which a state becomes a point of its own."""
 LARGEST_FILE = 4 << 20
-"""Bytes: twice what a map of `MOST_POINTS` points takes."""
+"""Bytes of its arrays: twice what a map of `MOST_POINTS` points takes."""
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
 
@@ -80,9 +79,8 @@ class ResidualMap:
         if size > MOST_POINTS:
             raise ArgumentError(f"residual map: points: expected at most {MOST_POINTS}, got {size}")
         shapes = ((size, 3 * n), (size, size), (size, n), (n,), (), (n,))
-        for field, shape in zip(fields(self), shapes, strict=True):
-            array = checks.exactly(getattr(self, field.name), shape, f"residual map: {field.name}")
-            object.__setattr__(self, field.name, checks.read_only(array))
+        names = [field.name for field in fields(self)]
+        checks.freeze(self, dict(zip(names, shapes, strict=True)), "residual map: ")
         if not (self.sigma > 0.0).all():
             raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
         if self.rows < 0.0 or (self.square < 0.0).any():
@@ -173,26 +171,13 @@ def read_residual_map(path: Path) -> ResidualMap:
 
     Raises RobotDescriptionError: there is no such file, or it holds something else; the message names it.
     """
-    expected, names = (
-        f"{path}: expected a residual map (of identify --residual-map)",
-        [f.name for f in fields(ResidualMap)],
-    )
+    names = {field.name for field in fields(ResidualMap)}
     try:
-        if not is_file(path) or path.stat().st_size > LARGEST_FILE:
-            raise RobotDescriptionError(f"{expected} of at most {LARGEST_FILE} bytes, got none or a larger one")
-        with zipfile.ZipFile(path) as archive:
-            # A compressed entry could unpack to any size; what is written here is not compressed.
-            entries = {e.filename for e in archive.infolist() if e.compress_type == zipfile.ZIP_STORED}
-            sizes = [entry.file_size for entry in archive.infolist()]
-        if entries != {f"{name}.npy" for name in names} or len(sizes) != len(names) or max(sizes) > LARGEST_FILE:
-            raise RobotDescriptionError(f"{expected}, got an archive of something else")
-        with np.load(path, allow_pickle=False) as content:
-            return ResidualMap(**{name: content[name] for name in names})
-    except RobotDescriptionError:
-        raise
+        content = read_npz(path, LARGEST_FILE)
+        if content.keys() != names:
+            raise DataError(f"{path}: expected a residual map (of identify --residual-map), got something else")
+        return ResidualMap(**content)
+    except DataError as error:
+        raise RobotDescriptionError(str(error)) from error
     except ArgumentError as error:
         raise RobotDescriptionError(f"{path}: {error}") from error
-    # An array's header is text that NumPy parses: what is no header can raise any of these.
-    except (OSError, zipfile.BadZipFile, ValueError, TypeError, SyntaxError, EOFError, KeyError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise RobotDescriptionError(f"{expected}, got {' '.join(str(reason).split()):.120}") from error

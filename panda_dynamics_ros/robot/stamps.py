@@ -43,18 +43,13 @@ class StreamMonitor:
         self.last_stamp = -math.inf
         self.latest_problem = ""
         self._steps: deque[float] = deque(maxlen=window)
-        self._period = math.nan
+        self.period = math.nan  # s, the median step between stamps, once it is known
         self._before_leap = math.nan  # the last stamp before such a step, until the sample after it has come
-
-    @property
-    def period(self) -> float:
-        """Median step between stamps, s; nan until it is known."""
-        return self._period
 
     @property
     def rate(self) -> float:
         """Samples per second by their stamps; 0 until it is known."""
-        return 1.0 / self._period if self._period > 0.0 else 0.0
+        return 1.0 / self.period if self.period > 0.0 else 0.0
 
     def accept(self, stamp: float) -> None:
         """A sample with this stamp (s) arrived."""
@@ -89,13 +84,13 @@ class StreamMonitor:
         self.latest_problem = problem
 
     def _note_step(self, step: float) -> None:
-        if step > 1.5 * self._period:
-            self.lost += round(step / self._period) - 1
+        if step > 1.5 * self.period:
+            self.lost += round(step / self.period) - 1
             self.latest_problem = f"gap of {step:.4f} s"
         self._steps.append(step)
         # The median is needed now and then, not at every sample.
         if len(self._steps) < 20 or self.received % 50 == 0:
-            self._period = float(np.median(self._steps)) if len(self._steps) >= 5 else math.nan
+            self.period = float(np.median(self._steps)) if len(self._steps) >= 5 else math.nan
 
     def reject(self, reason: str, problem: str) -> None:
         """A sample could not be used; `reason` is what it counts under, `problem` says it in full (one line)."""

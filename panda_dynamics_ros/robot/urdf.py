@@ -22,7 +22,8 @@ from defusedxml import DefusedXmlException
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.robot.description import RobotDescription, rotation_from_rpy
+from panda_dynamics_ros.pose import rigid, rotation_from_rpy
+from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
@@ -80,6 +81,7 @@ class Tree:
     gravity: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     above: dict[str, Joint] = field(init=False, default_factory=dict)
     below: dict[str, list[Joint]] = field(init=False, default_factory=dict)
+    root: str = field(init=False)  # the link that is no joint's child
 
     def __post_init__(self) -> None:
         if not 0 < len(self.links) <= MOST_LINKS:
@@ -101,15 +103,11 @@ class Tree:
         roots = [link for link in self.links if link not in self.above]
         if len(roots) != 1:
             raise RobotDescriptionError(f"expected one root link, got {', '.join(roots) or 'none: a loop of joints'}")
-        apart = set(self.links) - set(self.held(roots[0], ()))
-        if apart:
-            first = next(link for link in self.links if link in apart)
-            raise RobotDescriptionError(f"link {first}: expected a way from the root {roots[0]}, got a loop")
-
-    @property
-    def root(self) -> str:
-        """The link that is no joint's child."""
-        return next(link for link in self.links if link not in self.above)
+        object.__setattr__(self, "root", roots[0])
+        held = self.held(self.root, ())
+        for link in self.links:
+            if link not in held:
+                raise RobotDescriptionError(f"link {link}: expected a way from the root {self.root}, got a loop")
 
     def held(self, link: str, chain: Iterable[Joint]) -> dict[str, FloatArray]:
         """T_link_part (4, 4) of `link` and of every link below it, but for those behind joints of the `chain`."""
@@ -254,10 +252,8 @@ def _origin(element: ET.Element, owner: str) -> FloatArray:
     """The (4, 4) of an optional origin: xyz in m; rpy in rad about the fixed axes x, y, z."""
     origin = element.find("origin")
     attributes: Mapping[str, str] = {} if origin is None else origin.attrib
-    T = np.eye(4)
-    T[:3, :3] = rotation_from_rpy(_numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy"))
-    T[:3, 3] = _numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
-    return T
+    rpy = _numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
+    return rigid(rotation_from_rpy(rpy), _numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz"))
 
 
 def _number(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> float:
@@ -330,9 +326,16 @@ def read_chain(
 
 
 def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) -> Robot:
-    joints = [_independent(joint) for joint in tree.path(base, tip) if joint.kind != "fixed"]
+    joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
     if not joints:
         raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
+    for joint in joints:
+        if joint.mimics is not None:
+            what = f"independent joints, got one that mimics {joint.mimics}"
+            raise RobotDescriptionError(f"joint {joint.name}: expected {what}")
+        if joint.kind in ("floating", "planar"):
+            what = f"revolute, continuous or prismatic on the chain, got {joint.kind}"
+            raise RobotDescriptionError(f"joint {joint.name}: expected {what}")
     parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
     placements, links, locked = [], [], []
     for joint in joints:
@@ -360,18 +363,6 @@ def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) ->
         base_link=base,
         flange_link=tip,
     )
-
-
-def _independent(joint: Joint) -> Joint:
-    if joint.mimics is not None:
-        raise RobotDescriptionError(
-            f"joint {joint.name}: expected independent joints, got one that mimics {joint.mimics}"
-        )
-    if joint.kind in ("floating", "planar"):
-        raise RobotDescriptionError(
-            f"joint {joint.name}: expected revolute, continuous or prismatic on the chain, got {joint.kind}"
-        )
-    return joint
 
 
 def _frame_along(axis: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
+from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.robot.friction import Friction
@@ -220,11 +221,9 @@ def _placements(top: Mapping[str, Any], n: int) -> FloatArray:
 def transform(content: Any, name: str) -> FloatArray:
     """A constant (4, 4) transform of an optional rotation (rows) and an optional translation (m)."""
     given = mapping(content, name, (), ("rotation", "translation"))
-    T = np.eye(4)
     rotation = checks.exactly(given.get("rotation", np.eye(3)), (3, 3), f"{name}.rotation")
-    T[:3, :3] = checks.rotation_matrix(rotation, f"{name}.rotation")
-    T[:3, 3] = checks.exactly(given.get("translation", np.zeros(3)), (3,), f"{name}.translation")
-    return T
+    translation = checks.exactly(given.get("translation", np.zeros(3)), (3,), f"{name}.translation")
+    return rigid(checks.rotation_matrix(rotation, f"{name}.rotation"), translation)
 
 
 def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
@@ -314,31 +313,35 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
 
 def _content(robot: RobotDescription) -> dict[str, Any]:
     """The keys that `_robot` reads; optional ones where they say more than their defaults."""
-    links = [require_physical(link, f"link {i}") for i, link in enumerate(robot.links, start=1)]
-    stated = {"rotor_inertia": robot.rotor_inertia.tolist() if robot.rotor_inertia.any() else []}
-    stated |= {"motor_constants": robot.motor_constants.tolist()}
-    stated |= {key: value for key, default in TEXTS.items() if (value := getattr(robot, key)) != default}
-    return {
+    bodies = [require_physical(link, f"link {i}") for i, link in enumerate(robot.links, start=1)]
+
+    def placement(T: FloatArray) -> dict[str, Any]:
+        return {"rotation": T[:3, :3].tolist(), "translation": T[:3, 3].tolist()}
+
+    def per_joint(values: Friction | JointLimits | ResidualModel) -> dict[str, Any]:
+        return {field.name: getattr(values, field.name).tolist() for field in fields(values)}
+
+    content = {
         "name": robot.name,
         "joint_names": list(robot.joint_names),
         "gravity": robot.gravity.tolist(),
         "placements": robot.placements.tolist(),
         "prismatic": [bool(sliding) for sliding in robot.prismatic],
-        **{
-            key: {"rotation": T[:3, :3].tolist(), "translation": T[:3, 3].tolist()}
-            for key, T in (("flange", robot.T_joint_flange), ("end_effector", robot.T_flange_ee))
-        },
+        "flange": placement(robot.T_joint_flange),
+        "end_effector": placement(robot.T_flange_ee),
         "inertia_about": "com",
         "links": [
             {"mass": link.mass, "com": link.com.tolist(), "inertia": six_from_symmetric(link.inertia).tolist()}
-            for link in links
+            for link in bodies
         ],
-        **{
-            key: {field.name: getattr(value, field.name).tolist() for field in fields(value)}
-            for key, value in (("friction", robot.friction), ("residual", robot.residual), ("limits", robot.limits))
-        },
-        **{key: value for key, value in stated.items() if value},
+        "friction": per_joint(robot.friction),
+        "residual": per_joint(robot.residual),
+        "limits": per_joint(robot.limits),
     }
+    for key in ("rotor_inertia", "motor_constants"):
+        if (values := getattr(robot, key)).any():
+            content[key] = values.tolist()
+    return content | {key: value for key, default in TEXTS.items() if (value := getattr(robot, key)) != default}
 
 
 # ---- end effectors -----------------------------------------------------------------------------------------------

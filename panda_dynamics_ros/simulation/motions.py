@@ -59,18 +59,14 @@ class FourierMotion:
     pauses: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        centre = checks.real_array(self.centre, "centre").reshape(-1)
-        cosine = checks.real_array(self.cosine, "cosine")
-        shape = (centre.size, cosine.shape[1] if cosine.ndim == 2 else 1)
-        for name, wanted in (("centre", shape[:1]), ("cosine", shape), ("sine", shape)):
-            array = checks.exactly(getattr(self, name), wanted, name)
-            object.__setattr__(self, name, checks.read_only(array))
+        shape = (np.size(self.centre), np.shape(self.cosine)[1] if np.ndim(self.cosine) == 2 else 1)
+        checks.freeze(self, {"centre": shape[:1], "cosine": shape, "sine": shape})
         checks.number(self.period, "period", minimum=0.1)
         checks.number(self.standstill, "standstill", minimum=0.0)
         if self.rest is None:
             checks.number(self.blend, "blend (without rest)", minimum=0.0, maximum=0.0)
         else:
-            object.__setattr__(self, "rest", checks.read_only(checks.exactly(self.rest, shape[:1], "rest")))
+            checks.freeze(self, {"rest": shape[:1]})
             checks.number(self.blend, "blend", minimum=0.1)
         object.__setattr__(self, "pauses", _checked_pauses(self.pauses, self.standstill))
 
@@ -191,17 +187,15 @@ class JointTrajectory:
     def __post_init__(self) -> None:
         from scipy.interpolate import BPoly  # half a second, which the start of a node need not take
 
-        times = checks.real_array(self.times, "times").reshape(-1)
-        if len(times) < 2 or (np.diff(times) <= 0.0).any():
-            raise ArgumentError(f"times: expected two or more that increase, got {len(times)}")
-        shape = (len(times), np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 1)
-        states = [checks.exactly(getattr(self, name), shape, name) for name in ("q", "dq", "ddq")]
-        fastest = np.abs(states[1][[0, -1]]).max()
+        times = checks.real_array(self.times, "times")
+        if times.size < 2 or (np.diff(times) <= 0.0).any():
+            raise ArgumentError(f"times: expected two or more that increase, got {times.size}")
+        shape = (times.size, np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 1)
+        checks.freeze(self, {"times": shape[:1], "q": shape, "dq": shape, "ddq": shape})
+        fastest = np.abs(self.dq[[0, -1]]).max()
         if fastest > 1e-3:
             raise ArgumentError(f"dq: expected a motion that begins and ends at rest, got {fastest:.3g} rad/s")
-        curve = BPoly.from_derivatives(times, np.stack(states, axis=1))
-        for name, value in zip(("times", "q", "dq", "ddq"), (times, *states), strict=True):
-            object.__setattr__(self, name, checks.read_only(value))
+        curve = BPoly.from_derivatives(self.times, np.stack([self.q, self.dq, self.ddq], axis=1))
         object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
 
     def __call__(self, t: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

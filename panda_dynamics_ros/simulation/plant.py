@@ -5,8 +5,8 @@ Between motor and link sits the torque sensor. On the motor's side are rotor ine
 which it does not see; on the link's side the rigid arm, its payload, link friction and pushes:
     u - armature ddq - gear friction = tau = M ddq + C dq + g + link friction - J^T F.
 Both frictions follow the way of the joint and stay at rest what they were (`dynamics.PreslidingState`).
-`tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. The rigid
-part comes from MuJoCo, not from this package's own dynamics.
+`tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. It is read on the
+motor's side, with MuJoCo's ddq: the rigid arm's part comes from MuJoCo, not from this package's own dynamics.
 
 Inertias are written into the compiled model: MuJoCo's compiler refuses a body whose principal moments break the
 triangle inequality (link 2 of `panda_ledezma`, by rounding), and `balanceinertia` would replace all by their mean.
@@ -206,9 +206,8 @@ class SimulatedPanda:
         self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
         self._direction, self._scale = np.zeros((2, n)), PRESLIDING / self.true_arm.presliding
         self._motor_friction = np.array(MOTOR_FRICTION)
-        self._motor, self._rigid, self._push = np.empty(n), np.empty(n), np.zeros(n)
         self._friction = np.empty((1, n))
-        self._push_link, self._push_force, self._push_end = 0, np.zeros(3), -1
+        self._push_end = -1
 
     @property
     def time(self) -> float:
@@ -224,15 +223,14 @@ class SimulatedPanda:
         """The sample of the present instant; the arm then moves on by one time step."""
         data, stamp = self._data, self.time
         friction_memory_kernel(self.true_arm.robot.friction.table, data.qvel[None], self._direction[:1], self._friction)
-        link_friction = self._friction[0]  # between torque sensor and link, so that it is a part of the torque
-        self._apply_motors()
-        self._update_push()
-        data.qfrc_applied[:] = self._motor - link_friction + self._push
+        motor = self._motor_torques()
+        data.qfrc_applied[:] = motor - self._friction[0]
+        if self._samples >= self._push_end:
+            data.xfrc_applied[:] = 0.0
         self._mujoco.mj_forward(self._model, data)
-        self._mujoco.mj_rne(self._model, data, 1, self._rigid)  # M ddq + C dq + g, without armature
         if self._samples == 0 or float(data.qvel @ data.qvel) > RESTING**2:  # what a model gets wrong stays at rest
             self._residual = self._disturbance.step()
-        tau = self._rigid + link_friction - self._push + self._residual
+        tau = motor + data.qfrc_passive - self._model.dof_armature * data.qacc + self._residual  # passive: damping
         measured = self._sensors.measure(data.qpos, data.qvel, tau)
         before = data.qpos * self._scale
         self._mujoco.mj_Euler(self._model, data)  # dq += h ddq, then q += h dq
@@ -296,9 +294,9 @@ class SimulatedPanda:
         """
         if link not in range(1, self.robot.n + 1):
             raise ArgumentError(f"link: expected a number from 1 to {self.robot.n}, got {link!r}")
-        self._push_force = checks.exactly(force, (3,), "force")
-        steps = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
-        self._push_end, self._push_link = self._samples + steps, link
+        self._data.xfrc_applied[:] = 0.0
+        self._data.xfrc_applied[link, :3] = checks.exactly(force, (3,), "force")  # body 0 is the world
+        self._push_end = self._samples + round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
 
     def record(
         self,
@@ -327,8 +325,8 @@ class SimulatedPanda:
             stamp[k], q[k], dq[k], tau[k] = self.step()
         return SimulatedRun(stamp, q, dq, tau, truth)
 
-    def _apply_motors(self) -> None:
-        """Torque behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.
+    def _motor_torques(self) -> FloatArray:
+        """Torques (n,) behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.
 
         Computed torque along the reference, within the effort limits, with the nominal model:
             u = M(q) c + C(q, dq) dq + g(q) + armature c,   c = ddq_d + stiffness (q_d - q) + damping (dq_d - dq).
@@ -340,14 +338,4 @@ class SimulatedPanda:
         control.qacc[:] = ddq + STIFFNESS * (q - data.qpos) + DAMPING * (dq - data.qvel)
         self._mujoco.mj_inverse(self._nominal, control)
         limited = np.minimum(np.maximum(control.qfrc_inverse, -effort), effort)  # np.clip takes three times as long
-        self._motor = limited - self._motor_friction * self._direction[0]
-
-    def _update_push(self) -> None:
-        """Generalised force J^T F of the push, (n,); uses the body positions of this instant."""
-        self._push[:] = 0.0
-        if self._samples < self._push_end:
-            mujoco, data, body = self._mujoco, self._data, self._push_link  # body 0 is the world
-            mujoco.mj_kinematics(self._model, data)
-            mujoco.mj_comPos(self._model, data)
-            centre = data.xipos[body].copy()
-            mujoco.mj_applyFT(self._model, data, self._push_force, np.zeros(3), centre, body, self._push)
+        return np.asarray(limited - self._motor_friction * self._direction[0])

@@ -153,15 +153,12 @@ def test_a_file_of_something_else_is_refused(saved):
     np.savez(path, **harmful)  # a pickle, which would run code
     with pytest.raises(RobotDescriptionError, match=r"mine\.residual\.npz"):
         pdr.load_robot(saved)
-    np.savez_compressed(path, **arrays)  # of any size, once unpacked
-    with pytest.raises(RobotDescriptionError, match="something else"):
+    np.savez_compressed(path, **arrays | {"points": np.zeros((1000, 1000))})  # larger once unpacked
+    with pytest.raises(RobotDescriptionError, match="at most"):
         pdr.load_robot(saved)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("points.npy", b"")
     with pytest.raises(RobotDescriptionError, match="something else"):
-        pdr.load_robot(saved)
-    path.write_bytes(b"\0" * (5 << 20))
-    with pytest.raises(RobotDescriptionError, match="at most"):
         pdr.load_robot(saved)
     rng = np.random.default_rng(0)
     for _ in range(40):
