@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques that a robot's residual map predicts beside its model: see `robot.residual_map` for the equations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -9,8 +9,6 @@ share their error, so that without the margin a fit is tested on what it has see
 is modelled as coloured noise, with a standard deviation and a correlation time.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

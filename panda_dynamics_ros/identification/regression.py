@@ -91,25 +91,18 @@ def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
 
 
 def _columns(prior: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-    return np.concatenate([prior.regressor(q, dq, ddq), _friction(prior, dq, s), _tilt(prior, q, dq, ddq)], axis=-1)
+    """Columns (K, n, p) of the links, friction and tilt, d tau / d (g_x, g_y): a difference, exact since linear."""
+    terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
+    friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
+    size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(q, dq, ddq)
+    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
+    tilt = np.stack([robot.inverse_dynamics(q, dq, ddq) - rigid for robot in leaning], axis=-1)
+    return np.concatenate([prior.regressor(q, dq, ddq), friction, tilt], axis=-1)
 
 
 def friction_slice(n: int) -> slice:
     """Where the friction's columns are."""
     return slice(10 * n, (10 + len(FRICTION_TERMS)) * n)
-
-
-def _friction(prior: RobotModel, dq: FloatArray, s: FloatArray) -> FloatArray:
-    """Columns (K, n, 4 n)."""
-    terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
-    return np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
-
-
-def _tilt(prior: RobotModel, *state: FloatArray) -> FloatArray:
-    """d tau / d (g_x, g_y): torques are linear in gravity, so that a difference is exact."""
-    size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(*state)
-    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
-    return np.stack([robot.inverse_dynamics(*state) - rigid for robot in leaning], axis=-1)
 
 
 MASS_SHARE = 0.05

@@ -4,8 +4,6 @@
 `replay`, `batch`, the demo and their summaries all take it from here, so that a recording has one truth.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence

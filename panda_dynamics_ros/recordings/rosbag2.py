@@ -5,8 +5,6 @@
 imported when it is first needed, so that the package starts, and reads CSV files, without it.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Description of an arm: a serial chain of joints and links, with friction and limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar

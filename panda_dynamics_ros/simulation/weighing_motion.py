@@ -5,8 +5,6 @@ Its velocity has sine terms only, so that it comes back the way it went: each po
 approached, from both sides, which takes dry friction out of their mean. It is the best of many random ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
