@@ -25,8 +25,7 @@ from panda_dynamics_ros.robot.inertial import inertial_transport
 SYMBOLS = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
 """The entries of an inertial vector in the symbols of Gautier and Khalil 1988, eq. (3)."""
 
-DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
-"""Powers of length in an inertial vector."""
+DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # powers of length in an inertial vector
 
 M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
 

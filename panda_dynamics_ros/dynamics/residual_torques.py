@@ -11,8 +11,7 @@ from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
 
-FAR = 18.0
-"""Square distance beyond which a point does not count: k is a tenth of a thousandth there."""
+FAR = 18.0  # square distance beyond which a point does not count: k is a tenth of a thousandth there
 
 
 @compiled

@@ -43,15 +43,12 @@ from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.robot.limits import ResidualModel
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
-TRANSITION = 0.1
-"""rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide."""
-STRIBECK_VELOCITY = 0.2
-"""rad/s: above it the identified Stribeck term fades."""
+TRANSITION = 0.1  # rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide
+STRIBECK_VELOCITY = 0.2  # rad/s: above it the identified Stribeck term fades
 TILT = 2
 
 
-AT_ONCE = 4096
-"""Rows whose columns are in memory at a time: 20 MB. Those of an hour at 100 Hz are 2 GB."""
+AT_ONCE = 4096  # rows whose columns are in memory at a time: 20 MB. Those of an hour at 100 Hz are 2 GB.
 State = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 Rows = NDArray[Any] | slice
 ALL = slice(None)
@@ -108,8 +105,7 @@ def friction_slice(n: int) -> slice:
 MASS_SHARE = 0.05
 COM_LENGTH = 0.02  # m
 MOMENT_LENGTH = 0.05  # m: second moments are off by this squared, times the mass
-VISCOUS, COULOMB, OFFSET = 0.3, 1.0, 0.5
-"""In units of the prior's residual: per rad/s, and as torques."""
+VISCOUS, COULOMB, OFFSET = 0.3, 1.0, 0.5  # in units of the prior's residual: per rad/s, and as torques
 TILT_ANGLE = 0.01  # rad
 
 
@@ -205,10 +201,8 @@ def _correlated(rows: FloatArray, pole: float) -> FloatArray:
     return np.asarray(forward + backward - rows)
 
 
-LENGTH = 0.1
-"""m: the unit in which a link's pseudo-inertia is well scaled."""
-MARGIN = 1e-3
-"""Least eigenvalue of J in these units, as a share of the prior's mass: 3 mm of thickness."""
+LENGTH = 0.1  # m: the unit in which a link's pseudo-inertia is well scaled
+MARGIN = 1e-3  # least eigenvalue of J in these units, as a share of the prior's mass: 3 mm of thickness
 
 
 def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:

@@ -28,8 +28,7 @@ from panda_dynamics_ros.robot.stamps import BILLION
 Nanoseconds = NDArray[np.int64]
 Rows = NDArray[np.uint8]  # (N, bytes of a message)
 
-STAMP = slice(4, 12)
-"""Place of seconds and nanoseconds: behind the encapsulation."""
+STAMP = slice(4, 12)  # place of seconds and nanoseconds: behind the encapsulation
 STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 

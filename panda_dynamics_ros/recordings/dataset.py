@@ -34,8 +34,7 @@ NOT_SECONDS = "stamp not in seconds"
 EXAMPLE = Path(__file__).with_name("example.csv.gz")
 """A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
 
-BLOCK = 10_000
-"""Samples in a block of a recording that is read piece by piece: 2 MB."""
+BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB
 
 ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))

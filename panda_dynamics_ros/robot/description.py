@@ -20,8 +20,7 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Self = TypeVar("Self", bound="RobotDescription")
 
-LARGEST = 1e6
-"""Of each number of an arm, in SI units; products of much larger ones would not be finite."""
+LARGEST = 1e6  # of each number of an arm, in SI units; products of much larger ones would not be finite
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
 

@@ -23,13 +23,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.untrusted import is_file, read_text, replacing
 
-RAMP = 1.0
-"""Time in which the motion comes to a standstill before a pause, and gets going after it, s."""
-LARGEST_FILE = 1 << 25
-"""Bytes of a motion file, unpacked: some 100 s at 1 kHz."""
+RAMP = 1.0  # time in which the motion comes to a standstill before a pause, and gets going after it, s
+LARGEST_FILE = 1 << 25  # bytes of a motion file, unpacked: some 100 s at 1 kHz
 
-SHARE = 1e-6
-"""Harmonics below this share of the largest one are what rounding left of the digits in a file."""
+SHARE = 1e-6  # harmonics below this share of the largest one are what rounding left of the digits in a file
 
 
 @dataclass(frozen=True, eq=False)
