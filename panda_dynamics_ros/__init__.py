@@ -18,65 +18,45 @@ Conventions, used everywhere in this package
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from panda_dynamics_ros import pose
-    from panda_dynamics_ros.errors import PandaDynamicsError
-    from panda_dynamics_ros.estimation import (
-        ArmMonitor,
-        ContactDetector,
-        MomentumObserver,
-        PayloadEstimate,
-        PayloadEstimator,
-        Shape,
-        learn_residual,
-    )
-    from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
-    from panda_dynamics_ros.identification import Identification, identify
-    from panda_dynamics_ros.model import RobotModel, load_robot
-    from panda_dynamics_ros.recordings.dataset import load_dataset
-    from panda_dynamics_ros.recordings.replay import replay
-    from panda_dynamics_ros.robot import InertialParameters, write_robot
-    from panda_dynamics_ros.robot.joint_dataset import JointDataset
+if TYPE_CHECKING:  # for editors and mypy
+    from panda_dynamics_ros import pose as pose
+    from panda_dynamics_ros.errors import PandaDynamicsError as PandaDynamicsError
+    from panda_dynamics_ros.estimation import ArmMonitor as ArmMonitor
+    from panda_dynamics_ros.estimation import ContactDetector as ContactDetector
+    from panda_dynamics_ros.estimation import MomentumObserver as MomentumObserver
+    from panda_dynamics_ros.estimation import PayloadEstimate as PayloadEstimate
+    from panda_dynamics_ros.estimation import PayloadEstimator as PayloadEstimator
+    from panda_dynamics_ros.estimation import Shape as Shape
+    from panda_dynamics_ros.estimation import learn_residual as learn_residual
+    from panda_dynamics_ros.estimation.paired_runs import PairedRuns as PairedRuns
+    from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs as weigh_paired_runs
+    from panda_dynamics_ros.identification import Identification as Identification
+    from panda_dynamics_ros.identification import identify as identify
+    from panda_dynamics_ros.model import RobotModel as RobotModel
+    from panda_dynamics_ros.model import load_robot as load_robot
+    from panda_dynamics_ros.recordings.dataset import load_dataset as load_dataset
+    from panda_dynamics_ros.recordings.replay import replay as replay
+    from panda_dynamics_ros.robot import InertialParameters as InertialParameters
+    from panda_dynamics_ros.robot import write_robot as write_robot
+    from panda_dynamics_ros.robot.joint_dataset import JointDataset as JointDataset
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "ArmMonitor",
-    "ContactDetector",
-    "Identification",
-    "InertialParameters",
-    "JointDataset",
-    "MomentumObserver",
-    "PairedRuns",
-    "PandaDynamicsError",
-    "PayloadEstimate",
-    "PayloadEstimator",
-    "RobotModel",
-    "Shape",
-    "identify",
-    "learn_residual",
-    "load_dataset",
-    "load_robot",
-    "pose",
-    "replay",
-    "weigh_paired_runs",
-    "write_robot",
-]
 
 _HOMES = {
     "errors": ("PandaDynamicsError",),
     "estimation": (
-        "ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape",
+        *("ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape"),
         "learn_residual",
     ),
+    "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
     "identification": ("Identification", "identify"),
     "model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
     "recordings.replay": ("replay",),
     "robot": ("InertialParameters", "write_robot"),
     "robot.joint_dataset": ("JointDataset",),
-    "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
-}  # fmt: skip
+}
+__all__ = sorted(["pose", *(name for names in _HOMES.values() for name in names)])
 
 
 def __getattr__(name: str) -> Any:

@@ -5,8 +5,6 @@ Each function returns a C-contiguous float64 array or raises an `ArgumentError` 
 argument, what was expected and what came.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path

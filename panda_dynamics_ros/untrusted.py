@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What other people made: text of files is escaped before it is shown, paths may be anything, folders hold programs."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

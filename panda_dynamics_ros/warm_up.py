@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles what a node needs, or loads what was compiled before, while no sample is waiting."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import math

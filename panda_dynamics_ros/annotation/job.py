@@ -4,8 +4,6 @@
 A pool of threads, each with a worker process, or a Dask cluster runs `annotate_in_worker`: both are executors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@
 One table for all: `kind` says what a row is, and columns of other kinds are empty.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import json

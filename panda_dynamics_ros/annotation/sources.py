@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings in files, folders, globs and object stores (`s3://`, `gs://`, `file://`, by fsspec)."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import hashlib

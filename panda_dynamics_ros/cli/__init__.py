@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `panda-dynamics` command: finds the sub-command, runs it, and turns its errors into one line.
 
-Each sub-command is a module of this package with `EXAMPLES`, `add_options(parser)` and `run(args) -> int`. Only the one
-that was asked for is imported. docs/commands.md and the pages that it names have what is more than a line of help.
+Each sub-command is a module of this package with `EXAMPLES`, `add_options(parser)` and `run(args)`, which may return an
+exit code. Only the one that was asked for is imported. docs/commands.md and the pages that it names have what is more
+than a line of help.
 """
-
-from __future__ import annotations
 
 import argparse
 import importlib
@@ -76,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args, unknown = _parser(arguments).parse_known_args(arguments)
             if unknown:
                 args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-            code = int(args.run(args))
+            code = int(args.run(args) or 0)
             sys.stdout.flush()
         except SystemExit as leaving:  # argparse after --help, --version or an error
             return leaving.code if isinstance(leaving.code, int) else 0

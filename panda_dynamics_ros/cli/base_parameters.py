@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics base-parameters`: the minimum inertial parameters of an arm, with their closed forms."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -14,7 +12,6 @@ UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     add_robot(parser)
     words = (
         "angles (rad) and lengths (share of the longest link) below T are zero (default: 1e-9; more for an arm whose "
@@ -26,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the base parameters of a robot: values = mapping @ inertial_vector, and Y_base = Y[:, columns]."""
     robot = load_arm(args)
     base = robot.base_parameters(tolerance=args.tolerance)
@@ -40,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         about = {"robot": robot.name, "count": len(base), "inertial_parameters": 10 * robot.n}
         found = {"without_effect": list(base.without_effect), "parameters": entries, "mapping": base.mapping.tolist()}
         print(json.dumps(about | found))
-        return 0
+        return
     from rich.console import Console
     from rich.table import Column, Table
 
@@ -55,4 +52,3 @@ def run(args: argparse.Namespace) -> int:
     console = Console(width=None if sys.stdout.isatty() else 118, highlight=False)
     console.print(table)
     console.print("without effect on the torques: " + (" ".join(base.without_effect) or "none"))
-    return 0

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics batch`: many recordings as one table, on this machine or a cluster."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 
@@ -24,7 +22,6 @@ panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
     options.add_robot_option(parser)
     options.add_payload_options(parser)
@@ -42,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Annotate, write the table, say what failed."""
     if args.jobs is not None:
         checks.number(args.jobs, "--jobs", minimum=1)
@@ -87,4 +84,3 @@ def run(args: argparse.Namespace) -> int:
     summary = {"recordings": len(outcome.sources), **{name: getattr(outcome, name) for name in names}}
     summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
     print_results(args.json, summary, tables, [outcome.table])
-    return 0

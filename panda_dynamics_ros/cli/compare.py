@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics compare`: two results of `replay` or `demo` beside each other."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -24,13 +22,12 @@ LARGEST_FILE = 32 << 20  # bytes of summary.json and of payload.csv
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     for name in ("first", "second"):
         parser.add_argument(name, metavar="DIR", help="folder that `replay` or `demo` has written")
     add(parser, output("compare.png", "FILE", "the picture"), JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read both, print, draw."""
     from panda_dynamics_ros.reporting.plots import plot_payload
 
@@ -45,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
     tables = [(name, _rows(each)) for name, each in zip(folders, summaries, strict=True)]
     found = {"first": summaries[0], "second": summaries[1], "files": [str(picture)]}
     print_results(args.json, found, tables, [picture])
-    return 0
 
 
 def _result(folder: str) -> tuple[dict[str, Any], Any]:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics convert`: a log of another program as a rosbag2."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -17,7 +15,6 @@ panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# t
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     parser.add_argument("log", metavar="LOG", help="the log to read")
     parser.add_argument("output", type=Path, metavar="DIR", help="the rosbag2 folder to write")
     add_robot_option(parser)
@@ -25,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(parser, COLUMNS, EPISODE, topic, OVERWRITE, JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the log, write the recording."""
     from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -45,4 +42,3 @@ def run(args: argparse.Namespace) -> int:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
     rows = [("samples", stream_text(data)), ("dropped", dropped)]
     print_results(args.json, summary, [(f"{Path(args.log).name} as a recording", rows)], [file])
-    return 0

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics demo`: a simulated Panda picks a payload up, and real ROS 2 nodes find it."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,8 @@ from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
-from panda_dynamics_ros.reporting.console import (
-    LiveTable,
-    com_text,
-    joint_values,
-    mass_text,
-    payload_rows,
-    print_results,
-)
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
@@ -44,14 +36,13 @@ class DemoError(PandaDynamicsError, RuntimeError):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     mass = number("--payload-mass", 1.0, "KG", "mass of the payload")
     duration = number("--duration", 22.0, "S", "duration in robot time")
     seed = number("--seed", 0, "N", "seed of the simulated arm's imperfections")
     add(parser, mass, COM, duration, seed, output("demo_output"), JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run the demo, report, write the files."""
     if not 0.0 < args.payload_mass <= 10.0:
         raise ArgumentError(f"--payload-mass: expected kg in (0, 10], got {args.payload_mass:g}")
@@ -72,18 +63,19 @@ def run(args: argparse.Namespace) -> int:
     with (
         monitoring() as seen,
         NodeProcesses(args.output, environment) as processes,
-        LiveTable("panda-dynamics demo", args.json) as table,
+        console.live_table("panda-dynamics demo", args.json) as show,
     ):
-        _follow(processes, table, seen, args)
+        _follow(processes, show, seen, args)
         codes = processes.stop()
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
     _report(seen, args)
-    return 0
 
 
-def _follow(processes: NodeProcesses, table: LiveTable, seen: DemoMonitor, args: argparse.Namespace) -> None:
+def _follow(
+    processes: NodeProcesses, show: Callable[[console.Rows], None], seen: DemoMonitor, args: argparse.Namespace
+) -> None:
     """Start estimators and robot, and show what is published until the time is over."""
     for name in ("dynamics", "payload_estimator"):  # first, so that they get the robot's first sample
         processes.start(name)
@@ -104,11 +96,11 @@ def _follow(processes: NodeProcesses, table: LiveTable, seen: DemoMonitor, args:
             processes.start("simulated_panda", robot)
             is_started = True
         if seen.joint_states:
-            table.show(_rows(seen, args.duration))
+            show(_rows(seen, args.duration))
         elif (waited := time.monotonic() - began) > START_PATIENCE:
             raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
         else:
-            table.show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
+            show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
         time.sleep(PERIOD)
 
 
@@ -123,13 +115,13 @@ def _reported(seen: DemoMonitor) -> float:
     return (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
 
 
-def _rows(seen: DemoMonitor, duration: float) -> list[tuple[str, str]]:
+def _rows(seen: DemoMonitor, duration: float) -> console.Rows:
     start, carried = seen.joint_states[0].stamp, seen.truth[-1][1].mass if seen.truth else 0.0
     changes = "; ".join(f"{kind} at {stamp - start:.2f} s" for stamp, kind in seen.changes)
     return [
         ("robot time", f"{_elapsed(seen):5.1f} of {duration:.0f} s"),
         ("truly carried", f"{carried:6.3f} kg"),
-        *(payload_rows(seen.estimates[-1]) if seen.estimates else []),
+        *(console.payload_rows(seen.estimates[-1]) if seen.estimates else []),
         ("stream", seen.diagnostics[INPUTS[1]][0]),
         ("detected changes", changes or "none yet"),
     ]
@@ -176,9 +168,9 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
         ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),
-        ("mass", f"{mass_text(last)} (truth {truth.mass:.3f})"),
-        ("centre of mass", f"{com_text(last)} (truth {joint_values(1e3 * truth.com, 1)})"),
+        ("mass", f"{console.mass_text(last)} (truth {truth.mass:.3f})"),
+        ("centre of mass", f"{console.com_text(last)} (truth {console.joint_values(1e3 * truth.com, 1)})"),
     ]
     later = ((event["stamp"], event["kind"], event["mass_after_2s"]) for event in summary["events"])
     rows += [(f"{stamp:7.3f} s", f"{kind}; 2 s later {mass_later:.3f} kg") for stamp, kind, mass_later in later]
-    print_results(args.json, summary, [("What the nodes found", rows)], files)
+    console.print_results(args.json, summary, [("What the nodes found", rows)], files)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics excite`: a motion that shows all base parameters, within the arm's limits."""
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np
@@ -20,7 +18,6 @@ EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     add_robot_option(parser)
     add(
         parser,
@@ -34,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Search, write the files, say how good the motion is."""
     from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
 
@@ -72,4 +69,3 @@ def run(args: argparse.Namespace) -> int:
         *shares,
     ]
     print_results(args.json, summary, [(f"exciting motion for {robot.name}", table)], files)
-    return 0

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics export`: an arm's dynamics as stand-alone C or Python source."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -37,7 +35,6 @@ panda-dynamics export my_arm.yaml --language python --math jax.numpy --output ar
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     from panda_dynamics_ros.codegen import FRICTION, FUNCTIONS, LANGUAGES
 
     add_robot(parser)
@@ -55,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the source, print the counts."""
     from panda_dynamics_ros.codegen import generate
 
@@ -80,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         counts = {key: asdict(count) for key, count in code.counts.items()}
         about = {"robot": robot.name, "language": args.language, "name": code.name, "functions": counts}
         print(json.dumps(about | (written or {"source": code.source})))
-        return 0
+        return
     if not written:
         sys.stdout.write(code.source)
     for path in written.values():
@@ -88,4 +85,3 @@ def run(args: argparse.Namespace) -> int:
     print(f"{'function':<17} {'multiplications':>15} {'additions':>9} {'sin, cos':>8}", file=sys.stderr)
     for key, count in code.counts.items():
         print(f"{key:<17} {count.multiplications:>15} {count.additions:>9} {count.trigonometric:>8}", file=sys.stderr)
-    return 0

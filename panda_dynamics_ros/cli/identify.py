@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics identify`: a model of your own arm from recordings of its motion without payload."""
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from collections.abc import Iterator
@@ -29,7 +27,6 @@ EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesda
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     data = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=data)
     options.add_robot_option(parser)
@@ -46,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Identify, validate, report, write the files."""
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
@@ -82,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
         shown = validations or [validate(next(recordings()), models)]
         files += write_report(fit, shown, args.report)
     print_results(args.json, summarise(fit, validations, files), tables, files)
-    return 0
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:

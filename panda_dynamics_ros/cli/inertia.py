@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics inertia`: the table of document 000, and its mapping to the base frame {S}."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any
@@ -24,13 +22,12 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     add_robot(parser)
     q = option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q")
     add(parser, q, option("--frame", "print only this frame (default: both)", choices=("joint", "base")), JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the inertial parameters of a robot; inertia as xx, xy, xz, yy, yz, zz."""
     from panda_dynamics_ros.dynamics.kinematics import links_in_base
 
@@ -56,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         ]
     if args.json:
         print(json.dumps(content))
-        return 0
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Column, Table
@@ -75,4 +72,3 @@ def run(args: argparse.Namespace) -> int:
                 numbers = [link["mass"], *link[vector], *link[inertia]]
                 table.add_row(str(i), *(f"{round(each, 6) + 0.0:.6f}" for each in numbers))  # + 0.0 turns -0 into 0
             console.print(table)
-    return 0

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics live`: a Franka by its IP address, read-only, through libfranka's Python bindings."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json
@@ -20,7 +18,7 @@ from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, lo
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, StateRecording, with_own_end_effector
-from panda_dynamics_ros.reporting.console import LiveTable, joint_values, payload_rows, print_table
+from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.reporting.web_view import WebView
 from panda_dynamics_ros.robot import RobotDescription
@@ -34,7 +32,6 @@ Publish = Callable[[FrankaState | None, str], None]  # takes a state, or None an
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     parser.add_argument("ip", metavar="IP", help="the robot's address or host name")
     add_robot_option(parser)
     # What the robot says of itself holds, unless the user says otherwise.
@@ -51,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Connect, follow the robot until the time is over or Ctrl-C, and say what was seen."""
     if args.seconds is not None:
         checks.number(args.seconds, "--seconds", minimum=0.1, maximum=1e7)
@@ -77,7 +74,6 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
-    return 0
 
 
 def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.AbstractContextManager[Publish | None]:
@@ -108,8 +104,8 @@ class Live:
     def follow(self, args: argparse.Namespace, view: WebView | None, publish: Publish | None) -> None:
         """Take states until the time is over or Ctrl-C; a thread shows them, so that no state waits for it."""
         over = threading.Event()
-        with LiveTable(self.title, quiet=args.json) as table:
-            shower = threading.Thread(target=self._show, args=(over, table, view), daemon=True)
+        with live_table(self.title, quiet=args.json) as show:
+            shower = threading.Thread(target=self._show, args=(over, show, view), daemon=True)
             shower.start()
             try:
                 with contextlib.suppress(KeyboardInterrupt):
@@ -126,17 +122,17 @@ class Live:
                 over.set()
                 shower.join()
 
-    def _show(self, over: threading.Event, table: LiveTable, view: WebView | None) -> None:
+    def _show(self, over: threading.Event, show: Callable[[Rows], None], view: WebView | None) -> None:
         while not over.wait(PERIOD):
             if self._seen is None:
                 continue
-            table.show(self.rows())
+            show(self.rows())
             if view is not None:
                 state, output = self._seen
                 elapsed = time.monotonic() - self._origin
                 view.show(elapsed, state.sample.q, output.estimate, wrench=output.wrench.wrench, remark=state.mode)
 
-    def rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> Rows:
         """The table for a person."""
         if self._seen is None:
             return [("states", "none yet")]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics pose`: convert between Franka's pose formats, or print the arm's pose at a joint position."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -45,7 +43,6 @@ HEADINGS = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     formats = "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
     add_robot_option(parser)
@@ -59,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print a pose in the formats asked for."""
     if (args.source is None) == (args.q is None):
         given = "both" if args.source is not None else "neither"
@@ -80,13 +77,12 @@ def run(args: argparse.Namespace) -> int:
         entries.update(WRITERS[name](T))
     if args.json:
         print(json.dumps({key: value.tolist() for key, value in entries.items()}))
-        return 0
+        return
     for key, value in entries.items():  # numbers as they can be given to the command again
         print(HEADINGS[key].format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"
         for row in np.atleast_2d(value).tolist():
             print("  " + " ".join(format(round(x, 12) + 0.0, form) for x in row))  # + 0.0 turns -0 into 0
-    return 0
 
 
 def _numbers(words: Sequence[str], name: str) -> FloatArray:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics replay`: torques, poses and payload of a recorded bag, with no ROS installed."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys
@@ -22,15 +20,7 @@ from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
 from panda_dynamics_ros.recordings.franka_load import franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
-from panda_dynamics_ros.reporting.console import (
-    LiveTable,
-    Table,
-    joint_values,
-    payload_rows,
-    print_results,
-    print_segments,
-    stream_text,
-)
+from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting.replay_bag import write_replay
 from panda_dynamics_ros.reporting.summary import events_text, summary_of, write_summary
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -44,7 +34,6 @@ CONTRADICTED = 3
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     bag = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
     parser.add_argument("bag", nargs="?", metavar="BAG", help=bag)
     example = (
@@ -98,11 +87,12 @@ def run(args: argparse.Namespace) -> int:
 def _replay(
     args: argparse.Namespace, name: str, data: JointDataset, robot: RobotModel, known: dict[str, Any]
 ) -> Replay:
-    with LiveTable(f"replay of {name}", quiet=args.json) as table:
+    with console.live_table(f"replay of {name}", quiet=args.json) as show_rows:
 
         def show(done: int, count: int, estimate: PayloadEstimate) -> None:
             time = data.stamp[min(done, count - 1)] - data.stamp[0]
-            table.show([("replayed", f"{100 * done // max(count, 1):3d} %  {time:6.1f} s"), *payload_rows(estimate)])
+            replayed = f"{100 * done // max(count, 1):3d} %  {time:6.1f} s"
+            show_rows([("replayed", replayed), *console.payload_rows(estimate)])
 
         result = replay(data, robot, show, **known)
     segments: tuple[PayloadSegment, ...] = ()
@@ -116,23 +106,23 @@ def _replay(
         warnings.warn(sentence, stacklevel=2)
     summary = summary_of(data, result, segments, load_entry(loads))
     rows = [
-        ("samples", stream_text(data)),
+        ("samples", console.stream_text(data)),
         ("lost", result.findings.losses),
-        ("torque residual RMS", f"{joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
-        *(row for row in payload_rows(result.last) if row[0] != "problem"),
+        ("torque residual RMS", f"{console.joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
+        *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
         *([("load that Franka has", load_text(loads))] if loads else []),
         ("events", events_text(summary["events"], float(data.stamp[0]))),
         *([("problem", result.problem)] if result.problem else []),
     ]
-    tables: list[Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
+    tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
     args.output.mkdir(parents=True, exist_ok=True)
     from panda_dynamics_ros.reporting.plots import write_replay_files
 
     files = [write_summary(summary, args.output), *write_replay_files(data, robot, result, args.output, segments)]
     files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
     if segments and not args.json:
-        print_segments(segments, float(data.stamp[0]))
-    print_results(args.json, summary, tables, files)
+        console.print_segments(segments, float(data.stamp[0]))
+    console.print_results(args.json, summary, tables, files)
     return result
 
 

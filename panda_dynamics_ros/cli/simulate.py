@@ -1,23 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics simulate`: records a simulated Panda on an exciting motion."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import (
-    COM,
-    JSON,
-    OVERWRITE,
-    add,
-    add_robot_option,
-    load_arm,
-    number,
-    output,
-    payload_cube,
-)
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar
@@ -29,23 +17,22 @@ START = 1.0  # s at rest before the motion
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     parser.add_argument("motion", metavar="MOTION", help="the CSV of `panda-dynamics excite`")
-    add_robot_option(parser)
-    add(
+    options.add_robot_option(parser)
+    options.add(
         parser,
-        number("--repeat", 2, "N", "periods of the motion"),
-        number("--payload-mass", 0.0, "KG", "carry a cube of 10 cm with this mass"),
-        COM,
-        number("--seed", 0, "N", "number of the simulated arm"),
-        number("--take", 1, "N", "number of the noise"),
-        output("recording", "DIR", "the rosbag2 folder"),
-        OVERWRITE,
-        JSON,
+        options.number("--repeat", 2, "N", "periods of the motion"),
+        options.number("--payload-mass", 0.0, "KG", "carry a cube of 10 cm with this mass"),
+        options.COM,
+        options.number("--seed", 0, "N", "number of the simulated arm"),
+        options.number("--take", 1, "N", "number of the noise"),
+        options.output("recording", "DIR", "the rosbag2 folder"),
+        options.OVERWRITE,
+        options.JSON,
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Simulate, write the recording."""
     from panda_dynamics_ros.recordings.bag_writing import write_joint_states
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
@@ -55,14 +42,14 @@ def run(args: argparse.Namespace) -> int:
     checks.number(args.payload_mass, "--payload-mass", minimum=0.0, maximum=10.0)
     if args.output.exists() and not args.overwrite:  # before a minute of simulation, not after it
         raise ArgumentError(f"--output: expected a folder that does not exist, or --overwrite, got '{args.output}'")
-    robot = load_arm(args)
+    robot = options.load_arm(args)
     if robot.effort != MEASURED:
         raise ArgumentError(f"--effort: expected {MEASURED}, which the simulated sensors record, got {robot.effort}")
     motion = replace(read_motion(args.motion, robot.n), standstill=START)
     searched = exciting_motion(robot, args.seed)
     plant = SimulatedPanda(robot, seed=args.seed, excitation=motion, arm_excitation=searched, noise_seed=args.take)
     if args.payload_mass > 0.0:
-        plant.attach(payload_cube(args))
+        plant.attach(options.payload_cube(args))
     count = round((START + args.repeat * motion.period) / plant.timestep)
     with progress_bar(args.json, "simulating") as bar:
         states = (plant.step() for _ in bar.track(range(count)))
@@ -75,4 +62,3 @@ def run(args: argparse.Namespace) -> int:
         ("payload", f"{args.payload_mass:g} kg"),
     ]
     print_results(args.json, summary, [("simulated Panda", rows)], [file])
-    return 0

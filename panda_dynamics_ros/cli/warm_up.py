@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics warm-up`: compile at installation what the nodes would compile at their first start."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
@@ -14,14 +12,12 @@ EXAMPLES = "panda-dynamics warm-up dynamics"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
     parser.add_argument("nodes", nargs="*", metavar="NODE", help=f"some of {', '.join(NODES)} (default: all)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compile; returns the exit code."""
     start = time.monotonic()
     nodes = args.nodes or [node for node in NODES if node != "simulated_panda" or find_spec("mujoco") is not None]
     warm_up(*nodes, report=lambda line: print(f"{line} ..", file=sys.stderr, flush=True))
     print(f"ready: {', '.join(nodes)} ({time.monotonic() - start:.0f} s)")
-    return 0

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +32,6 @@ ORDER = "ABBA"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
     options.add(
         parser.add_argument_group("what to do, one of these"),
         options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
@@ -65,7 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add(parser, options.output("weigh_output"), options.JSON)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Plan, or weigh and report."""
     modes = [name for name in ("simulate", "plan") if getattr(args, name)]
     modes += ["loaded"] if args.loaded or args.unloaded else []
@@ -75,9 +72,7 @@ def run(args: argparse.Namespace) -> int:
             + (" and ".join(f"--{name}" for name in modes) or "none")
         )
     robot = options.load_arm(args)
-    if args.plan:
-        return _plan(args, robot)
-    return _simulate(args, robot) if args.simulate else _weigh_recordings(args, robot)
+    {"plan": _plan, "simulate": _simulate, "loaded": _weigh_recordings}[modes[0]](args, robot)
 
 
 def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
@@ -91,7 +86,7 @@ def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
     return weighing_motion(robot, start, table_height=height, **chosen)
 
 
-def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
+def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
     """Write the motion as a trajectory, and say how large it is."""
     from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
 
@@ -119,10 +114,9 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> int:
         ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
     ]
     print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
-    return 0
 
 
-def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
+def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
     if not (args.loaded and args.unloaded):
         missing = "--unloaded" if args.loaded else "--loaded"
         raise ArgumentError(f"{missing}: expected one or more recordings beside the others, got none")
@@ -131,10 +125,10 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> int:
         [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
     )
     check = load_dataset(args.check, robot, **where) if args.check else None
-    return _report(args, robot, loaded, unloaded, check, None)
+    _report(args, robot, loaded, unloaded, check, None)
 
 
-def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
+def _simulate(args: argparse.Namespace, robot: RobotModel) -> None:
     from panda_dynamics_ros.simulation.weighing_motion import simulated_runs
 
     if set(args.order) != {"A", "B"}:
@@ -146,7 +140,7 @@ def _simulate(args: argparse.Namespace, robot: RobotModel) -> int:
     # One more loaded run for the check at rest; the payload is estimated without it.
     runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
-    return _report(args, robot, loaded, unloaded, runs[-1], truth)
+    _report(args, robot, loaded, unloaded, runs[-1], truth)
 
 
 def _report(
@@ -156,7 +150,7 @@ def _report(
     unloaded: Sequence[JointDataset],
     check: JointDataset | None,
     truth: InertialParameters | None,
-) -> int:
+) -> None:
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
@@ -171,4 +165,3 @@ def _report(
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     print_results(args.json, summary, tables, files)
-    return 0

@@ -5,8 +5,6 @@ A robot speaks one version of its protocol, and a binding too: panda-python that
 an FR3 with system 5.9 or newer. So the installed ones are tried in turn.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import re

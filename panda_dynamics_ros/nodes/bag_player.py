@@ -4,6 +4,8 @@
 import math
 import sys
 import time
+from collections.abc import Iterator
+from functools import partial
 
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
@@ -43,12 +45,11 @@ class BagPlayerNode(Node):
         if not self._path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
         self._stream = self._open()
-        first = next(self._stream, None)
-        if first is None:
+        self._upcoming = self._paced()
+        self._next = next(self._upcoming, None)
+        if self._next is None:
             raise ArgumentError(f"bag: expected joint states in {self._path}, got none")
         self.done = False
-        self._next: JointStateSample | None = first
-        self._due = 0.0  # s of the recording from its first sample to the next, without longer jumps
         self._played = 0
         self._began = math.inf
         self._patience = time.monotonic() + SUBSCRIBER_PATIENCE
@@ -70,24 +71,32 @@ class BagPlayerNode(Node):
         now = (time.monotonic() - self._began) * self._rate
         for _ in range(BURST):
             if self._next is None:
-                self._at_the_end()
+                self._end()
                 return
-            if self._due > now:
+            due, sample = self._next
+            if due > now:
                 return
-            self._publish(self._next)
+            self._publish(sample)
             self._played += 1
-            self._read_next(self._next)
+            self._next = next(self._upcoming, None)
 
-    def _read_next(self, before: JointStateSample) -> None:
-        self._next = next(self._stream, None)
-        if self._next is None:
-            return
-        step = self._next.stamp - before.stamp
-        if abs(step) > LONGEST_PAUSE:
-            words = f"the recorded stamps jump by {step:.1f} s: not waited for"
-            self.get_logger().warning(words, throttle_duration_sec=5.0)
-        else:
-            self._due += step
+    def _paced(self) -> Iterator[tuple[float, JointStateSample]]:
+        """The samples to play, each with its time, s of the recording since the first, without longer jumps."""
+        due = 0.0
+        while True:
+            before = None
+            for sample in self._stream:
+                step = 0.0 if before is None else sample.stamp - before
+                if abs(step) > LONGEST_PAUSE:
+                    words = f"the recorded stamps jump by {step:.1f} s: not waited for"
+                    self.get_logger().warning(words, throttle_duration_sec=5.0)
+                else:
+                    due += step
+                before = sample.stamp
+                yield due, sample
+            if before is None or not self._loop:
+                return
+            self._stream = self._open()
 
     def _publish(self, sample: JointStateSample) -> None:
         """Publish the clock first: a subscriber that gets the sample then has its time."""
@@ -107,19 +116,14 @@ class BagPlayerNode(Node):
             self._began = time.monotonic() + START_DELAY
             self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
 
-    def _at_the_end(self) -> None:
-        if self._loop:
-            self._stream = self._open()
-            self._next, self._due, self._began = next(self._stream, None), 0.0, time.monotonic()
-        elif not self.done:
+    def _end(self) -> None:
+        if not self.done:
             self._publisher.wait_for_all_acked(Duration(seconds=1))
             self.done = True
             self.get_logger().info(f"the recording has been played: {self._played} messages")
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node until the recording has been played; returns the exit code."""
-    return run_node(BagPlayerNode, args)
+main = partial(run_node, BagPlayerNode)
 
 
 if __name__ == "__main__":

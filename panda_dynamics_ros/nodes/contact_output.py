@@ -43,7 +43,6 @@ class PayloadInput:
 
     def __init__(self, node: Node, samples: JointStateInput, carry: Callable[[InertialParameters], None]) -> None:
         self._node, self._input, self._carry = node, samples, carry
-        self._received = False
         self.mass, self.problem = 0.0, ""
         words = "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known."
         topic = fixed(node, "payload_topic", "payload_estimator/payload", words)
@@ -57,9 +56,7 @@ class PayloadInput:
             self.problem = shortened(str(error))
             self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
             return
-        if not self._received:
-            self._received = True
-            self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external")
+        self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external", once=True)
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
 
@@ -67,7 +64,7 @@ class PayloadInput:
         frame = message.header.frame_id
         if frame and self._input.joint_names and frame != self._input.flange_frame:
             raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
-        largest = np.abs(conversions.numbers_of_inertia(message)).max()
+        largest = np.abs(conversions.numbers_of(message)).max()
         if not largest <= ABSURD:  # first, since what follows would overflow
             raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
         payload = conversions.body_from_message(message)
@@ -94,15 +91,15 @@ class ContactOutput:
         self._count, self._largest = 0, 0.0
         self._unlogged = False  # whether the log does not have the contact yet
 
-        def wrench_message(stamp: Time, wrench: FloatArray) -> WrenchStamped:
-            return conversions.wrench_message(stamp, samples.base_frame, wrench)
-
-        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", wrench_message, 6)
+        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", self._wrench_message, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
         self._stamped_wrench = publisher(node, WrenchStamped, "~/contact_stamped_wrench", LATCHED)
         self._wrench_estimator = WrenchEstimator(samples.robot)
+
+    def _wrench_message(self, stamp: Time, wrench: FloatArray) -> WrenchStamped:
+        return conversions.stamped_message(WrenchStamped, stamp, self._input.base_frame, wrench)
 
     def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput, ratio: float) -> None:
         """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
@@ -124,7 +121,7 @@ class ContactOutput:
         self._contacts.publish(status)
         self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
         wrench = self._wrench_estimator.estimate(q, contact.torques).wrench
-        self._stamped_wrench.publish(conversions.wrench_message(header_stamp, self._input.base_frame, wrench))
+        self._stamped_wrench.publish(self._wrench_message(header_stamp, wrench))
         if contact.ended_by == PAYLOAD:
             self._count, self._unlogged = self._count - 1, False
         elif not contact.lasts:

@@ -3,13 +3,13 @@
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import InertiaStamped, PoseStamped, PoseWithCovarianceStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseWithCovarianceStamped
 from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
@@ -17,6 +17,7 @@ from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.simulation.motions import JointTrajectory
 
@@ -77,25 +78,35 @@ def state_message(
     return message
 
 
-def pose_message(stamp: Time, frame: str, numbers: FloatArray) -> PoseStamped:
-    """The `pose_numbers` (7,) of an end effector as a PoseStamped in `frame`."""
-    message = PoseStamped(header=Header(stamp=stamp, frame_id=frame))
-    position, turned = message.pose.position, message.pose.orientation
-    position.x, position.y, position.z, turned.x, turned.y, turned.z, turned.w = numbers.tolist()
+def stamped_message(message_type: type, stamp: Time, frame: str, numbers: FloatArray) -> Any:
+    """A message in `frame` whose doubles, in the order of its definition, are these numbers.
+
+    A PoseStamped takes `pose_numbers` (7,), an InertiaStamped `inertia_numbers` (10,), a WrenchStamped a wrench (6,),
+    N and N m, force first, in the axes of `frame`.
+    """
+    message = message_type(header=Header(stamp=stamp, frame_id=frame))
+    for (part, name), number in zip(_doubles(message), numbers.tolist(), strict=True):
+        setattr(part, name, number)
     return message
+
+
+def numbers_of(message: Any) -> FloatArray:
+    """The doubles of a message, in the order of its definition."""
+    return np.array([getattr(part, name) for part, name in _doubles(message)])
+
+
+def _doubles(message: Any) -> Iterator[tuple[Any, str]]:
+    """Where a message has doubles: the message within it, and the field's name."""
+    for name, kind in message.get_fields_and_field_types().items():
+        if kind == "double":
+            yield message, name
+        elif "/" in kind:
+            yield from _doubles(getattr(message, name))
 
 
 def pose_numbers(T: FloatArray) -> FloatArray:
     """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
     return np.concatenate((T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])))
-
-
-def wrench_message(stamp: Time, frame: str, wrench: FloatArray) -> WrenchStamped:
-    """A wrench (6,), force first, in the axes of `frame`, N and N m."""
-    message = WrenchStamped(header=Header(stamp=stamp, frame_id=frame))
-    force, torque = message.wrench.force, message.wrench.torque
-    force.x, force.y, force.z, torque.x, torque.y, torque.z = wrench.tolist()
-    return message
 
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
@@ -127,9 +138,7 @@ def matrix_image(stamp: Time, frame: str, matrix: FloatArray) -> Image:
 
 def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray) -> PoseWithCovarianceStamped:
     """A pose without turn at a centre of mass (3,), with its covariance (3, 3)."""
-    message = PoseWithCovarianceStamped(header=Header(stamp=stamp, frame_id=frame))
-    position, message.pose.pose.orientation.w = message.pose.pose.position, 1.0
-    position.x, position.y, position.z = com.tolist()
+    message = stamped_message(PoseWithCovarianceStamped, stamp, frame, np.array([*com, 0.0, 0.0, 0.0, 1.0]))
     spread = np.zeros((6, 6))
     spread[:3, :3] = covariance
     message.pose.covariance = spread.ravel()
@@ -138,33 +147,18 @@ def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray
 
 def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:
     """A body as InertiaStamped: mass, CoM in `frame`, inertia about the CoM along the axes of `frame`."""
-    return inertia_message_of(stamp, frame, inertia_numbers(body))
-
-
-def inertia_message_of(stamp: Time, frame: str, numbers: FloatArray) -> InertiaStamped:
-    """The `inertia_numbers` (10,) of a body as InertiaStamped in `frame`."""
-    message = InertiaStamped(header=Header(stamp=stamp, frame_id=frame))
-    i = message.inertia
-    i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz = numbers.tolist()
-    return message
+    return stamped_message(InertiaStamped, stamp, frame, inertia_numbers(body))
 
 
 def inertia_numbers(body: InertialParameters) -> FloatArray:
     """Mass (kg), CoM (m), and inertia about the CoM (xx, xy, xz, yy, yz, zz) of a body, as ROS has them."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia.tolist()
-    return np.array([body.mass, *body.com.tolist(), xx, xy, xz, yy, yz, zz])
-
-
-def numbers_of_inertia(message: InertiaStamped) -> FloatArray:
-    """The `inertia_numbers` (10,) in an InertiaStamped."""
-    i = message.inertia
-    return np.array([i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz])
+    return np.array([body.mass, *body.com, *six_from_symmetric(body.inertia)])
 
 
 def body_from_message(message: InertiaStamped) -> InertialParameters:
     """The body of an InertiaStamped."""
-    m, x, y, z, xx, xy, xz, yy, yz, zz = numbers_of_inertia(message).tolist()
-    return InertialParameters(m, np.array([x, y, z]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    numbers = numbers_of(message)
+    return InertialParameters(numbers[0], numbers[1:4], symmetric_from_six(numbers[4:]))
 
 
 def status_message(

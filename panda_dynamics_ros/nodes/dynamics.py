@@ -2,6 +2,7 @@
 """Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
 import sys
+from functools import partial
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
@@ -45,7 +46,7 @@ class DynamicsNode(Node):
             return conversions.torque_message(stamp, samples.joint_names, numbers)
 
         def pose(stamp: Time, numbers: FloatArray) -> PoseStamped:
-            return conversions.pose_message(stamp, samples.base_frame, numbers)
+            return conversions.stamped_message(PoseStamped, stamp, samples.base_frame, numbers)
 
         def o_t_ee(_: Time, numbers: FloatArray) -> Float64MultiArray:
             return conversions.o_t_ee_message(numbers)
@@ -89,9 +90,7 @@ class DynamicsNode(Node):
         self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node; returns the exit code."""
-    return run_node(DynamicsNode, args, kernels="dynamics")
+main = partial(run_node, DynamicsNode, kernels="dynamics")
 
 
 if __name__ == "__main__":

@@ -59,11 +59,8 @@ class EstimateFile:
         return ""
 
     def _autosave(self) -> None:
-        if self._estimator.counts.used == 0:
-            return  # nothing was learnt: the file may know more
-        done, words = self.save()
-        if not done:
-            self._node.get_logger().warning(words, throttle_duration_sec=60.0)
+        if self._estimator.counts.used and not self.save()[0]:  # where nothing was learnt, the file may know more
+            self._node.get_logger().warning(self.problem, throttle_duration_sec=60.0)
 
     def _keep(self) -> None:
         if self._estimator.counts.used and (problem := self._write(self._resume_path)):

@@ -18,7 +18,7 @@ from std_srvs.srv import Trigger
 
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.payload_file import franka_load
-from panda_dynamics_ros.nodes.interface import fixed, log_answer
+from panda_dynamics_ros.nodes.interface import fixed, serve
 
 DISCOVERY_PATIENCE, ANSWER_PATIENCE = 0.5, 1.0  # s
 LARGEST_MASS_STD = 0.1  # kg: the controller compensates 1 N of weight more or less by itself
@@ -72,7 +72,7 @@ class LoadService:
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
         )  # fmt: skip
         self._group = ReentrantCallbackGroup()  # of the answers, which come while the service's own callback waits
-        self._helper.create_service(Trigger, node.resolve_service_name("~/apply_load"), self._on_apply)
+        serve(node, Trigger, "apply_load", self._on_apply, server=self._helper)
         self._executor = MultiThreadedExecutor(2, context=node.context)
         self._executor.add_node(self._helper)
         self._thread = threading.Thread(target=self._serve, name="load")
@@ -88,12 +88,10 @@ class LoadService:
         self._thread.join()
         self._helper.destroy_node()
 
-    def _on_apply(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_apply(self, _: Trigger.Request) -> tuple[bool, str]:
         estimate = self._estimate()
         missing = unfit_for_load(estimate, self._is_touched())
-        response.success, response.message = (False, f"not sent: {missing}") if missing else self.apply(estimate)
-        log_answer(self._node.get_logger(), "apply_load", response.success, response.message)
-        return response
+        return (False, f"not sent: {missing}") if missing else self.apply(estimate)
 
     def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
         """Send the estimate; whether the robot took it, and in words what it then reports."""

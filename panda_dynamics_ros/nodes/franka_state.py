@@ -7,6 +7,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import rclpy
 from builtin_interfaces.msg import Time
@@ -71,7 +72,7 @@ class FrankaStateOutput:
         numbers = conversions.inertia_numbers(body)
         if numbers.tolist() != self._last_bodies.get(name):
             self._last_bodies[name] = numbers.tolist()
-            self._bodies[name].publish(conversions.inertia_message_of(stamp, self._flange, numbers))
+            self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
 
     def publish_diagnostics(self, about: dict[str, object], problem: str) -> None:
         """Say how the robot is; `problem` is why no states come, empty where they do."""
@@ -167,9 +168,7 @@ def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState | No
         rclpy.try_shutdown()
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node; returns the exit code."""
-    return run_node(FrankaStateNode, args)
+main = partial(run_node, FrankaStateNode)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -109,12 +108,24 @@ def messages_of(subscription: Subscription, most: int) -> Iterator[bytes]:
             yield taken[0]
 
 
-def log_answer(logger: RcutilsLogger, service: str, success: bool, words: str) -> None:
-    """What a service answered, in the log."""
-    if success:  # rclpy wants a line of code for each severity
-        logger.info(f"{service}: {words}")
-    else:
-        logger.warning(f"{service}: {words}")
+def serve(
+    node: Node, kind: type, name: str, handle: Callable[[Any], tuple[bool, str]], server: Node | None = None
+) -> None:
+    """Offer a node's service `~/<name>`: `handle` answers requests with success and words, which the log has, too.
+
+    `server` is another node, of the same process, whose executor is to serve it.
+    """
+
+    def answer(request: Any, response: Any) -> Any:
+        response.success, response.message = handle(request)
+        words = f"{name}: {response.message}"
+        if response.success:  # rclpy wants a line of code for each severity
+            node.get_logger().info(words)
+        else:
+            node.get_logger().warning(words)
+        return response
+
+    (server or node).create_service(kind, node.resolve_service_name(f"~/{name}"), answer)
 
 
 def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:

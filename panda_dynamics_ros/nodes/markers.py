@@ -21,9 +21,10 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.nodes.conversions import numbers_of
 from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
-from panda_dynamics_ros.pose import matrix_to_quaternion, quaternion_to_matrix
+from panda_dynamics_ros.pose import matrix_to_quaternion, pose_to_matrix
 from panda_dynamics_ros.reporting.scene import (
     ARROW,
     BOX,
@@ -92,13 +93,6 @@ def _poses(T: FloatArray) -> list[Pose]:
     ]
 
 
-def _transform(pose: Pose) -> FloatArray:
-    p, o = pose.position, pose.orientation
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = quaternion_to_matrix([o.x, o.y, o.z, o.w]), (p.x, p.y, p.z)
-    return T
-
-
 def marker_of(primitive: Primitive) -> Marker:
     """The marker of a primitive, without its place; arrows and texts have scales of their own in RViz."""
     red, green, blue, opacity = primitive.colour
@@ -154,10 +148,9 @@ class RobotMarkers:
         self._sample: Sample | None = None
         self._wrench: FloatArray | None = None
         self._received, self._expires = MarkerArray(), 0.0
-        self.payload: Callable[[], MarkerArray] = lambda: self._received
+        self.payload: Callable[[], MarkerArray] = self._last_received
         self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
         if payload_topic:
-            self.payload = self._last_received
             subscribe(node, MarkerArray, f"{payload_topic}_markers", self._on_payload, QoSProfile(depth=1))
         node.create_timer(PERIOD, self._publish)
 
@@ -185,7 +178,8 @@ class RobotMarkers:
         if not carried:
             return []
         try:
-            T = checks.real_array([scene.frames["flange"] @ _transform(each.pose) for each in carried], "pose")
+            numbers = np.array([numbers_of(each.pose) for each in carried])
+            T = checks.real_array(scene.frames["flange"] @ pose_to_matrix(numbers[:, :3], numbers[:, 3:]), "pose")
         except ArgumentError:  # a pose that is none
             return []
         for marker, pose in zip(carried, _poses(T), strict=True):

@@ -2,7 +2,7 @@
 """Node `payload_estimator`: mass, centre of mass and inertia of what the arm carries."""
 
 import sys
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnostic_name, fixed, log_answer, now, publisher
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnostic_name, fixed, now, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -76,9 +76,9 @@ class PayloadEstimatorNode(Node):
         self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self.markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
-        for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", self._file.save)):
-            self._serve(name, handle)
-        self.create_service(SetBool, "~/set_enabled", self._on_set_enabled)
+        for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", lambda _: self._file.save())):
+            serve(self, Trigger, name, handle)
+        serve(self, SetBool, "set_enabled", self._set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
         self.create_timer(1.0, self._on_second)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
@@ -104,7 +104,8 @@ class PayloadEstimatorNode(Node):
         if not np.isfinite(estimate.covariance).all():
             return
         frame = self.samples.flange_frame
-        self._payload.publish(conversions.inertia_message_of(header_stamp, frame, about_com(estimate.vector)))
+        numbers = about_com(estimate.vector)
+        self._payload.publish(conversions.stamped_message(InertiaStamped, header_stamp, frame, numbers))
         if self._covariance.get_subscription_count():
             self._covariance.publish(conversions.matrix_message(estimate.covariance))
         if self._image.get_subscription_count():
@@ -183,30 +184,18 @@ class PayloadEstimatorNode(Node):
         contact = self.monitor.contact_detector.contact
         return contact is not None and contact.lasts
 
-    def _serve(self, name: str, handle: Callable[[], tuple[bool, str]]) -> None:
-        """A service that answers with success and words, and logs them."""
-
-        def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            response.success, response.message = handle()
-            log_answer(self.get_logger(), name, response.success, response.message)
-            return response
-
-        self.create_service(Trigger, f"~/{name}", answer)
-
-    def _reset(self) -> tuple[bool, str]:
+    def _reset(self, _: Trigger.Request) -> tuple[bool, str]:
         self._estimator.reset()
         return True, "the payload is unknown again, and nothing is tared"
 
-    def _tare(self) -> tuple[bool, str]:
+    def _tare(self, _: Trigger.Request) -> tuple[bool, str]:
         mass = self._estimator.estimate.mass
         self._estimator.tare()
         return True, f"{mass:.3f} kg count as no payload from now on"
 
-    def _on_set_enabled(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+    def _set_enabled(self, request: SetBool.Request) -> tuple[bool, str]:
         self.set_parameters([Parameter("enabled", value=bool(request.data))])
-        response.success, response.message = True, f"samples are {'used' if request.data else 'left out'}"
-        log_answer(self.get_logger(), "set_enabled", True, response.message)
-        return response
+        return True, f"samples are {'used' if request.data else 'left out'}"
 
     def destroy_node(self) -> None:
         """Save and log the last estimate, and end."""
@@ -225,9 +214,7 @@ def _words(estimate: PayloadEstimate) -> str:
     return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg{found}"
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node; returns the exit code."""
-    return run_node(PayloadEstimatorNode, args, kernels="payload_estimator")
+main = partial(run_node, PayloadEstimatorNode, kernels="payload_estimator")
 
 
 if __name__ == "__main__":

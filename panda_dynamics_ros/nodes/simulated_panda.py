@@ -2,6 +2,7 @@
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
 import sys
+import time
 from array import array
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from std_srvs.srv import Trigger
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, fixed, publisher, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
@@ -86,17 +87,13 @@ class SimulatedPandaNode(Node):
             from trajectory_msgs.msg import JointTrajectory
 
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
-        self.create_service(Trigger, "~/pick", partial(self._by_hand, True))
-        self.create_service(Trigger, "~/release", partial(self._by_hand, False))
-        self._wall = Clock(clock_type=ClockType.SYSTEM_TIME)  # also where this node publishes /clock
-        self._origin = self._clock_origin = self._now()
+        serve(self, Trigger, "pick", partial(self._by_hand, True))
+        serve(self, Trigger, "release", partial(self._by_hand, False))
+        self._origin = self._clock_origin = time.time_ns()
         self._sent = 0
         self._started = False
         self._publish_truth()
         self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def _now(self) -> int:
-        return int(self._wall.now().nanoseconds)
 
     def _blank_message(self, names: tuple[str, ...]) -> JointState:
         """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
@@ -111,19 +108,19 @@ class SimulatedPandaNode(Node):
     def _hold_back(self) -> bool:
         """Whether subscribers that were announced are still to come; the arm's clock starts a second after the last."""
         if self._awaited and self._joint_states.get_subscription_count() < self._awaited:
-            self._origin = self._clock_origin = self._now() + 1_000_000_000
+            self._origin = self._clock_origin = time.time_ns() + 1_000_000_000
             return True
         self._awaited = 0
-        return self._now() < self._clock_origin
+        return time.time_ns() < self._clock_origin
 
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
         if self._hold_back():
             return
         if not self._started:  # what start-up took until here is no pause
-            self._started, self._clock_origin = True, self._now()
-            self._origin = self._clock_origin
-        due = (self._now() - self._clock_origin) // 1_000_000
+            self._started, self._origin = True, time.time_ns()
+            self._clock_origin = self._origin
+        due = (time.time_ns() - self._clock_origin) // 1_000_000
         if due - self._sent > LARGEST_BACKLOG:
             self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
             self._clock_origin += (due - self._sent - 1) * 1_000_000
@@ -175,20 +172,17 @@ class SimulatedPandaNode(Node):
             self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
         self._joint_states.publish(message)
 
-    def _by_hand(self, wanted: bool, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _by_hand(self, wanted: bool, _: Trigger.Request) -> tuple[bool, str]:
         """A service call ends the schedule: from now on the user decides."""
         self._manual = True
-        response.success, already = wanted != self._carrying, "" if wanted != self._carrying else "already "
-        if response.success:
-            self._carry(wanted)
-        response.message = already + (f"carrying {self._payload.mass:.2f} kg" if wanted else "carrying nothing")
-        self.get_logger().info(f"{'pick' if wanted else 'release'}: {response.message}")
-        return response
+        words = f"carrying {self._payload.mass:.2f} kg" if wanted else "carrying nothing"
+        if wanted == self._carrying:
+            return False, f"already {words}"
+        self._carry(wanted)
+        return True, words
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node; returns the exit code."""
-    return run_node(SimulatedPandaNode, args, kernels="simulated_panda")
+main = partial(run_node, SimulatedPandaNode, kernels="simulated_panda")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ as in `replay`; so it has no `payload_topic`, and the input's parameters are tho
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 from panda_dynamics_ros.dynamics.robot_state import RobotState
 from panda_dynamics_ros.estimation import ArmOutput, WrenchEstimator
@@ -25,6 +26,7 @@ class Suite:
         self._wrenches = WrenchEstimator(self._monitor.robot)
         self.dynamics.samples.estimate = self._estimate
         self.dynamics.markers.payload = self.estimator.markers.message
+        self.nodes = self.dynamics, self.estimator
 
     def _estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
         monitor = self._monitor
@@ -58,14 +60,7 @@ class Suite:
             )  # fmt: skip
 
 
-def _make_nodes() -> tuple[dynamics.DynamicsNode, payload_estimator.PayloadEstimatorNode]:
-    suite = Suite()
-    return suite.dynamics, suite.estimator
-
-
-def main(args: list[str] | None = None) -> int:
-    """Run the nodes; returns the exit code."""
-    return run_node(_make_nodes, args, kernels="suite")
+main = partial(run_node, lambda: Suite().nodes, kernels="suite")
 
 
 if __name__ == "__main__":

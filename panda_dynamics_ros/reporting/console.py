@@ -4,11 +4,11 @@
 Numbers after "±" are half the width of a 95 % interval here; what programs read (`summary`) has standard deviations.
 """
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,12 @@ from panda_dynamics_ros.estimation.estimate import UNLOADED
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import printable
 
-Table = tuple[str, list[tuple[str, str]]]
+Rows = list[tuple[str, str]]
+"""Names and values."""
+Table = tuple[str, Rows]
 """Title and rows of a table of results."""
+CALLS_PER_LINE = 8
+"""Of a table that goes on, where it is no terminal's."""
 
 
 def fixed(value: float, digits: int) -> str:
@@ -47,7 +51,7 @@ def com_text(estimate: PayloadEstimate) -> str:
     return ", ".join(f"{fixed(c, 1)} ± {margin:.1f}" for c, margin in axes) + " mm (95 %)"
 
 
-def payload_rows(estimate: PayloadEstimate) -> list[tuple[str, str]]:
+def payload_rows(estimate: PayloadEstimate) -> Rows:
     """The estimate in words: mass and centre of mass with 95 % intervals, status and, if there is one, the problem."""
     rows = [("payload mass", mass_text(estimate)), ("centre of mass", com_text(estimate)), ("status", estimate.status)]
     return [*rows, ("problem", estimate.problem)] if estimate.problem else rows
@@ -71,35 +75,24 @@ def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
     return Progress(*shown, console=Console(stderr=True, markup=False), disable=quiet or not sys.stderr.isatty())
 
 
-class LiveTable:
-    """A table of names and values, redrawn in place on a terminal; elsewhere a line at every `every`-th call of `show`.
+@contextmanager
+def live_table(title: str, quiet: bool = False) -> Iterator[Callable[[Rows], None]]:
+    """Within, what this gives shows rows of names and values: in place on a terminal, elsewhere now and then as a line.
 
-    Use it with `with`. It prints nothing if `quiet`.
+    It prints nothing if `quiet`.
     """
+    calls = count()
 
-    def __init__(self, title: str, quiet: bool = False, every: int = 8) -> None:
-        self._title, self._quiet, self._every, self._calls = title, quiet, every, 0
-        console = Console(stderr=True, markup=False)
-        terminal = sys.stderr.isatty() and not quiet
-        self._live = Live(console=console, refresh_per_second=8, transient=False) if terminal else None
-
-    def __enter__(self) -> LiveTable:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def show(self, rows: list[tuple[str, str]]) -> None:
-        """Show these rows from now on."""
-        self._calls += 1
-        if self._live is not None:
-            self._live.update(_rows_table(self._title, rows, min_width=64))
-        elif not self._quiet and self._calls % self._every == 1:
+    def print_line(rows: Rows) -> None:
+        if not quiet and next(calls) % CALLS_PER_LINE == 0:
             line = "  ".join(f"{name}: {' '.join(value.split())}" for name, value in rows[:4])
             print(printable(line), file=sys.stderr, flush=True)
+
+    if quiet or not sys.stderr.isatty():
+        yield print_line
+        return
+    with Live(console=Console(stderr=True, markup=False), refresh_per_second=8) as live:
+        yield lambda rows: live.update(_rows_table(title, rows, min_width=64))
 
 
 def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
@@ -123,12 +116,12 @@ def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table
     print("written: " + printable(", ".join(map(str, files))), flush=True)
 
 
-def print_table(title: str, rows: list[tuple[str, str]]) -> None:
+def print_table(title: str, rows: Rows) -> None:
     """Print a table of results to standard output."""
     _output().print(_rows_table(title, rows))
 
 
-def _rows_table(title: str, rows: list[tuple[str, str]], **options: Any) -> RichTable:
+def _rows_table(title: str, rows: Rows, **options: Any) -> RichTable:
     columns = Column(style="bold", no_wrap=True), Column(overflow="fold")
     table = RichTable(*columns, title=printable(title), title_justify="left", show_header=False, **options)
     for row in rows:

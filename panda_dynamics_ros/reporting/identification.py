@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of an identification and of motions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

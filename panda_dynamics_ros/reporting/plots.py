@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of a run as PNG files: payload and torques over time; and the payload over time as CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,20 +11,9 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting import style
 from panda_dynamics_ros.reporting.console import plain_text
-from panda_dynamics_ros.reporting.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    RED,
-    Axes,
-    Figure,
-    add_title,
-    plot_joints,
-    save,
-    styled,
-)
+from panda_dynamics_ros.reporting.style import Axes, Figure
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -68,7 +55,7 @@ def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp]
     return path
 
 
-@styled
+@style.styled
 def plot_payload(
     time: FloatArray,
     curves: Mapping[str, PayloadCurves],
@@ -86,21 +73,21 @@ def plot_payload(
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for (name, each), colour, line in zip(curves.items(), (BLUE, ORANGE), ("-", "-."), strict=False):
+    for (name, each), colour, line in zip(curves.items(), (style.BLUE, style.ORANGE), ("-", "-."), strict=False):
         plot_band(mass_axes, time, each.mass, each.mass_std, colour, name)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
             continue
         known, unknown = True, ~each.com_is_known
-        for axis, com_colour in enumerate((RED, GREEN, BLUE)):
+        for axis, com_colour in enumerate((style.RED, style.GREEN, style.BLUE)):
             com, std = (np.where(unknown, np.nan, 1e3 * part[:, axis]) for part in (each.com, each.com_std))
             label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
             plot_band(com_axes, time, com, std, com_colour, label, linestyle=line)
     if truth is not None:
         mass, com = truth
-        mass_axes.plot(time, mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
+        mass_axes.plot(time, mass, color=style.RED, linewidth=1.2, linestyle="--", label="truth")
         top = max(top, float(np.nanmax(mass)))
-        for axis, colour in enumerate((RED, GREEN, BLUE)):
+        for axis, colour in enumerate((style.RED, style.GREEN, style.BLUE)):
             com_axes.plot(time, 1e3 * com[:, axis], color=colour, linewidth=1.0, linestyle="--")
     # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
     mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
@@ -115,12 +102,18 @@ def plot_payload(
         com_axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=com_axes.transAxes, ha="center")
     _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
     mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
-    add_title(figure, banner, RED)
-    return save(figure, path, dpi=130)
+    style.add_title(figure, banner, style.RED)
+    return style.save(figure, path, dpi=130)
 
 
 def plot_band(
-    axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray, colour: str, label: str, linestyle: str = "-"
+    axes: Axes,
+    time: FloatArray,
+    value: FloatArray,
+    std: FloatArray,
+    colour: str,
+    label: str,
+    linestyle: str = "-",
 ) -> None:
     """A curve with its 95 % band."""
     band = NORMAL_95 * std
@@ -134,7 +127,7 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
     free = -np.inf
     for time, label in sorted(events):
         for axes in (mass_axes, com_axes):
-            axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
+            axes.axvline(time, color=style.GREY, linewidth=0.8, linestyle=":")
         if time >= free:
             free = time + LABEL_WIDTH * duration
             mass_axes.text(
@@ -147,8 +140,8 @@ def plot_torques(
 ) -> Path:
     """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
     curves = [
-        ("measured", measured, GREY, 0.8, "-"),
-        ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
-        ("unexplained by arm and payload", residual, RED, 1.0, "-"),
+        ("measured", measured, style.GREY, 0.8, "-"),
+        ("gravity of the unloaded arm", model, style.BLUE, 1.0, "-"),
+        ("unexplained by arm and payload", residual, style.RED, 1.0, "-"),
     ]
-    return plot_joints(path, time, curves, title=banner, colour=RED)
+    return style.plot_joints(path, time, curves, title=banner, colour=style.RED)

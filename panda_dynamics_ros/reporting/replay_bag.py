@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the nodes would have published over a recording, topic by topic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

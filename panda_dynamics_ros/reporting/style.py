@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """matplotlib with the package's own style: neither the user's settings nor a file of the working folder change it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary.json: the results of `demo` and `replay` for other programs. Deviations in it are one sigma."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

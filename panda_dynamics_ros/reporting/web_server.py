@@ -6,8 +6,6 @@ A page from anywhere can ask the user's browser to connect to localhost. The bro
 as is the request to publish the page through viser's public tunnel.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

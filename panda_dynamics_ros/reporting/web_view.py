@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A web page that shows a run or a replay: the arm in 3D beside the estimate over time. Served by viser."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import io

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A payload from paired runs: as rows, as an entry of a summary, as libfranka's call, and as a picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
@@ -19,8 +20,8 @@ NAMES = tuple(f"panda_joint{k}" for k in range(1, 8))
 FRAME = "panda_link8"
 KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
     "torques": (lambda stamp, numbers: conversions.torque_message(stamp, list(NAMES), numbers), 7),
-    "pose": (lambda stamp, numbers: conversions.pose_message(stamp, FRAME, numbers), 7),
-    "wrench": (lambda stamp, numbers: conversions.wrench_message(stamp, FRAME, numbers), 6),
+    "pose": (lambda stamp, numbers: conversions.stamped_message(PoseStamped, stamp, FRAME, numbers), 7),
+    "wrench": (lambda stamp, numbers: conversions.stamped_message(WrenchStamped, stamp, FRAME, numbers), 6),
     "o_t_ee": (lambda stamp, numbers: conversions.o_t_ee_message(numbers), 16),
 }
 
