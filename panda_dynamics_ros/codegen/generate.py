@@ -17,8 +17,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 
-FRICTION = "friction_torques"
-"""Written with `friction_state`, its memory; not one of the rigid-body `FUNCTIONS`."""
+FRICTION = "friction_torques"  # written with `friction_state`, its memory; not one of the rigid-body `FUNCTIONS`
 LANGUAGES = ("c", "python")
 
 
@@ -128,8 +127,7 @@ matrices lists of rows, with an entry of the states' shape each; entries that do
 STATE = "direction of dry friction in [-1, 1], moved along the way to q: once for each sample, from zeros at first"
 TORQUES = "friction torques, beside those of the rigid bodies; s: of friction_state"
 
-Written = list[tuple[str, str, list[str]]]
-"""Functions as comment, signature and lines of their body."""
+Written = list[tuple[str, str, list[str]]]  # functions as comment, signature and lines of their body
 
 
 def _c_source(name: str, n: int, notes: list[str], programs: Mapping[str, Program], friction: FloatArray | None) -> str:

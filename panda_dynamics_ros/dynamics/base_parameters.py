@@ -11,8 +11,6 @@ solutions, at some states that stand for all: torques are analytic functions of 
 parameters of several links is a chain of such transfers between neighbours (theorem 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,8 +25,7 @@ from panda_dynamics_ros.robot.inertial import inertial_transport
 SYMBOLS = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
 """The entries of an inertial vector in the symbols of Gautier and Khalil 1988, eq. (3)."""
 
-DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
-"""Powers of length in an inertial vector."""
+DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # powers of length in an inertial vector
 
 M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
 
@@ -138,21 +135,17 @@ def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tup
     rows = _independent_rows(free)
     more = np.zeros((10, len(rows)))
     if rows:
-        more[order] = np.linalg.solve(free[list(rows)].T, free.T).T
+        more[order] = np.linalg.solve(free[rows].T, free.T).T
     return (*places, *(order[row] for row in rows)), np.hstack([leaving, more])
 
 
-def _independent_rows(free: FloatArray) -> tuple[int, ...]:
+def _independent_rows(free: FloatArray) -> list[int]:
     """As many rows as `free` has columns, the earliest that are independent."""
     rows: list[int] = []
-    rest = free.copy()
     for row in range(len(free)):
-        size = float(np.linalg.norm(rest[row]))
-        if len(rows) < free.shape[1] and size > _SMALLEST_PIVOT:
+        if np.linalg.matrix_rank(free[[*rows, row]], tol=_SMALLEST_PIVOT) > len(rows):
             rows.append(row)
-            direction = rest[row] / size
-            rest = rest - np.outer(rest @ direction, direction)
-    return tuple(rows)
+    return rows
 
 
 def parameter_symbols(n: int) -> tuple[str, ...]:

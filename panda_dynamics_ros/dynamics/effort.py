@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the effort in an arm's joint states to torques on the links, gravity included."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import ArrayLike

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction torques of a robot's friction parameters."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -111,14 +109,10 @@ def presliding_states(q: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 class PreslidingState:
-    """The memory of the dry friction of n joints: Prandtl's element, fed with measured positions::
+    """The memory of the dry friction of n joints: the direction s of `robot.Friction`, from measured positions.
 
-        s_k = clip(s_{k-1} + (q_k - q_{k-1}) / PRESLIDING, -1, 1)
-
-    Dry friction of amplitude h is h s: it follows the way of a joint over some mrad, not its velocity, and at rest it
-    stays what it was. Where the joint began is unknown, so that the element starts from both ends, -1 and 1: s is the
-    middle between the two, `half_width` half their distance. They meet for good once the joint has gone twice
-    PRESLIDING one way.
+    Where the joint began is unknown, so that s starts from both ends, -1 and 1: it is the middle between the two,
+    `half_width` half their distance. They meet for good once the joint has gone twice PRESLIDING one way.
 
     An estimator that learns amplitudes h has the columns s_j in its regression: `update` with each sample's q, then s
     through the same low-pass filters as the torque (the element is not linear: it comes before them). The error of the

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses and Jacobians of the arm's frames; mass, centre of mass and inertia of its links in the base frame."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -7,8 +7,6 @@ and all beyond. The Coriolis matrix of Christoffel symbols is algorithm 1 of Ech
 to compute the Coriolis matrix and Christoffel symbols for rigid-body systems", J. Comput. Nonlinear Dyn. 2021.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -9,8 +9,6 @@ inertial parameters. For link momentum h_i and H_j = sum of h_i over the links t
 which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), document 004).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -7,8 +7,6 @@ linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, documen
 Gravity enters as an upward acceleration of the base.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regressors: torques as linear functions of inertial parameters, of the links and of a payload."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques that a robot's residual map predicts beside its model: see `robot.residual_map` for the equations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,8 +11,7 @@ from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
 
-FAR = 18.0
-"""Square distance beyond which a point does not count: k is a tenth of a thousandth there."""
+FAR = 18.0  # square distance beyond which a point does not count: k is a tenth of a thousandth there
 
 
 @compiled

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a control loop needs of one state in one compiled call: pose, gravity, Coriolis and payload regressor."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

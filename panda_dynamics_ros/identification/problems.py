@@ -39,8 +39,7 @@ from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
-FIRST_SECOND_MOMENT = 4
-"""Place among a link's ten inertial parameters."""
+FIRST_SECOND_MOMENT = 4  # place among a link's ten inertial parameters
 LEAST_SINGULAR_VALUE = 1e-3
 """Of the regressor with columns of unit length: below it, a model error of one per mille becomes an error as large as
 the parameter itself."""
@@ -248,15 +247,13 @@ PAYLOAD_STD = np.array([1.5, 0.15, 0.15, 0.15, *[0.02] * 6])
 """Of a payload's inertial vector in the flange frame: kg, kg m, kg m^2."""
 LEAST_MASS, LEAST_SIGMAS = 0.3, 4.0
 """kg, and standard deviations, from which on a mass at the flange is a payload: unloaded arms show up to 0.12 kg."""
-BLOCKS, BLOCK_S = 6, 1.0
-"""How many parts a recording has, and how long each is at least."""
+BLOCKS, BLOCK_S = 6, 1.0  # how many parts a recording has, and how long each is at least
 DIFFERENT_SIGMAS = 5.0
 LARGEST_RESIDUAL = 2.0
 """Of held-out torque over the prior's residual; real arms leave up to 0.95 of it, one that a person guides 3."""
 LEAST_RESIDUAL = 0.004
 """Share of the effort limit: an arm that was identified may have a smaller residual than another motion leaves."""
-KINDS = {"panda": "panda", "fer": "panda", "fr3": "fr3"}
-"""Of arms by what their joints' names contain."""
+KINDS = {"panda": "panda", "fer": "panda", "fr3": "fr3"}  # of arms by what their joints' names contain
 
 
 def problems_of(

@@ -9,8 +9,6 @@ share their error, so that without the margin a fit is tested on what it has see
 is modelled as coloured noise, with a standard deviation and a correlation time.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -202,8 +200,7 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
 
 PASSES = 2
 _LEAST_STD = 1e-3  # N m
-FREE = 100.0
-"""A factor at which the prior fixes only the parameters that the data does not determine."""
+FREE = 100.0  # a factor at which the prior fixes only the parameters that the data does not determine
 PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
 """Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""
 CANDIDATES = {

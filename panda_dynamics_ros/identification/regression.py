@@ -43,15 +43,12 @@ from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.robot.limits import ResidualModel
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
-TRANSITION = 0.1
-"""rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide."""
-STRIBECK_VELOCITY = 0.2
-"""rad/s: above it the identified Stribeck term fades."""
+TRANSITION = 0.1  # rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide
+STRIBECK_VELOCITY = 0.2  # rad/s: above it the identified Stribeck term fades
 TILT = 2
 
 
-AT_ONCE = 4096
-"""Rows whose columns are in memory at a time: 20 MB. Those of an hour at 100 Hz are 2 GB."""
+AT_ONCE = 4096  # rows whose columns are in memory at a time: 20 MB. Those of an hour at 100 Hz are 2 GB.
 State = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 Rows = NDArray[Any] | slice
 ALL = slice(None)
@@ -91,7 +88,13 @@ def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
 
 
 def _columns(prior: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-    return np.concatenate([prior.regressor(q, dq, ddq), _friction(prior, dq, s), _tilt(prior, q, dq, ddq)], axis=-1)
+    """Columns (K, n, p) of the links, friction and tilt, d tau / d (g_x, g_y): a difference, exact since linear."""
+    terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
+    friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
+    size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(q, dq, ddq)
+    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
+    tilt = np.stack([robot.inverse_dynamics(q, dq, ddq) - rigid for robot in leaning], axis=-1)
+    return np.concatenate([prior.regressor(q, dq, ddq), friction, tilt], axis=-1)
 
 
 def friction_slice(n: int) -> slice:
@@ -99,24 +102,10 @@ def friction_slice(n: int) -> slice:
     return slice(10 * n, (10 + len(FRICTION_TERMS)) * n)
 
 
-def _friction(prior: RobotModel, dq: FloatArray, s: FloatArray) -> FloatArray:
-    """Columns (K, n, 4 n)."""
-    terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
-    return np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
-
-
-def _tilt(prior: RobotModel, *state: FloatArray) -> FloatArray:
-    """d tau / d (g_x, g_y): torques are linear in gravity, so that a difference is exact."""
-    size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(*state)
-    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
-    return np.stack([robot.inverse_dynamics(*state) - rigid for robot in leaning], axis=-1)
-
-
 MASS_SHARE = 0.05
 COM_LENGTH = 0.02  # m
 MOMENT_LENGTH = 0.05  # m: second moments are off by this squared, times the mass
-VISCOUS, COULOMB, OFFSET = 0.3, 1.0, 0.5
-"""In units of the prior's residual: per rad/s, and as torques."""
+VISCOUS, COULOMB, OFFSET = 0.3, 1.0, 0.5  # in units of the prior's residual: per rad/s, and as torques
 TILT_ANGLE = 0.01  # rad
 
 
@@ -212,10 +201,8 @@ def _correlated(rows: FloatArray, pole: float) -> FloatArray:
     return np.asarray(forward + backward - rows)
 
 
-LENGTH = 0.1
-"""m: the unit in which a link's pseudo-inertia is well scaled."""
-MARGIN = 1e-3
-"""Least eigenvalue of J in these units, as a share of the prior's mass: 3 mm of thickness."""
+LENGTH = 0.1  # m: the unit in which a link's pseudo-inertia is well scaled
+MARGIN = 1e-3  # least eigenvalue of J in these units, as a share of the prior's mass: 3 mm of thickness
 
 
 def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:

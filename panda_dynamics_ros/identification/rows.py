@@ -35,14 +35,10 @@ CUTOFF_HZ = 10.0
 """Of the zero-phase low-pass; motions of an excitation are below 1 Hz, torque sensors vibrate above 10 Hz."""
 HIGHEST_CUTOFF = 0.1
 """Of the recording's rate: stamps of a slow topic jitter, and two derivatives make accelerations of that."""
-RATE_HZ = 100.0
-"""Of the rows after decimation."""
-EDGE_S = 0.1
-"""Left out at both ends of each piece: one period of the cutoff, where the filter knows one side only."""
-PADDING_S = 0.3
-"""What the filter gets beyond the ends, by odd reflection."""
-LONGEST_GAP_S = 0.05
-"""Gaps up to this are bridged by interpolation; a longer one cuts the recording in pieces."""
+RATE_HZ = 100.0  # of the rows after decimation
+EDGE_S = 0.1  # left out at both ends of each piece: one period of the cutoff, where the filter knows one side only
+PADDING_S = 0.3  # what the filter gets beyond the ends, by odd reflection
+LONGEST_GAP_S = 0.05  # gaps up to this are bridged by interpolation; a longer one cuts the recording in pieces
 _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its neighbours
 
 

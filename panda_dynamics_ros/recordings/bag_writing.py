@@ -5,8 +5,6 @@ Messages of one topic differ in their stamp and in runs of doubles only, so that
 is serialised with numbers that stand for the runs, and its bytes are repeated with others in their places.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,14 +20,15 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bags import JointStateSample
+from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
+from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
 Rows = NDArray[np.uint8]  # (N, bytes of a message)
 
-STAMP = slice(4, 12)
-"""Place of seconds and nanoseconds: behind the encapsulation."""
+STAMP = slice(4, 12)  # place of seconds and nanoseconds: behind the encapsulation
 STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
@@ -101,7 +100,12 @@ def write_joint_states(
     with _writer(path, storage, overwrite) as (writer, file):
         connection = writer.add_connection(topic, JOINT_STATE, typestore=types)
         for sample in samples:
-            writer.write(connection, *_serialised(types, sample))
+            if not 0.0 <= sample.stamp < LATEST_STAMP:
+                raise ArgumentError(f"stamp: expected a time from 0 to 2^31 s, got {sample.stamp}")
+            stamp = dict(zip(("sec", "nanosec"), divmod(sample.stamp_ns, BILLION), strict=True))
+            arrays = {name: np.asarray(getattr(sample, name), np.float64) for name in FIELDS}
+            message = _message(JOINT_STATE, {**stamp, "name": list(sample.names), **arrays})
+            writer.write(connection, sample.stamp_ns, types.serialize_cdr(message, JOINT_STATE))
     return file
 
 
@@ -146,16 +150,6 @@ def _offer(topic: OfferedTopic) -> Any:
         liveliness_lease_duration=forever,
         avoid_ros_namespace_conventions=False,
     )
-
-
-def _serialised(types: Any, sample: JointStateSample) -> tuple[int, Any]:
-    """The stamp of a sample in ns, and its message."""
-    if not 0.0 <= sample.stamp < 2.0**31:
-        raise ArgumentError(f"stamp: expected a time from 0 to 2^31 s, got {sample.stamp}")
-    sec, nanosec = divmod(sample.stamp_ns, BILLION)
-    arrays = {name: np.asarray(getattr(sample, name), np.float64) for name in ("position", "velocity", "effort")}
-    message = _message(JOINT_STATE, {"sec": sec, "nanosec": nanosec, "name": list(sample.names), **arrays})
-    return sample.stamp_ns, types.serialize_cdr(message, JOINT_STATE)
 
 
 def serialised(

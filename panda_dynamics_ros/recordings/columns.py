@@ -27,10 +27,8 @@ from panda_dynamics_ros.errors import ArgumentError
 
 FIELDS = ("t", "q", "dq", "tau")
 NEEDED = ("t", "q", "tau")
-EXTERNAL = "tau_ext"
-"""Franka's external torques, `tau_ext_hat_filtered`."""
-DURATION = "duration"
-"""Times as libfranka has them: whole numbers are milliseconds, others seconds."""
+EXTERNAL = "tau_ext"  # Franka's external torques, `tau_ext_hat_filtered`
+DURATION = "duration"  # times as libfranka has them: whole numbers are milliseconds, others seconds
 
 _UNITS = {
     "t": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, DURATION: 1.0},

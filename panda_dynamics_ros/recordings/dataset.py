@@ -34,8 +34,7 @@ NOT_SECONDS = "stamp not in seconds"
 EXAMPLE = Path(__file__).with_name("example.csv.gz")
 """A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
 
-BLOCK = 10_000
-"""Samples in a block of a recording that is read piece by piece: 2 MB."""
+BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB
 
 ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
 PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
@@ -167,7 +166,13 @@ class SampleBlocks(Iterator[JointDataset]):
         """What is usable of the first `count` samples that are waiting; None where nothing is."""
         if self._mapping is None:
             return None
-        self._check_that_one_arm_fits(self._mapping.joint_names)
+        # Two arms that publish on one topic in turn show only in all names together.
+        names = resolve_joint_names(sorted(set().union(*self._names_seen)), self._wanted, self._arm_prefix)
+        if names != self._mapping.joint_names:
+            both = f"{self._mapping.joint_names[0]} and {names[0]}"
+            raise ArgumentError(
+                f"arm_prefix: expected the prefix of one arm (or joint_names), got {both} to choose from"
+            )
         keep = self._in_order(count)
         rows = [row for row, is_kept in zip(self._waiting, keep, strict=False) if is_kept]
         del self._waiting[:count]
@@ -180,7 +185,7 @@ class SampleBlocks(Iterator[JointDataset]):
 
         stamp, q, dq, tau = (column(name) for name in ("stamp", "position", "velocity", "effort"))
         more = {"recorded_ns": column("recorded_ns"), "tau_ext": column("external")}
-        return JointDataset(stamp, q, dq, tau, self._mapping.joint_names, str(self.path), **more)
+        return JointDataset(stamp, q, dq, tau, names, str(self.path), **more)
 
     def _add(self, sample: JointStateSample) -> None:
         self._names_seen.add(sample.names)
@@ -200,16 +205,6 @@ class SampleBlocks(Iterator[JointDataset]):
             return
         names = self._mapping.joint_names
         self._waiting.append(JointStateSample(sample.stamp, names, *fields, sample.recorded_ns, sample.external))
-
-    def _check_that_one_arm_fits(self, taken: tuple[str, ...]) -> None:
-        """Two arms that publish on one topic in turn show only in all names together."""
-        everything = sorted(set().union(*self._names_seen))
-        names = resolve_joint_names(everything, self._wanted, self._arm_prefix)
-        if names != taken:
-            both = f"{taken[0]} and {names[0]}"
-            raise ArgumentError(
-                f"arm_prefix: expected the prefix of one arm (or joint_names), got {both} to choose from"
-            )
 
     def _in_order(self, count: int) -> NDArray[np.bool_]:
         """Which of the first `count` samples come after all before them; the others are counted as rejected."""

@@ -4,8 +4,6 @@
 `replay`, `batch`, the demo and their summaries all take it from here, so that a recording has one truth.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -26,10 +24,8 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import StreamSteps, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
-BY_PAYLOAD = "payload"
-"""`Contact.ended_by` of a pick or release, which touches the arm until the payload is known."""
-AT_ONCE = 2048
-"""Samples that the pipeline gets at once; in between, `replay` reports progress."""
+BY_PAYLOAD = "payload"  # `Contact.ended_by` of a pick or release, which touches the arm until the payload is known
+AT_ONCE = 2048  # samples that the pipeline gets at once; in between, `replay` reports progress
 REMEMBERED = 100
 """Estimates that are kept, 2 s of them: a change is detected after its onset, and the payload before it ended there."""
 _DIGITS = str.maketrans("", "", "0123456789")

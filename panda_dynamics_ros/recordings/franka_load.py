@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What load Franka had during a recording, beside the payload that was found: whether `setLoad` was forgotten."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

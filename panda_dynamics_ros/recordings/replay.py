@@ -25,8 +25,7 @@ from panda_dynamics_ros.untrusted import import_elsewhere
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LISTED = 6
-"""Events in the representation of a result."""
+LISTED = 6  # events in the representation of a result
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,8 +5,6 @@
 imported when it is first needed, so that the package starts, and reads CSV files, without it.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import shutil
@@ -40,8 +38,7 @@ _HEAD = struct.Struct("<BQ")  # opcode, length of the content
 _MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
 DAMAGE = (EOFError, ValueError, LookupError, struct.error)
-Message = tuple[int, int, bytes]
-"""Channel id, log time in ns, serialised message."""
+Message = tuple[int, int, bytes]  # channel id, log time in ns, serialised message
 _MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
     WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
 

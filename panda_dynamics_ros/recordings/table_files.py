@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states in tables: CSV (also compressed by gzip), NumPy's npz, HDF5 and Parquet."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

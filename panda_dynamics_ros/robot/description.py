@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Description of an arm: a serial chain of joints and links, with friction and limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -22,8 +20,7 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Self = TypeVar("Self", bound="RobotDescription")
 
-LARGEST = 1e6
-"""Of each number of an arm, in SI units; products of much larger ones would not be finite."""
+LARGEST = 1e6  # of each number of an arm, in SI units; products of much larger ones would not be finite
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
 

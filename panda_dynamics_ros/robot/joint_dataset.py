@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of one arm as arrays, with a count of what its file had beside them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import NamedTuple

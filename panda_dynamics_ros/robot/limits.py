@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of an arm's joints, and the residual torque that its model leaves unexplained."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any
 

@@ -21,10 +21,8 @@ from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
 from panda_dynamics_ros.untrusted import import_mujoco, python_command
 
-MEMORY, PATIENCE = 1 << 30, 60.0
-"""Bytes and s that MuJoCo may take to compile a file; a Panda's meshes are 20 MB."""
-FREE, BALL, SLIDE, HINGE = range(4)
-"""MuJoCo's types of joints."""
+MEMORY, PATIENCE = 1 << 30, 60.0  # bytes and s that MuJoCo may take to compile a file; a Panda's meshes are 20 MB
+FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's types of joints
 
 
 def parse_mjcf(path: Path) -> Tree:

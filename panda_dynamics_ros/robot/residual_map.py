@@ -38,18 +38,14 @@ POSTURE, SPEED = 0.6, 1.0
 log's second pass alike; these are among the most likely given its first one."""
 TURN, SLOW = 0.5, 0.05
 """A joint that turns the other way counts like 0.6 rad; at constant velocity s = tanh(dq / SLOW), SLOW in rad/s."""
-MOST_POINTS = 300
-"""Inducing points: evaluated within 20 us, and half a megabyte to keep."""
-NOISE_TIME = 0.04
-"""s, through which the quick noise keeps its value, after the estimator's filters."""
+MOST_POINTS = 300  # inducing points: evaluated within 20 us, and half a megabyte to keep
+NOISE_TIME = 0.04  # s, through which the quick noise keeps its value, after the estimator's filters
 DRIFT, DRIFT_TIME = 0.1, 0.15
 """Share of the residual that differs from run to run, by temperature and hysteresis, where a map knows it, and s for
 which it keeps its value. On the public log two runs differ by .06 to .2 of it, the quick noise included, for .03 to .14
 s after the estimator's filters."""
-NOVEL = 0.05
-"""Share of the prior's variance that the points leave open, above which a state becomes a point of its own."""
-LARGEST_FILE = 4 << 20
-"""Bytes of its arrays: twice what a map of `MOST_POINTS` points takes."""
+NOVEL = 0.05  # share of the prior's variance that the points leave open, above which a state becomes a point of its own
+LARGEST_FILE = 4 << 20  # bytes of its arrays: twice what a map of `MOST_POINTS` points takes
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
 

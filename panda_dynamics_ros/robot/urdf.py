@@ -42,8 +42,7 @@ FLANGES = ("link8", "flange", "tool0", "attachment_site")
 """How the names of flange links end: of Franka's arms, of others (REP 199), of the arms of MuJoCo Menagerie."""
 LARGEST, MOST_LINKS = 16 << 20, 2000
 """Bytes of a description, which may come from anywhere, and its links: whole humanoids have a hundred."""
-ACCELERATION = 10.0
-"""rad/s^2 or m/s^2, limit of every joint: URDF states none."""
+ACCELERATION = 10.0  # rad/s^2 or m/s^2, limit of every joint: URDF states none
 UNSTATED = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}
 """rad, rad/s, N m: of a continuous joint, and for the velocity or effort 0 of exporters that know none."""
 RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5

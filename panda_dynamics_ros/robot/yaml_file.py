@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots and end effectors by name or path: the libraries, and users' own files; arms as YAML, read and written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
@@ -370,7 +368,12 @@ def read_end_effector(source: str | Path) -> EndEffector | None:
     path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
     content = read_yaml(path)
     try:
-        return _from_content(content)
+        top = mapping(content, "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
+        given = string_keys(top["bodies"], "bodies")
+        bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given.items()]
+        T_flange_mount, T_mount_ee = (transform(top.get(key, {}), key) for key in ("mount", "tool"))
+        whole = reduce(add, bodies) if bodies else InertialParameters.zero()
+        return EndEffector(str(top["name"]), whole.transformed(T_flange_mount), T_flange_mount @ T_mount_ee)
     except (ArgumentError, RobotDescriptionError) as error:
         raise RobotDescriptionError(f"{path}: {error}") from error
 
@@ -384,13 +387,3 @@ def attach(robot: Robot, effector: EndEffector | None) -> Robot:
         return robot
     carrying = robot.with_payload(effector.body).with_end_effector(effector.T_flange_ee)
     return replace(carrying, name=f"{robot.name}+{effector.name}")
-
-
-def _from_content(content: Any) -> EndEffector:
-    top = mapping(content, "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
-    given = string_keys(top["bodies"], "bodies")
-    bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given.items()]
-    T_flange_mount = transform(top.get("mount", {}), "mount")
-    whole = reduce(add, bodies) if bodies else InertialParameters.zero()
-    T_flange_ee: FloatArray = np.asarray(T_flange_mount @ transform(top.get("tool", {}), "tool"))
-    return EndEffector(str(top["name"]), whole.transformed(T_flange_mount), T_flange_ee)

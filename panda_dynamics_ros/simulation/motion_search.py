@@ -33,8 +33,7 @@ POSITION_MARGIN = 0.15  # rad from each limit
 ACCELERATION_SHARE = 0.5  # of the limits; what peaks between samples, and slowing down for a pause, has room
 VELOCITY_SHARE, PERIODIC_VELOCITY_SHARE = 0.55, 0.75
 """Of the limits: motions with a blend, whose peaks during the blend come on top; motions without one."""
-BRISK = 0.85
-"""Share of the velocity limits that the authors of the public 1 kHz log went to."""
+BRISK = 0.85  # share of the velocity limits that the authors of the public 1 kHz log went to
 REACH = 1.2  # rad about the centre; larger motions of an arm from `READY` mostly end at its base
 DRAWN = 0.25  # share of the trials of an evolution that are drawn at random
 
@@ -225,8 +224,7 @@ def search(
     )
 
 
-TOOL = 0.12
-"""m: reach of a gripper or a payload beyond the flange."""
+TOOL = 0.12  # m: reach of a gripper or a payload beyond the flange
 TABLE, BASE, ARM = "table", "base", "upper arm"
 
 

@@ -9,9 +9,7 @@ rest posture through the quintic blend s(x) = 10 x^3 - 15 x^4 + 6 x^5:
 Motion time stands still before the start and during pauses; its rate falls and rises by 3 x^2 - 2 x^3.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,13 +23,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.untrusted import is_file, read_text, replacing
 
-RAMP = 1.0
-"""Time in which the motion comes to a standstill before a pause, and gets going after it, s."""
-LARGEST_FILE = 1 << 25
-"""Bytes of a motion file, unpacked: some 100 s at 1 kHz."""
+RAMP = 1.0  # time in which the motion comes to a standstill before a pause, and gets going after it, s
+LARGEST_FILE = 1 << 25  # bytes of a motion file, unpacked: some 100 s at 1 kHz
 
-SHARE = 1e-6
-"""Harmonics below this share of the largest one are what rounding left of the digits in a file."""
+SHARE = 1e-6  # harmonics below this share of the largest one are what rounding left of the digits in a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +63,15 @@ class FourierMotion:
         else:
             checks.freeze(self, {"rest": shape[:1]})
             checks.number(self.blend, "blend", minimum=0.1)
-        object.__setattr__(self, "pauses", _checked_pauses(self.pauses, self.standstill))
+        pauses, earliest = np.reshape(list(self.pauses), (-1, 2)), self.standstill + RAMP
+        for start, duration in checks.real_array(pauses, "pauses").tolist():
+            if start < earliest or duration < 0.0:
+                raise ArgumentError(
+                    f"pauses: expected a start from {earliest:g} s ({RAMP:g} s to slow down) and a duration >= 0, got "
+                    f"({start:g}, {duration:g})"
+                )
+            earliest = start + duration + 2.0 * RAMP
+        object.__setattr__(self, "pauses", tuple(map(tuple, pauses.tolist())))
 
     @property
     def settled(self) -> float:
@@ -112,19 +115,6 @@ def at_rest(cosine: FloatArray, sine: FloatArray) -> tuple[FloatArray, FloatArra
     """The nearest coefficients (n, H) of a motion that begins at rest: sum_k a_k = 0 and sum_k k b_k = 0."""
     k = np.arange(1.0, cosine.shape[1] + 1)
     return cosine - cosine.mean(axis=1, keepdims=True), sine - np.outer(sine @ k / (k @ k), k)
-
-
-def _checked_pauses(pauses: Iterable[tuple[float, float]], earliest: float) -> tuple[tuple[float, float], ...]:
-    checked = []
-    for start, duration in checks.trailing(np.reshape(list(pauses), (-1, 2)), (2,), "pauses").tolist():
-        if start < earliest + RAMP or duration < 0.0:
-            raise ArgumentError(
-                f"pauses: expected a start from {earliest + RAMP:g} s ({RAMP:g} s to slow down) and a duration >= 0, "
-                f"got ({start:g}, {duration:g})"
-            )
-        checked.append((start, duration))
-        earliest = start + duration + RAMP
-    return tuple(checked)
 
 
 def write_motion(times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:

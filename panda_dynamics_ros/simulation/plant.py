@@ -14,8 +14,6 @@ The engine itself needs neither: it wants mass, centre, principal moments and th
 a placeholder and gets its own, diagonalised here, by `write_body`; a payload changes at run time the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -118,7 +116,7 @@ def _placement(T: FloatArray) -> dict[str, FloatArray]:
 # The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
 ARMATURE = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.2)  # kg m^2
 MOTOR_DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0)  # N m s/rad
-MOTOR_FRICTION = (2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8)  # N m
+MOTOR_FRICTION = np.array((2.0, 2.0, 1.5, 1.5, 0.8, 0.8, 0.8))  # N m
 JUMP = 0.02  # rad, between where the arm is and where a trajectory starts
 MAX_PAYLOAD = 10.0  # kg, more than three times the arm's rated payload
 RESTING = 0.02  # rad/s, |dq| of an arm at rest; eleven recordings of a standing Panda wander by 0.01 N m only
@@ -187,27 +185,21 @@ class SimulatedPanda:
             disturbance_rng,
         )
         self._sensors = Sensors(self.realism.sensors, self.true_arm.joint_offset, self.timestep, sensor_rng)
-        self._build()
-        self._payload = InertialParameters.zero()
-        if payload is not None:
-            self.attach(payload)
-
-    def _build(self) -> None:
-        mujoco, n = import_mujoco(), self.robot.n
-        self._mujoco: Any = mujoco
-        self._model = mujoco_model(
-            self.true_arm.robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep
-        )
+        self._mujoco = mujoco = import_mujoco()
+        true_robot = self.true_arm.robot
+        self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep)
         self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
-        self._nominal = mujoco_model(self.robot, armature=ARMATURE, timestep=self.timestep)
+        self._nominal = mujoco_model(robot, armature=ARMATURE, timestep=self.timestep)
         self._control = mujoco.MjData(self._nominal)
         self._samples = self._followed_since = 0
         self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
         self._direction, self._scale = np.zeros((2, n)), PRESLIDING / self.true_arm.presliding
-        self._motor_friction = np.array(MOTOR_FRICTION)
         self._friction = np.empty((1, n))
         self._push_end = -1
+        self._payload = InertialParameters.zero()
+        if payload is not None:
+            self.attach(payload)
 
     @property
     def time(self) -> float:
@@ -338,4 +330,4 @@ class SimulatedPanda:
         control.qacc[:] = ddq + STIFFNESS * (q - data.qpos) + DAMPING * (dq - data.qvel)
         self._mujoco.mj_inverse(self._nominal, control)
         limited = np.minimum(np.maximum(control.qfrc_inverse, -effort), effort)  # np.clip takes three times as long
-        return np.asarray(limited - self._motor_friction * self._direction[0])
+        return np.asarray(limited - MOTOR_FRICTION * self._direction[0])

@@ -5,8 +5,6 @@ Its velocity has sine terms only, so that it comes back the way it went: each po
 approached, from both sides, which takes dry friction out of their mean. It is the best of many random ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -33,13 +31,11 @@ from panda_dynamics_ros.simulation.plant import SimulatedPanda
 from panda_dynamics_ros.simulation.realism import Realism
 
 HARMONICS = 12
-PERIOD_S = 16.0
-"""Of the motion without its pauses."""
+PERIOD_S = 16.0  # of the motion without its pauses
 PAUSES = (0.14, 0.32, 0.5, 0.68, 0.86, 1.0)
 """Where the arm pauses, as shares of the period: twice at each of two postures, at the turn and at the end."""
 PAUSE_S = 1.2
-STANDSTILL_S = 1.5
-"""At rest at the beginning, and at the end."""
+STANDSTILL_S = 1.5  # at rest at the beginning, and at the end
 WRIST_REACH, ARM_REACH = 0.9, 0.25
 """rad, half of the range in which each of the last three joints moves, and each of the others."""
 VELOCITY_SHARE = 0.5
@@ -47,10 +43,8 @@ WANTED = np.array([2e-3, *[1e-3] * 3, *[1e-3] * 6])
 """kg, kg m, kg m^2: standard deviations that count alike in the score."""
 PRIOR = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
 STEP_S = 0.1
-LIMIT_MARGIN = 0.05
-"""rad from each limit: the start, which is the user's, may be near one."""
-BETWEEN_S = 60.0
-"""From one simulated run to the next, for a person with a payload and a screwdriver."""
+LIMIT_MARGIN = 0.05  # rad from each limit: the start, which is the user's, may be near one
+BETWEEN_S = 60.0  # from one simulated run to the next, for a person with a payload and a screwdriver
 
 
 def weighing_motion(

@@ -10,8 +10,6 @@ Arguments: a robot or a `ScrewChain`; q (n,), symbols, expressions or numbers, r
 of base, joint1 .. jointn, flange, ee; a link 1..n. What is none of these is an `ArgumentError`.
 """
 
-from __future__ import annotations
-
 from itertools import accumulate
 from operator import matmul
 from typing import TypeAlias

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 
-Array = NDArray[Any]
-"""dtype object, with SymPy expressions as entries."""
+Array = NDArray[Any]  # dtype object, with SymPy expressions as entries
 
 
 def require_sympy() -> ModuleType:

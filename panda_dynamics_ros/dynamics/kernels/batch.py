@@ -10,8 +10,6 @@ before the compiled call, and `finite` within it. Other arguments are checked, b
 which raises the error if something is wrong with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ Machine code in a cache is run as it is found, so whoever may write to the cache
   named after the texts of all files with kernels, so that each version of them has a cache of its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
