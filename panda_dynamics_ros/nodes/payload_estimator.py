@@ -21,7 +21,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnostic_name, fixed, now, publisher, serve
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, fixed, now, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -160,8 +160,7 @@ class PayloadEstimatorNode(Node):
         self._frozen_before = counts.frozen
         if self._file.problem:
             level, summary = DiagnosticStatus.WARN, self._file.problem
-        name = f"{diagnostic_name(self)}: estimate"
-        return conversions.status_message(level, name, summary, values, self.samples.hardware_id)
+        return conversions.status_message(self, "estimate", level, summary, values, self.samples.hardware_id)
 
     def _on_parameters(self, changed: list[Parameter]) -> None:
         """Apply changed parameters, once all of them were accepted."""
