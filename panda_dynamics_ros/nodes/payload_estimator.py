@@ -47,9 +47,6 @@ class PayloadEstimatorNode(Node):
 
     samples: the input of a node in this process that hands its outputs to `publish` (`suite`); None: its own.
     options: further ones of its `ArmMonitor`.
-    monitor: the pipeline.
-    markers: the payload in RViz.
-    enabled: whether samples are used.
     """
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
