@@ -13,7 +13,7 @@ DEMO_ARGS ?=
 # choose their own ROS domain.
 export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
-.PHONY: help demo test check kernels lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
+.PHONY: help demo test tests check kernels lint fuzz bench bench-payload bench-cycle bench-unfamiliar bench-contact bench-datasets bench-1khz \
 	docs figures clean
 
 help:
@@ -56,13 +56,16 @@ lint: $(VENV)/.test
 	$(BIN)/mypy panda_dynamics_ros test
 	$(BIN)/bandit -q -c pyproject.toml -r panda_dynamics_ros launch examples
 
-# While mypy reads, the kernels are compiled, once for all processes. One worker more than processors, since tests of nodes
-# wait. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see panda_dynamics_ros/nodes/__init__.py.
-# Bytecode is kept, also where the user's settings say otherwise: the tests start two hundred processes.
+# mypy reads beside the tests, which take more workers than there are processors, since tests of nodes wait. The kernels
+# are compiled before, once for all processes. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see
+# panda_dynamics_ros/nodes/__init__.py. Bytecode is kept, also where the user's settings say otherwise: the tests start
+# two hundred processes.
 PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 WORKERS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.test
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint kernels
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
+
+tests: kernels
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else

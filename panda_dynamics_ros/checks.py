@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FloatArray = NDArray[np.float64]
+TOLERANCE = 1e-4
+"""Of R R^T = I: matrices that went through single precision, or a printed table with five digits, are within it; a
+transposed (row-major) or scaled transform is not."""
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -105,26 +108,22 @@ def path(value: str | Path, name: str) -> Path:
     return Path(text)
 
 
-def rigid_transform(value: ArrayLike, name: str, *, tolerance: float = 1e-4) -> FloatArray:
-    """`value` as a (..., 4, 4) array of rigid transforms.
-
-    The default tolerance on R R^T = I admits matrices that went through single precision or a
-    printed table with five digits, and refuses a transposed (row-major) or scaled one.
-    """
+def rigid_transform(value: ArrayLike, name: str) -> FloatArray:
+    """`value` as a (..., 4, 4) array of rigid transforms, within `TOLERANCE`."""
     T = trailing(value, (4, 4), name)
-    wrong = (np.abs(T[..., 3, :] - (0.0, 0.0, 0.0, 1.0)) > tolerance).any(axis=-1)
+    wrong = (np.abs(T[..., 3, :] - (0.0, 0.0, 0.0, 1.0)) > TOLERANCE).any(axis=-1)
     if wrong.any():
         raise ArgumentError(f"{name}: expected the last row (0, 0, 0, 1), got {T[wrong][0, 3].tolist()}")
-    rotation_matrix(T[..., :3, :3], f"the rotation of {name}", tolerance=tolerance)
+    rotation_matrix(T[..., :3, :3], f"the rotation of {name}")
     return T
 
 
-def rotation_matrix(value: ArrayLike, name: str, *, tolerance: float = 1e-4) -> FloatArray:
+def rotation_matrix(value: ArrayLike, name: str) -> FloatArray:
     """`value` as a (..., 3, 3) array of rotation matrices (R R^T = I, det R = +1)."""
     R = trailing(value, (3, 3), name)
     error = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)
-    if error > tolerance:
-        raise ArgumentError(f"{name}: expected R R^T = I within {tolerance:g}, got a deviation of {error:.3g}")
+    if error > TOLERANCE:
+        raise ArgumentError(f"{name}: expected R R^T = I within {TOLERANCE:g}, got a deviation of {error:.3g}")
     if (np.linalg.det(R) < 0.0).any():
         raise ArgumentError(f"{name}: expected det R = +1, got -1 (a reflection)")
     return R

@@ -9,10 +9,10 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
+from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
-UPPER = np.triu_indices(3)
 TABLES = (  # frame, title, entries and symbols of vector and inertia
     ("joint", "m (kg), m c (kg m), inertia about the joint frame's origin (kg m^2), axes of the joint frame",
      "first_moment", "inertia_about_origin", "mc"),
@@ -42,13 +42,13 @@ def run(args: argparse.Namespace) -> None:
                 "first_moment": link.vector[1:4].tolist(),
                 "inertia_about_origin": link.vector[4:].tolist(),
                 "com": link.com.tolist(),
-                "inertia_about_com": link.inertia[UPPER].tolist(),
+                "inertia_about_com": six_from_symmetric(link.inertia).tolist(),
             }
             for link in robot.links
         ]
     if args.frame != "joint":
         content["base"] = [
-            {"mass": float(m), "com": c.tolist(), "inertia_about_com": I_c[UPPER].tolist()}
+            {"mass": float(m), "com": c.tolist(), "inertia_about_com": six_from_symmetric(I_c).tolist()}
             for m, c, I_c in zip(*links_in_base(robot, q), strict=True)
         ]
     if args.json:

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
-from panda_dynamics_ros.live.stream import FrankaStream, StateRecording, with_own_end_effector
+from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.reporting.web_view import WebView
@@ -29,6 +28,7 @@ from panda_dynamics_ros.warm_up import warm_up
 EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
 PERIOD = 0.25  # s, between two tables
 Publish = Callable[[FrankaState | None, str], None]  # takes a state, or None and why there is none
+Record = Callable[[FrankaState], None]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +57,7 @@ def run(args: argparse.Namespace) -> None:
         if not args.json:
             print(words, file=sys.stderr, flush=True)
 
-    recorder = contextlib.nullcontext() if args.record is None else StateRecording(Path(args.record))
-    with recorder as recording:
+    with contextlib.nullcontext() if args.record is None else recording(args.record) as record:
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
@@ -67,9 +66,9 @@ def run(args: argparse.Namespace) -> None:
         args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
         robot: RobotDescription = load_arm(args)
         robot = with_own_end_effector(robot, state) if own else robot
-        live = Live(robot, connection, FrankaStream(connection, say), recording)
+        live = Live(robot, connection, FrankaStream(connection, say), args.record)
         with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publisher(args, robot) as publish:
-            live.follow(args, view, publish)
+            live.follow(args, view, publish, record)
     if args.json:
         print(json.dumps(live.summary()), flush=True)
     else:
@@ -85,23 +84,21 @@ def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.
 
 
 class Live:
-    """What was seen so far of a robot with this model, by this stream of states, which are recorded if asked to."""
+    """What was seen so far of a robot with this model, by this stream of states, which are in a file if `recorded`."""
 
     def __init__(
-        self,
-        robot: RobotDescription,
-        connection: FrankaConnection,
-        stream: FrankaStream,
-        recording: StateRecording | None,
+        self, robot: RobotDescription, connection: FrankaConnection, stream: FrankaStream, recorded: str | None
     ) -> None:
-        self.stream, self.recording = stream, recording
+        self.stream, self.recorded = stream, recorded
         self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
         self.monitor, self.stamps = ArmMonitor(robot), StreamMonitor()
         self._origin = time.monotonic()
         self._seen: tuple[FrankaState, ArmOutput] | None = None
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
 
-    def follow(self, args: argparse.Namespace, view: WebView | None, publish: Publish | None) -> None:
+    def follow(
+        self, args: argparse.Namespace, view: WebView | None, publish: Publish | None, record: Record | None
+    ) -> None:
         """Take states until the time is over or Ctrl-C; a thread shows them, so that no state waits for it."""
         over = threading.Event()
         with live_table(self.title, quiet=args.json) as show:
@@ -114,8 +111,8 @@ class Live:
                         if state is not None:
                             self.stamps.accept(state.sample.stamp)
                             self._seen = state, self.monitor.update_state(state.raw)
-                            if self.recording is not None:
-                                self.recording.write(state.sample.stamp, state)
+                            if record is not None:
+                                record(state)
                         if publish is not None:
                             publish(state, self.stream.problem)
             finally:
@@ -139,15 +136,17 @@ class Live:
         state, output = self._seen
         load, errors = state.load, f" ({', '.join(state.errors)})" if state.errors else ""
         mode = state.mode + errors + (f": {MODES[state.mode]}" if state.mode in MODES else "")
-        pose = f"{_millimetres(output.T_base_ee[:3, 3])} mm, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"
+        points = output.T_base_ee[:3, 3], load.com
+        position, com = (" ".join(f"{1e3 * x:.1f}" for x in point) + " mm" for point in points)
+        pose = f"{position}, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"
         return [
             *payload_rows(output.estimate),
-            ("load that Franka has", f"{load.mass:.3f} kg" + (f" at {_millimetres(load.com)} mm" if load.mass else "")),
+            ("load that Franka has", f"{load.mass:.3f} kg" + (f" at {com}" if load.mass else "")),
             ("robot", self.stream.problem or mode),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
             ("pose", pose),
             ("external torques", f"{joint_values(output.external_torques, 2)} N m"),
-            *([("recorded", str(self.recording.path))] if self.recording is not None else []),
+            *([("recorded", self.recorded)] if self.recorded is not None else []),
         ]
 
     def summary(self) -> dict[str, Any]:
@@ -177,7 +176,3 @@ class Live:
 def _pose_error(state: FrankaState, output: ArmOutput) -> float:
     """m, between the model's pose and the robot's own."""
     return float(np.linalg.norm(output.T_base_ee[:3, 3] - state.T_base_ee[:3, 3]))
-
-
-def _millimetres(point: Any) -> str:
-    return " ".join(f"{1e3 * x:.1f}" for x in point)

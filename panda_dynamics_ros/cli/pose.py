@@ -27,18 +27,16 @@ READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray
     ),
     "measure-pose": ((6,), "6 numbers: x y z in mm, rotation x y z in degrees", pose.measure_pose_to_matrix),
 }
-WRITERS: dict[str, Callable[[FloatArray], dict[str, FloatArray]]] = {
-    "matrix": lambda T: {"matrix": T},
-    "column-major": lambda T: {"column_major": pose.to_column_major(T)},
-    "quaternion": lambda T: {"translation": T[:3, 3], "quaternion": pose.matrix_to_quaternion(T[:3, :3])},
-    "measure-pose": lambda T: {"measure_pose": pose.matrix_to_measure_pose(T)},
-}
-HEADINGS = {
-    "matrix": "{title} as a matrix, m",
-    "column_major": "column-major, m",
-    "translation": "translation x y z, m",
-    "quaternion": "quaternion x y z w",
-    "measure_pose": "Measure Pose: x y z, mm; rotation x y z, degrees",
+WRITERS: dict[str, tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...]] = {  # keys, headings, conversions
+    "matrix": (("matrix", "{title} as a matrix, m", lambda T: T),),
+    "column-major": (("column_major", "column-major, m", pose.to_column_major),),
+    "quaternion": (
+        ("translation", "translation x y z, m", lambda T: T[:3, 3]),
+        ("quaternion", "quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
+    ),
+    "measure-pose": (
+        ("measure_pose", "Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
+    ),
 }
 
 
@@ -72,14 +70,13 @@ def run(args: argparse.Namespace) -> None:
         if values.size not in counts:
             raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
         title, T = "T", convert(values)
-    entries: dict[str, FloatArray] = {}
-    for name in args.to or WRITERS:
-        entries.update(WRITERS[name](T))
+    entries = [entry for name in dict.fromkeys(args.to or WRITERS) for entry in WRITERS[name]]
     if args.json:
-        print(json.dumps({key: value.tolist() for key, value in entries.items()}))
+        print(json.dumps({key: convert(T).tolist() for key, _, convert in entries}))
         return
-    for key, value in entries.items():  # numbers as they can be given to the command again
-        print(HEADINGS[key].format(title=title))
+    for _, heading, convert in entries:  # numbers as they can be given to the command again
+        value = convert(T)
+        print(heading.format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"
         for row in np.atleast_2d(value).tolist():
             print("  " + " ".join(format(round(x, 12) + 0.0, form) for x in row))  # + 0.0 turns -0 into 0

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from panda_dynamics_ros.untrusted import python_command
 
+PATIENCE = 10.0  # s, in which a node that is interrupted ends
+
 
 def isolated_environment(domain: int) -> dict[str, str]:
     """The environment for nodes that are to talk to each other only; what the user has set stays.
@@ -54,19 +56,19 @@ class NodeProcesses:
         """Nodes that have ended by themselves, with their exit codes."""
         return {name: code for name, process in self._running.items() if (code := process.poll()) is not None}
 
-    def stop(self, patience: float = 10.0) -> dict[str, int]:
+    def stop(self) -> dict[str, int]:
         """Interrupt all nodes and wait; returns their exit codes (killed ones: -9)."""
         for process in self._running.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-        codes = {name: _ended(process, patience) for name, process in self._running.items()}
+        codes = {name: _ended(process) for name, process in self._running.items()}
         self._running.clear()
         return codes
 
 
-def _ended(process: subprocess.Popen[bytes], patience: float) -> int:
+def _ended(process: subprocess.Popen[bytes]) -> int:
     try:
-        return process.wait(patience)
+        return process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         return process.wait()

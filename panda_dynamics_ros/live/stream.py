@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """States one after the other, over lost connections, their stamps by this machine's clock, and their recording."""
 
-from __future__ import annotations
-
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError
@@ -102,27 +103,21 @@ class RobotClock:
 COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") for k in range(ARM_JOINTS)))
 
 
-class StateRecording:
-    """Writes states into a new CSV file, which `replay` reads, with Franka's own tau_ext. Use with `with`.
+@contextmanager
+def recording(path: str | Path) -> Iterator[Callable[[FrankaState], None]]:
+    """Within, what this gives writes states into a new CSV file, which `replay` reads, with Franka's own tau_ext.
 
     ArgumentError: the name of the file does not end in .csv, or the file exists. OSError: it cannot be written.
     """
+    path = checks.path(path, "--record")
+    if path.suffix.lower() != ".csv" or path.exists():
+        raise ArgumentError(f"--record: expected the name of a new file that ends in .csv, got {str(path)!r}")
+    with path.open("x") as file:
+        file.write(",".join(COLUMNS) + "\n")
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = checks.path(path, "--record")
-        if self.path.suffix.lower() != ".csv" or self.path.exists():
-            raise ArgumentError(f"--record: expected the name of a new file that ends in .csv, got {str(self.path)!r}")
-        self._file = self.path.open("x")
-        self._file.write(",".join(COLUMNS) + "\n")
+        def write(state: FrankaState) -> None:
+            stamp, *rows = state.sample
+            numbers = np.concatenate(([stamp], *rows, state.external_torques))
+            file.write(",".join(map(repr, numbers.tolist())) + "\n")
 
-    def __enter__(self) -> StateRecording:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write(self, stamp: float, state: FrankaState) -> None:
-        """One row; the stamp in s."""
-        _, q, dq, tau = state.sample
-        numbers = (stamp, *q.tolist(), *dq.tolist(), *tau.tolist(), *state.external_torques.tolist())
-        self._file.write(",".join(map(repr, numbers)) + "\n")
+        yield write

@@ -45,8 +45,7 @@ class DemoMonitor(Node):
         self.estimates: list[PayloadEstimate] = []
         self.changes: list[tuple[float, str]] = []
         self.diagnostics: dict[str, tuple[str, dict[str, str]]] = {}
-        self._bodies: dict[int, InertialParameters] = {}  # by stamp, ns: what waits for its other half
-        self._covariances: dict[int, FloatArray] = {}
+        self._halves: dict[int, dict[str, FloatArray]] = {}  # by stamp, ns: what has come of an estimate
         estimator = "payload_estimator"
         self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
         self.create_subscription(InertiaStamped, "simulated_panda/payload_truth", self._on_truth, LATCHED)
@@ -66,22 +65,20 @@ class DemoMonitor(Node):
         self.truth.append((conversions.seconds(message.header.stamp), conversions.body_from_message(message)))
 
     def _on_payload(self, message: InertiaStamped) -> None:
-        stamp = conversions.nanoseconds(message.header.stamp)
-        self._bodies[stamp] = conversions.body_from_message(message)
-        self._pair(stamp)
+        self._complete(message, vector=conversions.body_from_message(message).vector)
 
     def _on_covariance(self, message: Image) -> None:
-        stamp = conversions.nanoseconds(message.header.stamp)
-        self._covariances[stamp] = np.frombuffer(message.data).reshape(message.height, message.width)
-        self._pair(stamp)
+        self._complete(message, covariance=np.frombuffer(message.data).reshape(message.height, message.width))
 
-    def _pair(self, stamp: int) -> None:
-        if stamp not in self._bodies or stamp not in self._covariances:
-            return
-        status, values = self.diagnostics.get(ESTIMATE, ("", {}))
-        known = np.array([flag == "1" for flag in values.get("identifiable", "0" * 10)])
-        vector, covariance = self._bodies.pop(stamp).vector, self._covariances.pop(stamp)
-        self.estimates.append(PayloadEstimate(stamp / BILLION, vector, covariance, known, status))
+    def _complete(self, message: InertiaStamped | Image, **half: FloatArray) -> None:
+        stamp = conversions.nanoseconds(message.header.stamp)
+        both = self._halves[stamp] = self._halves.get(stamp, {}) | half
+        if len(both) == 2:
+            status, values = self.diagnostics.get(ESTIMATE, ("", {}))
+            known = np.array([flag == "1" for flag in values.get("identifiable", "0" * 10)])
+            del self._halves[stamp]
+            estimate = PayloadEstimate(stamp / BILLION, both["vector"], both["covariance"], known, status)
+            self.estimates.append(estimate)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

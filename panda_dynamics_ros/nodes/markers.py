@@ -25,26 +25,16 @@ from panda_dynamics_ros.nodes.conversions import numbers_of
 from panda_dynamics_ros.nodes.interface import publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.pose import matrix_to_quaternion, pose_to_matrix
-from panda_dynamics_ros.reporting.scene import (
-    ARROW,
-    BOX,
-    CYLINDER,
-    ELLIPSOID,
-    LABEL,
-    ArmScene,
-    Primitive,
-    Scene,
-    payload_primitives,
-)
+from panda_dynamics_ros.reporting import scene as scenes
 
 PERIOD = 0.1  # s
 LIFETIME = 2  # s, of a marker that nobody renews: a node that ended leaves nothing behind in RViz
 TYPES = {
-    ELLIPSOID: Marker.SPHERE,
-    BOX: Marker.CUBE,
-    CYLINDER: Marker.CYLINDER,
-    ARROW: Marker.ARROW,
-    LABEL: Marker.TEXT_VIEW_FACING,
+    scenes.ELLIPSOID: Marker.SPHERE,
+    scenes.BOX: Marker.CUBE,
+    scenes.CYLINDER: Marker.CYLINDER,
+    scenes.ARROW: Marker.ARROW,
+    scenes.LABEL: Marker.TEXT_VIEW_FACING,
 }
 MOST_MARKERS = 100  # of the payload, which anybody may publish
 
@@ -56,11 +46,11 @@ class SceneMarkers:
     """
 
     def __init__(self) -> None:
-        self._drawn: dict[str, tuple[Primitive, Marker]] = {}
+        self._drawn: dict[str, tuple[scenes.Primitive, Marker]] = {}
         self._ids: dict[str, int] = {}  # each name's for good: RViz knows a marker by its layer and this
         self._shown: set[tuple[str, int]] = set()
 
-    def message(self, header: Header, scene: Scene, others: Sequence[Marker] = ()) -> MarkerArray:
+    def message(self, header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
         """Markers of the scene, and others in layers of their own; valid until the next call."""
         markers = [self._marker(primitive) for primitive in scene.primitives]
         if markers:
@@ -73,7 +63,7 @@ class SceneMarkers:
         deleted = [Marker(header=header, ns=ns, id=number, action=Marker.DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
 
-    def _marker(self, primitive: Primitive) -> Marker:
+    def _marker(self, primitive: scenes.Primitive) -> Marker:
         """The marker of a primitive; the same one as long as the primitive is the same."""
         known = self._drawn.get(primitive.name)
         if known is not None and known[0] is primitive:
@@ -93,14 +83,14 @@ def _poses(T: FloatArray) -> list[Pose]:
     ]
 
 
-def marker_of(primitive: Primitive) -> Marker:
+def marker_of(primitive: scenes.Primitive) -> Marker:
     """The marker of a primitive, without its place; arrows and texts have scales of their own in RViz."""
     red, green, blue, opacity = primitive.colour
     x, y, z = primitive.size.tolist()
     points, text = [], ""
-    if primitive.shape == ARROW:
+    if primitive.shape == scenes.ARROW:
         points, (y, z) = [Point(), Point(z=z)], primitive.head
-    elif primitive.shape == LABEL:  # x is the width of a space, and the text is ASCII
+    elif primitive.shape == scenes.LABEL:  # x is the width of a space, and the text is ASCII
         x, y, text = 0.5 * z, 0.0, primitive.text.replace("±", "+/-")
     return Marker(
         type=TYPES[primitive.shape],
@@ -124,8 +114,8 @@ class PayloadMarkers:
 
     def message(self) -> MarkerArray:
         """Its markers, or the deletion of those before; of any stamp, since the flange carries them."""
-        header = Header(frame_id=self._samples.flange_frame)
-        return self._markers.message(header, Scene({"flange": np.eye(4)}, payload_primitives(self._estimate())))
+        scene = scenes.Scene({"flange": np.eye(4)}, scenes.payload_primitives(self._estimate()))
+        return self._markers.message(Header(frame_id=self._samples.flange_frame), scene)
 
     def _publish(self) -> None:
         if self._samples.joint_names and self._publisher.get_subscription_count():
@@ -143,7 +133,7 @@ class RobotMarkers:
 
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
         self._samples, self._markers = samples, SceneMarkers()
-        self._scene = ArmScene(samples.robot)
+        self._scene = scenes.ArmScene(samples.robot)
         self._scene.at(samples.robot.limits.lower.copy())  # compiles, while no sample is waiting
         self._sample: Sample | None = None
         self._wrench: FloatArray | None = None
@@ -172,7 +162,7 @@ class RobotMarkers:
         scene = self._scene.at(sample.q, wrench=self._wrench)
         self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
-    def _carried(self, header: Header, scene: Scene) -> list[Marker]:
+    def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:
         """The payload's markers in base."""
         carried = [copy(each) for each in self.payload().markers[:MOST_MARKERS] if each.action == Marker.ADD]
         if not carried:

@@ -29,6 +29,7 @@ from panda_dynamics_ros.robot.inertial import about_com
 
 GATHER_S = 0.01
 """s, for which samples are gathered: half the period of the filter's updates."""
+DEFAULTS = EstimatorOptions()
 OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
     ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one is a problem.", 1e-3, 100.0),
     ("known_mass", "known_mass_kg", "Mass of the payloads, kg, if it is known; 0: unknown.", 0.0, 100.0),
@@ -38,7 +39,7 @@ OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
     ("bandwidth_hz", "bandwidth_hz", "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0),
     ("memory_s", "memory_s", "Time in motion after which information has decayed to 1/e, s.", 0.1, 1e6),
 )
-"""Of the estimator: the option, and name, description and range of its parameter."""
+"""Of the estimator, what a user may want to set: the option, and name, description and range of its parameter."""
 
 
 class PayloadEstimatorNode(Node):
@@ -61,7 +62,9 @@ class PayloadEstimatorNode(Node):
         self.enabled = changeable(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
         shape = fixed(self, "shape", "", words) or None
-        options |= {"shape": shape, "publish_period_s": period, **self._declare_options()}
+        options |= {"shape": shape, "publish_period_s": period}
+        for option, name, words, low, high in OPTIONS:
+            options[option] = float(fixed(self, name, getattr(DEFAULTS, option), words, low, high))
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
         self._file = EstimateFile(self, self.monitor)
@@ -84,14 +87,6 @@ class PayloadEstimatorNode(Node):
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
         self._load = LoadService(self, lambda: self._estimator.estimate, self._is_touched)
 
-    def _declare_options(self) -> dict[str, float]:
-        """The estimator's options that a user may want to set, fixed at start-up."""
-        defaults = EstimatorOptions()
-        return {
-            option: float(fixed(self, name, getattr(defaults, option), words, low, high))
-            for option, name, words, low, high in OPTIONS
-        }
-
     def _estimate(self, samples: list[Sample], _: list[None]) -> None:
         if not self.enabled:
             return
@@ -113,14 +108,10 @@ class PayloadEstimatorNode(Node):
         if self._com.get_subscription_count() and estimate.com_is_known:
             spread = com_covariance(estimate.mass, estimate.com, estimate.covariance)
             self._com.publish(conversions.com_message(header_stamp, frame, estimate.com, spread))
-        if estimate.event is not None:
-            self._report_change(estimate.event)
-
-    def _report_change(self, event: ChangeEvent) -> None:
-        self._last_change = event
-        self._change_count += 1
-        self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
-        self._publish_diagnostics()
+        if (event := estimate.event) is not None:
+            self._last_change, self._change_count = event, self._change_count + 1
+            self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
+            self._publish_diagnostics()
 
     def _on_second(self) -> None:
         """Publish what changes slowly."""

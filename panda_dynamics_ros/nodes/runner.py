@@ -81,11 +81,7 @@ def _negative_clock_ignored() -> Iterator[None]:
         print(f"ignored on /clock: {error}", file=sys.stderr, flush=True)
 
 
-def run_node(
-    factory: Callable[[], Node | Sequence[Node]],
-    args: list[str] | None = None,
-    kernels: str = "",
-) -> int:
+def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") -> int:
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
     First, before the node exists, the kernels of the node `kernels` (see `warm_up`) are compiled or loaded. That may
@@ -97,7 +93,7 @@ def run_node(
         if kernels:
             warm_up(kernels, report=get_logger(kernels).info)
         try:
-            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
             return _fail(error)
         made = factory()

@@ -28,7 +28,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
 SOLIDS = (BOX, CYLINDER, ELLIPSOID)  # shapes of size 1, which the page scales
-UNSEEN = 0.003  # m, by which a shape may have another size than it has
+UNSEEN = 0.003  # m, by which an arrow may have another length than it has
 MOST_POINTS = 800  # in the charts
 FLOOR = {
     "cell_color": (222, 226, 232),
@@ -59,7 +59,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
         self._maker, self._history, self._text_time = ArmScene(robot), History(), -math.inf
-        self._nodes: dict[str, tuple[Primitive, Any]] = {}  # as it was sent, with viser's handle
+        self._nodes: dict[tuple[str, int], Any] = {}  # viser's, by `_key`
         self._charts: dict[str, Any] = {}
         scene, gui, camera = self._server.scene, self._server.gui, self._server.initial_camera
         camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
@@ -129,27 +129,20 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
 
     def _show_scene(self, scene: Scene) -> None:
         """Send new primitives, and of those that are there what has changed: one sent anew would stay where it was."""
-        for primitive in scene.primitives:
-            x, y, z, w = matrix_to_quaternion((T := scene.place(primitive))[:3, :3]).tolist()
+        shown = {_key(primitive): primitive for primitive in scene.primitives}
+        for key in self._nodes.keys() - shown.keys():
+            self._nodes.pop(key).remove()
+        for key, primitive in shown.items():
+            T = scene.place(primitive)
+            x, y, z, w = matrix_to_quaternion(T[:3, :3]).tolist()
             place = {"position": T[:3, 3], "wxyz": (w, x, y, z)}
-            if primitive.name in self._nodes and not self._differs(primitive):
-                node = self._nodes[primitive.name][1]
-                _renew(node, primitive, **place)
-                continue
-            if primitive.name in self._nodes:
-                self._nodes[primitive.name][1].remove()
-            self._nodes[primitive.name] = primitive, self._add(primitive, **place)
-        for name in self._nodes.keys() - {primitive.name for primitive in scene.primitives}:
-            self._nodes.pop(name)[1].remove()
-
-    def _differs(self, primitive: Primitive) -> bool:
-        """Whether it is an arrow of another length."""
-        sent = self._nodes[primitive.name][0]
-        return primitive.shape == ARROW and bool(np.abs(sent.size - primitive.size).max() > UNSEEN)
+            if key in self._nodes:
+                _renew(self._nodes[key], primitive, **place)
+            else:
+                self._nodes[key] = self._add(primitive, **place)
 
     def _add(self, primitive: Primitive, **place: Any) -> Any:
-        """A node, in place of one of the same name."""
-        scene, name, rgb = self._server.scene, f"/{primitive.name}", _rgb(primitive)
+        scene, name, (rgb, opacity) = self._server.scene, f"/{primitive.name}", _colour(primitive)
         x, _, z = size = tuple(primitive.size.tolist())
         if primitive.shape == LABEL:
             return scene.add_label(name, primitive.text, anchor="center-center", **place)
@@ -158,13 +151,17 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             return scene.add_arrows(
                 name, ends, rgb, shaft_radius=0.5 * x, head_radius=0.5 * head, head_length=length, **place
             )
-        opacity = _opacity(primitive)
         look = {"opacity": opacity, "cast_shadow": opacity is None, "scale": size, **place}
         if primitive.shape == BOX:
             return scene.add_box(name, rgb, (1.0, 1.0, 1.0), **look)
         if primitive.shape == CYLINDER:
             return scene.add_cylinder(name, 0.5, 1.0, rgb, **look)
         return scene.add_icosphere(name, 0.5, rgb, **look)
+
+
+def _key(primitive: Primitive) -> tuple[str, int]:
+    """The name, and the length of an arrow, which viser cannot change."""
+    return primitive.name, round(primitive.size[2] / UNSEEN) if primitive.shape == ARROW else 0
 
 
 def _renew(node: Any, primitive: Primitive, **place: Any) -> None:
@@ -174,15 +171,13 @@ def _renew(node: Any, primitive: Primitive, **place: Any) -> None:
         node.text = primitive.text
     elif primitive.shape in SOLIDS:
         node.scale = tuple(primitive.size.tolist())
-        node.color, node.opacity = _rgb(primitive), _opacity(primitive)
+        node.color, node.opacity = _colour(primitive)
 
 
-def _rgb(primitive: Primitive) -> tuple[int, ...]:
-    return tuple(round(255.0 * channel) for channel in primitive.colour[:3])
-
-
-def _opacity(primitive: Primitive) -> float | None:
-    return None if primitive.colour[3] == 1.0 else primitive.colour[3]
+def _colour(primitive: Primitive) -> tuple[tuple[int, ...], float | None]:
+    """Red, green and blue up to 255; the opacity, None where nothing shines through."""
+    *rgb, opacity = primitive.colour
+    return tuple(round(255.0 * channel) for channel in rgb), None if opacity == 1.0 else opacity
 
 
 class History:

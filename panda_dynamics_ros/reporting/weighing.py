@@ -13,6 +13,7 @@ from panda_dynamics_ros.reporting.console import com_text, fixed, joint_values, 
 from panda_dynamics_ros.reporting.style import BLUE, GREY, RED, plot_joints
 from panda_dynamics_ros.reporting.summary import floats, payload_entry
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
@@ -41,7 +42,7 @@ def paired_rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters |
     if is_found:  # to a tenth of a gram, also below what counts as carried elsewhere: pairs show less than that
         mass = f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
     if np.isfinite(estimate.inertia_std).all():
-        entries = zip(INERTIA, estimate.inertia[np.triu_indices(3)], estimate.inertia_std, strict=True)
+        entries = zip(INERTIA, six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
         margins = [f"{name} {fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
         inertia = ", ".join(margins) + " g m² (95 %)"
     if len(rest.torque):

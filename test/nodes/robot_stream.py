@@ -83,7 +83,10 @@ def feed(
 def greet(
     probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object], begin: int = -10_000_000_000
 ) -> None:
-    """The sample, long before EPOCH, until its answers are heard: a node finds its subscribers one by one."""
+    """The sample, long before EPOCH, until its answers are heard: a node finds its subscribers one by one.
+
+    Its stamp is that of the last one sent.
+    """
     for attempt in range(300):
         message.header.stamp = stamp_of(begin + attempt * 20_000_000)
         publisher.publish(message)

@@ -42,8 +42,9 @@ class Stream:
         """The script's samples, each answered."""
         messages = [script.message(k) for k in range(start, len(script) if stop is None else stop)]
         if start == 0:
-            greet(self._probe, self.publisher, script.message(0), lambda: self.wrenches and self.external)
-            self._probe.spin(0.3)
+            first = script.message(0)
+            greet(self._probe, self.publisher, first, lambda: self.wrenches and self.external)
+            self._probe.until(lambda: self._answered(first), "the answer to the last greeting")
             self.wrenches.clear()
             self.external.clear()
         feed(self._probe, self.publisher, messages, self._answered)

@@ -124,11 +124,11 @@ def test_the_log_of_a_node_without_a_clock(probe, nodes):
 
 
 def test_the_status_of_an_arm_that_stands_still(estimator, panda):
-    motion = sinusoids(2.0)
+    motion = sinusoids(2.0, rate=100.0)
     motion.q[:] = REST
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
-        estimator.samples._on_message(serialize_message(joint_state(k * 1_000_000, REST, np.zeros(7), tau)))
+        estimator.samples._on_message(serialize_message(joint_state(k * 10_000_000, REST, np.zeros(7), tau)))
     (quote,) = quotes()[9]
     assert estimator._diagnostic().message.startswith(quote)
 
