@@ -8,7 +8,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,13 @@ def printable(text: str) -> str:
         each if each.isprintable() or each == "\n" else each.encode("unicode_escape", "backslashreplace").decode()
         for each in text
     )
+
+
+def listed(names: Sequence[str], what: str, most: int = 20) -> str:
+    """The first of the names in one line: what a file has as a name may be anything. `what` they are: topics, say."""
+    in_one_line = ["\\n".join(printable(name).splitlines()) for name in names[:most]]
+    shown = ", ".join(f"{name:.300}" for name in in_one_line) or f"no {what}"
+    return f"{shown}, ... ({len(names)} {what})" if len(names) > most else shown
 
 
 exists, is_file = os.path.exists, os.path.isfile

@@ -18,7 +18,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.codegen.graph import Expression, Graph, Scalar, Turn, Vector
-from panda_dynamics_ros.dynamics import base_parameters
+from panda_dynamics_ros.dynamics.base_parameters import XX, YY, ZZ, base_parameters
 from panda_dynamics_ros.dynamics.kernels.vectors import add, scale
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import inertial_transport
@@ -28,7 +28,6 @@ EXACT = 4e-15
 # Where nearly parallel axes come closest may be far away, and digits would be lost on the way: this many lengths.
 FARTHEST = 10.0
 
-XX, YY, ZZ = 4, 7, 9
 FLAT = np.eye(10)[XX] + np.eye(10)[YY]
 
 # Angles that are nearly right are not taken for right angles: the regrouping is exact, and only costs operations.

@@ -170,19 +170,20 @@ def _counted(key: str, program: Program) -> str:
 
 
 def _c_friction(n: int, friction: FloatArray) -> Written:
-    moved = [f"s[{i}] = fmin(fmax({_moved(i)}, -1.0), 1.0);" for i in range(n)]
-    values = [_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(friction.tolist())]
-    ignored = [f"(void){argument};" for argument in ("dq", "s") if not any(f"{argument}[" in v for v in values)]
-    sums = [*ignored, *(f"tau[{i}] = {value};" for i, value in enumerate(values))]
+    moved, sums = _friction_entries(n, friction, "fmin(fmax({}, -1.0), 1.0)")
+    ignored = [f"(void){argument};" for argument in ("dq", "s") if not any(f"{argument}[" in each for each in sums)]
     state = f"friction_state(const double q_before[{n}], const double q[{n}], double s[{n}])"
+    torques = f"friction_torques(const double dq[{n}], const double s[{n}], double tau[{n}])"
     return [
-        (STATE, state, moved),
-        (TORQUES, f"friction_torques(const double dq[{n}], const double s[{n}], double tau[{n}])", sums),
+        (STATE, state, [f"s[{i}] = {entry};" for i, entry in enumerate(moved)]),
+        (TORQUES, torques, [*ignored, *(f"tau[{i}] = {entry};" for i, entry in enumerate(sums))]),
     ]
 
 
-def _moved(joint: int) -> str:
-    return f"s[{joint}] + (q[{joint}] - q_before[{joint}]) / {PRESLIDING!r}"
+def _friction_entries(n: int, friction: FloatArray, limited: str) -> tuple[list[str], list[str]]:
+    """The entries of s and of tau; `limited` is how the language limits {} to [-1, 1]."""
+    moved = [limited.format(f"s[{i}] + (q[{i}] - q_before[{i}]) / {PRESLIDING!r}") for i in range(n)]
+    return moved, [_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(friction.tolist())]
 
 
 def _friction_of_joint(row: list[float], dq: str, s: str) -> str:
@@ -227,14 +228,16 @@ def _python_function(n: int, key: str, program: Program) -> tuple[str, str, list
         entries = [line for row in rows for line in ("[", *(f"    {text}," for text in row), "],")]
     else:
         entries = [f"{text}," for text in program.results]
-    body += ["return [", *(f"    {entry}" for entry in entries), "]"]
-    return _counted(key, program), f"{key}({', '.join(function.arguments)})", body
+    return _counted(key, program), f"{key}({', '.join(function.arguments)})", [*body, *_returned(entries)]
+
+
+def _returned(entries: list[str]) -> list[str]:
+    return ["return [", *(f"    {entry}" for entry in entries), "]"]
 
 
 def _python_friction(n: int, friction: FloatArray, limited: str) -> Written:
-    moved = [limited.format(_moved(i)) for i in range(n)]
-    sums = [_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(friction.tolist())]
+    moved, sums = ([f"{entry}," for entry in entries] for entries in _friction_entries(n, friction, limited))
     return [
-        (f"s: {STATE}", "friction_state(q_before, q, s)", ["return [", *(f"    {entry}," for entry in moved), "]"]),
-        (f"tau: {TORQUES}", "friction_torques(dq, s)", ["return [", *(f"    {entry}," for entry in sums), "]"]),
+        (f"s: {STATE}", "friction_state(q_before, q, s)", _returned(moved)),
+        (f"tau: {TORQUES}", "friction_torques(dq, s)", _returned(sums)),
     ]

@@ -91,8 +91,7 @@ class Expression:
     def __add__(self, other: Scalar) -> Expression:
         return _sum(self, self.graph.as_expression(other))
 
-    def __radd__(self, other: Scalar) -> Expression:
-        return self + other
+    __radd__ = __add__
 
     def __sub__(self, other: Scalar) -> Expression:
         return self + -self.graph.as_expression(other)
@@ -103,8 +102,7 @@ class Expression:
     def __mul__(self, other: Scalar) -> Expression:
         return _product(self, self.graph.as_expression(other))
 
-    def __rmul__(self, other: Scalar) -> Expression:
-        return self * other
+    __rmul__ = __mul__
 
 
 def _sum(a: Expression, b: Expression) -> Expression:

@@ -211,22 +211,16 @@ def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     Raises MissingDependencyError: the unconstrained minimiser is not feasible and Clarabel is not installed.
     Raises DataError: the solver finds no solution.
     """
-    x = cost.minimum()
-    lmi, constant = _constraints(prior)
-    feasible = np.linalg.eigvalsh(lmi @ x[: 10 * prior.n] + constant).min() >= 0.0
-    return x if feasible else _solve(cost, lmi, constant)
-
-
-def _constraints(prior: RobotModel) -> tuple[FloatArray, FloatArray]:
-    """(n, 4, 4, 10 n) and (n, 4, 4): scaled J_i - margin = lmi @ x + constant."""
-    lmi = np.zeros((prior.n, 4, 4, 10 * prior.n))
-    constant = np.empty((prior.n, 4, 4))
+    x, n = cost.minimum(), prior.n
+    # Scaled J_i - margin = lmi @ x + constant.
+    lmi, constant = np.zeros((n, 4, 4, 10 * n)), np.empty((n, 4, 4))
     for i, link in enumerate(prior.links):
         scale = np.diag([1.0 / LENGTH] * 3 + [1.0]) / np.sqrt(max(link.mass, 0.1))
         block = np.moveaxis(scale @ UNIT_PSEUDO_INERTIAS @ scale, 0, -1)
         lmi[i, :, :, 10 * i : 10 * i + 10] = block
         constant[i] = block @ link.vector - MARGIN * np.eye(4)
-    return lmi, constant
+    feasible = np.linalg.eigvalsh(lmi @ x[: 10 * n] + constant).min() >= 0.0
+    return x if feasible else _solve(cost, lmi, constant)
 
 
 def _solve(cost: Quadratic, lmi: FloatArray, constant: FloatArray) -> FloatArray:

@@ -21,10 +21,9 @@ from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, 
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.robot.yaml_file import read_yaml
-from panda_dynamics_ros.untrusted import exists, is_file, printable
+from panda_dynamics_ros.untrusted import exists, is_file, listed
 
 UNDECODED = "cannot be decoded"
-LISTED = 20  # topics or files in a message
 PIECE = 1 << 14  # bytes of a compressed file at once: after each of its frames the rest of a piece is copied
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -162,31 +161,24 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
-        raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {_listed(found, 'topics')}{damage}")
-    listed = _listed([f"{name:.80} ({count} messages)" for name, count in counts.most_common()], "topics")
+        raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {listed(found, 'topics')}{damage}")
+    offered = listed([f"{name:.80} ({count} messages)" for name, count in counts.most_common()], "topics")
     if topic is not None and topic not in counts:
-        raise DataError(f"{path}: topic: expected one of {listed}, got {topic!r}{damage}")
+        raise DataError(f"{path}: topic: expected one of {offered}, got {topic!r}{damage}")
     candidates = {name: count for name, count in counts.most_common() if count and topic in (None, name)}
     if not candidates:
-        raise DataError(f"{path}: expected joint states, got {listed}{damage}")
+        raise DataError(f"{path}: expected joint states, got {offered}{damage}")
     if len(candidates) > 1:
         candidates = {name: count for name, count in candidates.items() if name.endswith("joint_states")}
     most = [name for name, count in candidates.items() if count == max(candidates.values())]
     if len(most) != 1:
-        raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {listed}")
+        raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {offered}")
     return most[0]
 
 
 def _not_whole(recording: Path, file: BagFile) -> str:
     name = "the file" if file.path == recording else file.path.name
     return f"{name} is not whole ({file.damage})"
-
-
-def _listed(names: list[str], what: str) -> str:
-    """The first few, in one line: what a file has as a name may be anything."""
-    in_one_line = ["\\n".join(printable(name).splitlines()) for name in names[:LISTED]]
-    shown = ", ".join(f"{name:.300}" for name in in_one_line) or f"no {what}"
-    return f"{shown}, ... ({len(names)} {what})" if len(names) > LISTED else shown
 
 
 # ---- which files ------------------------------------------------------------------------------------------------
@@ -201,19 +193,19 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
         if not is_file(path):
             raise DataError(f"{path}: {EXPECTED}, got no regular file")
         return [_open_file(path)], []
-    listed = list[str]()
+    expected = list[str]()
     with suppress(RobotDescriptionError, TypeError, KeyError):  # metadata.yaml is absent or something else
         names = read_yaml(folder / "metadata.yaml")["rosbag2_bagfile_information"]["relative_file_paths"]
-        listed = list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
-    if not listed:
+        expected = list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
+    if not expected:
         return [_open_file(file) for file in _found_files(folder)], []
-    missing = [name for name in listed if not is_file(folder / name)]
-    if len(missing) == len(listed):
+    missing = [name for name in expected if not is_file(folder / name)]
+    if len(missing) == len(expected):
         raise DataFileNotFoundError(
-            f"{folder}: expected the files that metadata.yaml lists, got none of {_listed(missing, 'files')}"
+            f"{folder}: expected the files that metadata.yaml lists, got none of {listed(missing, 'files')}"
         )
-    notes = [f"{folder.name}: {_listed(missing, 'files')} is missing, which metadata.yaml lists"] if missing else []
-    return [_open_file(folder / name) for name in listed if name not in set(missing)], notes
+    notes = [f"{folder.name}: {listed(missing, 'files')} is missing, which metadata.yaml lists"] if missing else []
+    return [_open_file(folder / name) for name in expected if name not in set(missing)], notes
 
 
 def _found_files(folder: Path) -> list[Path]:

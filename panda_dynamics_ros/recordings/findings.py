@@ -170,6 +170,14 @@ class Follower:
             if touch.kind == CONTACT and not any(_is_part(touch, contact) for contact in contacts)
         ]
         rejected = {reason: count for reason, count in (dropped or {}).items() if count}
+        problem = _recording_problem(names, rejected, self.samples, self._robot)
+        if not problem and self._shown:
+            problem = self._sentences[max(self._shown, key=self._shown.__getitem__)]
+        elif not problem and self._estimate.status in (WAITING, SETTLING):
+            problem = (
+                f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle: expected a second of "
+                "motion without gaps; are the stamps in s?"
+            )
         known = max(self._settled, 1) if self._settled else math.nan
         return Findings(
             start=float(stamp[0]),
@@ -182,7 +190,7 @@ class Follower:
             events=tuple(sorted([*self._changes, *contacts], key=lambda event: event.stamp)),
             changes=tuple(self._announced),
             payloads=(*self._payloads, last),
-            problem=_recording_problem(names, rejected, self.samples, self._robot) or self._problem(stamp),
+            problem=problem,
         )
 
     def _follow_payload(self, sample: int, estimate: PayloadEstimate, is_due: bool) -> None:
@@ -241,16 +249,6 @@ class Follower:
     def _event(self, contact: Contact) -> Event:
         start, end = contact.start, contact.end
         return Event(CONTACT, start, start, end, contact.link, contact.torques, self._force, contact.ended_by)
-
-    def _problem(self, stamp: FloatArray) -> str:
-        if self._shown:
-            return self._sentences[max(self._shown, key=self._shown.__getitem__)]
-        if self._estimate.status in (WAITING, SETTLING):
-            return (
-                f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle: expected a second of "
-                "motion without gaps; are the stamps in s?"
-            )
-        return ""
 
 
 def _is_part(touch: ChangeEvent, contact: Event) -> bool:

@@ -153,12 +153,12 @@ def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
 def _csv_table(path: Path) -> Table:
     """A CSV file with a header, of commas, semicolons (then with decimal commas or points) or tabs."""
     rejected = Counter[str]()
-    header = [cell.strip() for cell in next(_csv_rows(path), [])]
+    rows = _csv_rows(path)
+    header = [cell.strip() for cell in next(rows, [])]
 
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
         """Columns of the rows that are whole and numeric."""
-        places, values, rows = [header.index(name) for name in names], array("d"), _csv_rows(path)
-        next(rows)
+        places, values = [header.index(name) for name in names], array("d")
         for row in rows:
             if len(row) != len(header):
                 rejected[WRONG_LENGTH] += 1

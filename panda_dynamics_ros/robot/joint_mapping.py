@@ -12,20 +12,13 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, SampleError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.yaml_file import library_names
+from panda_dynamics_ros.untrusted import listed
 
-# The reasons of `SampleError`, as counts and diagnostics show them.
+# Reasons of `SampleError`, as counts and diagnostics show them, that stand in more than one place.
 MISSING_JOINTS = "missing joints"
-REPEATED_JOINTS = "repeated joints"
-LENGTHS_DISAGREE = "lengths disagree"
-NO_POSITION = "no position"
-NO_VELOCITY = "no velocity"
-NO_EFFORT = "no effort"
 NOT_FINITE = "not finite"
-IMPLAUSIBLE = "implausible"
-ZERO_EFFORT = "all-zero effort"
 
 FIELDS = ("position", "velocity", "effort")
-_ABSENT = dict(zip(FIELDS, (NO_POSITION, NO_VELOCITY, NO_EFFORT), strict=True))
 # rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
 # it may overflow further on.
 _LARGEST = np.array([[1e3], [1e3], [1e5]])
@@ -62,7 +55,7 @@ def resolve_joint_names(
         )
     wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}, or <name>joint1 .. {n}"
     beginning = f" that start with {arm_prefix!r}" if arm_prefix else ""
-    raise SampleError(f"names: expected {wanted}{beginning}, got {_listed(available_names)}", MISSING_JOINTS)
+    raise SampleError(f"names: expected {wanted}{beginning}, got {listed(available_names, 'names')}", MISSING_JOINTS)
 
 
 def name_conflict(robot: RobotDescription, joint_names: Sequence[str]) -> str:
@@ -96,8 +89,7 @@ class JointMapping:
         """q, dq, tau, each (n,), of a message with N names and values (N,), rad, rad/s, N m.
 
         Raises SampleError: joints are missing or named twice, lengths disagree, velocity or effort is absent, a value
-            is not finite or beyond any joint's, or every effort is zero. Its `reason` is one of this module's
-            constants.
+            is not finite or beyond any joint's, or every effort is zero. Its `reason` is what the sample counts under.
         """
         seen = names if isinstance(names, tuple) else tuple(names)
         if seen is not self._seen and seen != self._seen:
@@ -107,12 +99,16 @@ class JointMapping:
         sample = _rows((position, velocity, effort), len(seen)).take(self._index, axis=1)
         plausible = np.abs(sample) <= _LARGEST  # false for nan
         if not plausible.all():
-            raise self._not_a_measurement(sample, plausible)
+            field, joint = np.argwhere(~plausible)[0]
+            got = f"got {sample[field, joint]:g} for {self.joint_names[joint]}"
+            if not np.isfinite(sample[field, joint]):
+                raise SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
+            raise SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", "implausible")
         if not sample[2].any():
             raise SampleError(
                 "effort: expected measured torques, got zero for every joint "
                 "(torque sensing is off, or the topic comes without effort)",
-                ZERO_EFFORT,
+                "all-zero effort",
             )
         return sample[0], sample[1], sample[2]
 
@@ -120,19 +116,13 @@ class JointMapping:
         missing = [name for name in self.joint_names if name not in names]
         if missing:
             raise SampleError(
-                f"names: expected {', '.join(missing)} among the joints, got {_listed(names)}", MISSING_JOINTS
+                f"names: expected {', '.join(missing)} among the joints, got {listed(names, 'names')}", MISSING_JOINTS
             )
         repeated = [name for name in self.joint_names if names.count(name) > 1]
         if repeated:
-            raise SampleError(f"names: expected each joint once, got {', '.join(repeated)} repeatedly", REPEATED_JOINTS)
+            again = ", ".join(repeated)
+            raise SampleError(f"names: expected each joint once, got {again} repeatedly", "repeated joints")
         return np.array([names.index(name) for name in self.joint_names], dtype=np.intp)
-
-    def _not_a_measurement(self, sample: FloatArray, plausible: NDArray[np.bool_]) -> SampleError:
-        field, joint = np.argwhere(~plausible)[0]
-        got = f"got {sample[field, joint]:g} for {self.joint_names[joint]}"
-        if not np.isfinite(sample[field, joint]):
-            return SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
-        return SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", IMPLAUSIBLE)
 
 
 def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatArray:
@@ -146,13 +136,7 @@ def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatAr
     shapes = zip(FIELDS, map(np.shape, values), strict=True)
     field, size = next((field, math.prod(shape)) for field, shape in shapes if shape != (count,))
     if size == 0:
-        what, reason = f"got none: the message comes without {field}", _ABSENT[field]
+        what, reason = f"got none: the message comes without {field}", f"no {field}"
     else:
-        what, reason = f"as many as names, got {size}", LENGTHS_DISAGREE
+        what, reason = f"as many as names, got {size}", "lengths disagree"
     raise SampleError(f"{field}: expected {count} values, {what}", reason)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first few names, in one line."""
-    shown = ", ".join(list(names)[:12])
-    return f"{shown}, ... ({len(names)} names)" if len(names) > 12 else shown or "no names"

@@ -185,21 +185,25 @@ class SimulatedPanda:
             disturbance_rng,
         )
         self._sensors = Sensors(self.realism.sensors, self.true_arm.joint_offset, self.timestep, sensor_rng)
+        self._build()
+        if payload is not None:
+            self.attach(payload)
+
+    def _build(self) -> None:
+        """MuJoCo's models of the true arm and of the controller's, at the start of the motion, without a payload."""
         self._mujoco = mujoco = import_mujoco()
         true_robot = self.true_arm.robot
         self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep)
         self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
-        self._nominal = mujoco_model(robot, armature=ARMATURE, timestep=self.timestep)
+        self._nominal = mujoco_model(self.robot, armature=ARMATURE, timestep=self.timestep)
         self._control = mujoco.MjData(self._nominal)
         self._samples = self._followed_since = 0
         self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
-        self._direction, self._scale = np.zeros((2, n)), PRESLIDING / self.true_arm.presliding
-        self._friction = np.empty((1, n))
+        self._direction, self._scale = np.zeros((2, self.robot.n)), PRESLIDING / self.true_arm.presliding
+        self._friction = np.empty((1, self.robot.n))
         self._push_end = -1
         self._payload = InertialParameters.zero()
-        if payload is not None:
-            self.attach(payload)
 
     @property
     def time(self) -> float:
