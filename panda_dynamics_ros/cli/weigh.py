@@ -82,8 +82,7 @@ def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
     start = READY if args.start is None else args.start
     options.radians(start, "--start")
     start = checks.exactly(start, (robot.n,), "--start").tolist()
-    chosen = {"reach": args.reach, "trials": args.trials, "seed": args.seed}
-    return weighing_motion(robot, start, table_height=height, **chosen)
+    return weighing_motion(robot, start, table_height=height, reach=args.reach, trials=args.trials, seed=args.seed)
 
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
