@@ -9,6 +9,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
+from panda_dynamics_ros.reporting.console import fixed
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
@@ -70,5 +71,5 @@ def run(args: argparse.Namespace) -> None:
             table = Table(*columns, title=f"{where}: {title}", title_style="bold", **look)
             for i, link in enumerate(content[frame], start=1):
                 numbers = [link["mass"], *link[vector], *link[inertia]]
-                table.add_row(str(i), *(f"{round(each, 6) + 0.0:.6f}" for each in numbers))  # + 0.0 turns -0 into 0
+                table.add_row(str(i), *(fixed(each, 6) for each in numbers))
             console.print(table)

@@ -97,6 +97,7 @@ class BagPlayerNode(Node):
             if before is None or not self._loop:
                 return
             self._stream = self._open()
+            self._began = time.monotonic() - due / self._rate  # what opening took is no time of the recording
 
     def _publish(self, sample: JointStateSample) -> None:
         """Publish the clock first: a subscriber that gets the sample then has its time."""

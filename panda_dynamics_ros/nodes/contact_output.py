@@ -15,7 +15,7 @@ from panda_dynamics_ros.estimation import Contact, ContactOptions, DynamicsOutpu
 from panda_dynamics_ros.estimation.contact import PAYLOAD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
-from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, publisher, shortened, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher, shortened, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
 from panda_dynamics_ros.robot import InertialParameters
 
@@ -151,8 +151,7 @@ class ContactOutput:
             level = DiagnosticStatus.WARN
             if self._input.is_stale:
                 level, summary = DiagnosticStatus.STALE, f"unknown without joint states; the last was {summary}"
-        name = f"{diagnostic_name(self._node)}: contact"
-        return conversions.status_message(level, name, summary, values, self._input.hardware_id)
+        return conversions.status_message(self._node, "contact", level, summary, values, self._input.hardware_id)
 
     def _summary(self) -> str:
         contact = self._contact

@@ -3,13 +3,14 @@
 
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import InertiaStamped, PoseWithCovarianceStamped
+from rclpy.node import Node
 from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
@@ -162,9 +163,13 @@ def body_from_message(message: InertiaStamped) -> InertialParameters:
 
 
 def status_message(
-    level: bytes, name: str, summary: str, values: dict[str, object], hardware_id: str
+    node: Node, part: str, level: bytes, summary: str, values: Mapping[str, object], hardware_id: str
 ) -> DiagnosticStatus:
-    """A DiagnosticStatus of the arm `hardware_id`, whose values are the given ones as text."""
+    """How a part of a node is, which serves the arm `hardware_id`, with values as text.
+
+    It has the full name of the node, since all namespaces share /diagnostics.
+    """
+    name = f"{node.get_fully_qualified_name().lstrip('/')}: {part}"
     pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, message=summary, hardware_id=hardware_id, values=pairs)
 

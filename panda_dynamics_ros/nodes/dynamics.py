@@ -27,10 +27,7 @@ class DynamicsNode(Node):
     """Publishes what the arm's model says about each joint state, with its stamp.
 
     alone: whether the payload comes over `payload_topic`; otherwise a payload estimator shares `monitor` (`suite`).
-    samples: the input.
     options: those of its `ArmMonitor` that its parameters give.
-    monitor: the pipeline.
-    markers: the arm in RViz.
     """
 
     def __init__(self, alone: bool = True) -> None:
@@ -38,7 +35,7 @@ class DynamicsNode(Node):
         bandwidth = fixed(
             self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
         )
-        samples = self.samples = JointStateInput(self, self._estimate, self._answer)
+        samples = self.samples = JointStateInput(self, self.estimate, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
         self.monitor = ArmMonitor(samples.robot, **self.options)
 
@@ -71,7 +68,8 @@ class DynamicsNode(Node):
         self._pose.publish(sample.header_stamp, conversions.pose_numbers(state.T_base_ee))
         return state
 
-    def _estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
+    def estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
+        """Publish what needs no payload estimate."""
         for sample, state in zip(samples, states, strict=True):
             self.publish(sample, self.monitor.update_dynamics(*sample[1:], state))
 

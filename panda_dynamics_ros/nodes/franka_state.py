@@ -23,7 +23,7 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, diagnostic_name, fixed, now, publisher
+from panda_dynamics_ros.nodes.interface import LATCHED, fixed, now, publisher
 from panda_dynamics_ros.nodes.runner import make_executor, run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_mapping import link_name
@@ -93,7 +93,7 @@ class FrankaStateOutput:
             "rate_hz": round(self._stamps.rate, 1),
         }
         hardware = str(about.get("host", ""))
-        status = conversions.status_message(level, f"{diagnostic_name(self._node)}: robot", words, values, hardware)
+        status = conversions.status_message(self._node, "robot", level, words, values, hardware)
         self._diagnostics.publish(conversions.diagnostic_array(now(self._node), [status]))
 
 

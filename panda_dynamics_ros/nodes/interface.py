@@ -48,11 +48,6 @@ OF_EFFORT = {
 _OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
 
-def diagnostic_name(node: Node) -> str:
-    """The node's name in /diagnostics, which all namespaces share."""
-    return str(node.get_fully_qualified_name()).lstrip("/")
-
-
 def now(node: Node) -> int:
     """The node's clock, ns; 0 also where somebody publishes a negative /clock."""
     return max(0, int(node.get_clock().handle.get_now().nanoseconds))  # rclpy's own now() takes 4 us

@@ -19,7 +19,7 @@ from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import diagnostic_name, fixed, now, shortened
+from panda_dynamics_ros.nodes.interface import fixed, now, shortened
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -263,5 +263,4 @@ class JointStateInput:
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
             "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
         }
-        name = f"{diagnostic_name(self._node)}: input"
-        return conversions.status_message(level, name, summary, values, self.hardware_id)
+        return conversions.status_message(self._node, "input", level, summary, values, self.hardware_id)

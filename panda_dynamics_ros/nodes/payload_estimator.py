@@ -21,7 +21,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnostic_name, fixed, now, publisher, serve
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, fixed, now, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -47,9 +47,6 @@ class PayloadEstimatorNode(Node):
 
     samples: the input of a node in this process that hands its outputs to `publish` (`suite`); None: its own.
     options: further ones of its `ArmMonitor`.
-    monitor: the pipeline.
-    markers: the payload in RViz.
-    enabled: whether samples are used.
     """
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
@@ -160,8 +157,7 @@ class PayloadEstimatorNode(Node):
         self._frozen_before = counts.frozen
         if self._file.problem:
             level, summary = DiagnosticStatus.WARN, self._file.problem
-        name = f"{diagnostic_name(self)}: estimate"
-        return conversions.status_message(level, name, summary, values, self.samples.hardware_id)
+        return conversions.status_message(self, "estimate", level, summary, values, self.samples.hardware_id)
 
     def _on_parameters(self, changed: list[Parameter]) -> None:
         """Apply changed parameters, once all of them were accepted."""

@@ -29,24 +29,18 @@ class Suite:
         self.nodes = self.dynamics, self.estimator
 
     def _estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
-        monitor = self._monitor
         if not self.estimator.enabled:
-            for sample, state in zip(samples, states, strict=True):
-                self.dynamics.publish(sample, monitor.update_dynamics(*sample[1:], state))
+            self.dynamics.estimate(samples, states)
             return
         # A block takes a fourth of the time that its samples take one by one.
-        one_by_one = len(samples) == 1 or monitor.robot.residual_map is not None
-        outputs = map(self._update, samples, states) if one_by_one else self._update_block(samples, states)
+        alone = len(samples) == 1
+        outputs = [self._monitor.update(*samples[0][1:], states[0])] if alone else self._update_block(samples, states)
         for sample, output in zip(samples, outputs, strict=True):
             if output.is_due:
                 self.estimator.publish(sample.header_stamp, output.estimate)
             self.dynamics.publish(sample, output)
 
-    def _update(self, sample: Sample, state: RobotState) -> ArmOutput:
-        return self._monitor.update(*sample[1:], state)
-
     def _update_block(self, samples: list[Sample], states: list[RobotState]) -> Iterator[ArmOutput]:
-        """The same, for an arm without a residual map."""
         contact, estimate = self._monitor.contact_detector.contact, self._monitor.payload_estimator.estimate
         rows = self._monitor.update_rows(*columns_of(samples))
         estimates = {k: (each, is_due) for k, each, is_due in rows.estimates}
@@ -54,9 +48,10 @@ class Suite:
         for k, (sample, state) in enumerate(zip(samples, states, strict=True)):
             estimate, is_due = estimates.get(k, (estimate, False))
             contact, external = contacts.get(k, contact), rows.external_torques[k]
+            wrench = self._wrenches.estimate(sample.q, external, rows.unexplained[k])
             yield ArmOutput(
-                sample.stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external,
-                self._wrenches.estimate(sample.q, external), contact, k in contacts, estimate, is_due, rows.residual[k],
+                sample.stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, wrench,
+                contact, k in contacts, estimate, is_due, rows.residual[k],
             )  # fmt: skip
 
 

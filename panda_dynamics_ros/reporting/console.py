@@ -132,8 +132,3 @@ def _rows_table(title: str, rows: Rows, **options: Any) -> RichTable:
 def _output() -> Console:
     """Standard output, wide enough for the tables where it is no terminal; file names may contain [brackets]."""
     return Console(markup=False, width=None if sys.stdout.isatty() else 110)
-
-
-def plain_text(text: str) -> str:
-    """A text that any font can show: names of files may have bytes that are no text."""
-    return text.encode(errors="replace").decode()

@@ -12,7 +12,6 @@ from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting import style
-from panda_dynamics_ros.reporting.console import plain_text
 from panda_dynamics_ros.reporting.style import Axes, Figure
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
@@ -101,7 +100,7 @@ def plot_payload(
         com_axes.set_yticks([])
         com_axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=com_axes.transAxes, ha="center")
     _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
-    mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
+    mass_axes.set_title(style.plain_text(title), loc="left", fontsize=11, parse_math=False)
     style.add_title(figure, banner, style.RED)
     return style.save(figure, path, dpi=130)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from textwrap import fill
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.reporting.console import plain_text
 from panda_dynamics_ros.untrusted import import_elsewhere, replacing
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
@@ -68,3 +67,8 @@ def add_title(figure: Figure, title: str, colour: str = "black") -> None:
     """A line above all axes, of any text."""
     if title:
         figure.suptitle(plain_text(fill(title, 110)), color=colour, fontsize=10, parse_math=False)
+
+
+def plain_text(text: str) -> str:
+    """A text that any font can show: names of files may have bytes that are no text."""
+    return text.encode(errors="replace").decode()
