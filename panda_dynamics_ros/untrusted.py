@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros.errors import DataError, MissingDependencyError
+from panda_dynamics_ros.errors import DataError, MissingDependencyError, PandaDynamicsError
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,25 +62,31 @@ def read_text(path: Path, most: int) -> str:
         raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
 
 
+@contextmanager
+def refused(path: Path, kind: str) -> Iterator[None]:
+    """Whatever a library raises for a damaged file, as a DataError that names the `kind` of file that was expected."""
+    try:
+        yield
+    except PandaDynamicsError:
+        raise
+    except Exception as error:
+        raise DataError(f"{path}: expected {kind}, got: {' '.join(str(error).split()):.200}") from error
+
+
 def read_npz(path: Path, most: int) -> dict[str, Any]:
     """The arrays of a file of `numpy.savez`, of at most so many bytes when they are unpacked. Reading runs no code.
 
     Raises DataError: it cannot be read, holds something else, or is larger.
     """
-    try:
+    with refused(path, "an npz file of plain arrays"):
         if not is_file(path):
-            raise FileNotFoundError(errno.ENOENT, "no such file")
+            raise DataError(f"{path}: expected a file, got none")
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
         if size > most:
             raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
         with np.load(path, allow_pickle=False) as content:
             return {name: np.asarray(value) for name, value in content.items()}  # what is no array is bytes
-    except DataError:
-        raise
-    except Exception as error:  # a header is text that NumPy parses: what is none can raise anything
-        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise DataError(f"{path}: expected an npz file of plain arrays, got: {reason:.200}") from error
 
 
 @contextmanager

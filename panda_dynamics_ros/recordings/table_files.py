@@ -11,7 +11,6 @@ import zlib
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -19,11 +18,11 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, PandaDynamicsError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, shortened, suggested
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
-from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz
+from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz, refused
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
@@ -212,17 +211,6 @@ def _check_size(path: Path, size: int) -> None:
         raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
 
 
-@contextmanager
-def _refused(path: Path, kind: str) -> Iterator[None]:
-    """Whatever a library raises for a damaged file, as a DataError."""
-    try:
-        yield
-    except PandaDynamicsError:
-        raise
-    except Exception as error:
-        raise DataError(f"{path}: expected {kind}, got: {' '.join(str(error).split()):.200}") from error
-
-
 def _npz_table(path: Path) -> Table:
     """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
     return _of_arrays(path, "an npz file of plain arrays", read_npz(path, _largest(path)))
@@ -231,7 +219,7 @@ def _npz_table(path: Path) -> Table:
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
     h5py, kind, found = import_optional("h5py", EXTRA), "an HDF5 file", dict[str, Any]()
-    with _refused(path, kind):
+    with refused(path, kind):
         items, seen = deque([("", h5py.File(path, "r"))]), set[int]()  # h5py's visititems takes minutes for deep groups
         while items:
             name, item = items.popleft()
@@ -259,7 +247,7 @@ def _parquet_table(path: Path) -> Table:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
         return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
 
-    with _refused(path, kind), parquet.ParquetFile(path) as file:
+    with refused(path, kind), parquet.ParquetFile(path) as file:
         numeric = arrow.schema([field for field in file.schema_arrow if is_numeric(field.type)])
         batches, size = [], 0
         for batch in file.iter_batches(ROWS, columns=numeric.names):  # Arrow aborts at forged sizes
@@ -298,7 +286,7 @@ def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
     columns = {name: each for name, each in arrays.items() if each.dtype.kind in "fiu" and each.ndim in (1, 2)}
 
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
-        with _refused(path, kind):
+        with refused(path, kind):
             _check_size(path, sum(8 * columns[name].size for name in names))
             return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
