@@ -14,8 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from panda_dynamics_ros.errors import DataError, MissingDependencyError, PandaDynamicsError
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -78,6 +76,8 @@ def read_npz(path: Path, most: int) -> dict[str, Any]:
 
     Raises DataError: it cannot be read, holds something else, or is larger.
     """
+    import numpy as np  # takes longer to import than all that a command's help needs
+
     with refused(path, "an npz file of plain arrays"):
         if not is_file(path):
             raise DataError(f"{path}: expected a file, got none")
