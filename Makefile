@@ -56,12 +56,12 @@ lint: $(VENV)/.test
 	$(BIN)/mypy panda_dynamics_ros test
 	$(BIN)/bandit -q -c pyproject.toml -r panda_dynamics_ros launch examples
 
-# mypy reads beside the tests, which take two workers for each processor, since tests of nodes wait. The kernels
+# mypy reads beside the tests, which take one worker more than processors, since tests of nodes wait. The kernels
 # are compiled before, once for all processes. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see
 # panda_dynamics_ros/nodes/__init__.py. Bytecode is kept, also where the user's settings say otherwise: the tests start
 # two hundred processes.
 PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
-WORKERS ?= $(shell expr 2 \* $$(nproc))
+WORKERS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 

@@ -118,13 +118,13 @@ def test_programs_that_lie_beside_recordings_do_not_run(tmp_path):
 
 
 def test_a_recording_that_is_too_large_is_one_row(tmp_path):
-    rows = 3_000_000  # 22 columns of 24 MB, half a gigabyte
+    rows = 2_000_000  # 22 columns of 16 MB
     large = tmp_path / "large.npz"
     columns: dict[str, Any] = dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows))
     np.savez(large, t=1e-3 * np.arange(rows), **columns)
     write(tmp_path, 1)
-    outcome = annotate_recordings([tmp_path], tmp_path / "table.parquet", TASK._replace(memory_gib=0.75), jobs=1)
-    assert outcome.failures == {str(large): "out of memory: more than 0.75 GiB are needed"}
+    outcome = annotate_recordings([tmp_path], tmp_path / "table.parquet", TASK._replace(memory_gib=0.6), jobs=1)
+    assert outcome.failures == {str(large): "out of memory: more than 0.6 GiB are needed"}
     assert outcome.done == 2
 
 
