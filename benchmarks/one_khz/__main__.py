@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
+import os
 import select
 import signal
 import subprocess
@@ -31,11 +31,14 @@ TWICE, MORE = 2.0, 1.0  # ms
 SHARES = {"dynamics": 0.25, "payload_estimator": 0.15, "suite": 0.25}  # of a core
 GROWTH = 4 << 20  # bytes: flat, but for what the allocator keeps
 BUSY = """
-import sys, time
+import os, sys, time
+load = float(sys.argv[1])
+while load > 1.0 and os.fork(): load -= 1.0  # each child takes a core, and the last process what is left
+share = min(1.0, load)
 while True:
-    end = time.perf_counter() + 0.01 * float(sys.argv[1])
+    end = time.perf_counter() + 0.01 * share
     while time.perf_counter() < end: pass
-    time.sleep(0.01 * (1.0 - float(sys.argv[1])))
+    time.sleep(0.01 * (1.0 - share))
 """
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
 
@@ -68,10 +71,13 @@ def run(
     minutes: float,
     folder: Path,
     load: float = 0.0,
+    same_session: bool = False,
 ) -> tuple[Any, Any, dict[str, Usage]]:
     """Let the processes of one arm run; returns what publisher and listener wrote, and what the processes used.
 
     load: cores that other programs would take if they could.
+    same_session: whether they are of the nodes' session. Linux shares the processors between sessions first
+        (`sched_autogroup_enabled`).
     """
     environment = isolated_environment(DOMAIN)
     python = [sys.executable, "-m"]
@@ -81,9 +87,8 @@ def run(
     publisher += [str(len(executables) + 1)]
     with NodeProcesses(folder, environment) as nodes:
         usage = {name: Usage(nodes.start(name)) for name in executables}
-        others = [
-            subprocess.Popen([sys.executable, "-c", BUSY, str(min(1.0, load - k))]) for k in range(math.ceil(load))
-        ]
+        busy, place = [sys.executable, "-c", BUSY, str(load)], os.setpgrp if same_session else os.setsid
+        others = subprocess.Popen(busy, preexec_fn=place) if load else None
         listening = [subprocess.Popen(command, env=environment) for command in (listener, bare)]
         sending = subprocess.Popen(publisher, env=environment, stdout=subprocess.PIPE, text=True)
         usage |= {
@@ -97,12 +102,12 @@ def run(
         finally:
             for process in listening:
                 process.send_signal(signal.SIGINT)
-            for other in others:
-                other.kill()
+            if others:
+                os.killpg(others.pid, signal.SIGKILL)
             for process in listening:
                 process.wait(30.0)
-            for other in others:
-                other.wait(30.0)
+            if others:
+                others.wait(30.0)
             sending.wait(30.0)
     heard = {**np.load(folder / "heard.npz"), "joint_states, by a bare listener": np.load(folder / "bare.npz")["bare"]}
     return np.load(folder / "sent.npz"), heard, usage
@@ -137,11 +142,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long samples are sent (10)")
     parser.add_argument("--one-process", action="store_true", help="both nodes in one process (executable suite)")
     parser.add_argument("--load", type=float, default=0.0, help="cores that other programs would take (0)")
+    parser.add_argument("--same-session", action="store_true", help="these programs are of the nodes' session")
     options = parser.parse_args()
     minutes, executables = options.minutes, ONE if options.one_process else TWO
     console = Console()
     with tempfile.TemporaryDirectory() as folder, console.status(f"{minutes:g} minutes at 1 kHz"):
-        sent, heard, usage = run(executables, minutes, Path(folder), load=options.load)
+        sent, heard, usage = run(executables, minutes, Path(folder), options.load, options.same_session)
     first, times = int(sent["first"]), sent["sent"]
     taken = received(executables, heard)
     latencies = [Latency.of(topic, heard[topic], first, times) for topic in heard if topic != "diagnostics"]

@@ -42,9 +42,10 @@ class NodeProcesses:
         for name, value in (parameters or {}).items():
             arguments += ["-p", f"{name}:={value}"]
         with self.log(module).open("wb") as log:
-            # A session of its own: the terminal's Ctrl-C reaches this command only, which then stops the nodes.
+            # A process group of its own: the terminal's Ctrl-C reaches this command only, which then stops the nodes.
+            # Not a session of its own, which Linux would schedule apart from the rest: see docs/controller.md.
             self._running[module] = subprocess.Popen(
-                arguments, stdout=log, stderr=subprocess.STDOUT, env=self._environment, start_new_session=True
+                arguments, stdout=log, stderr=subprocess.STDOUT, env=self._environment, preexec_fn=os.setpgrp
             )
         return self._running[module].pid
 
