@@ -390,13 +390,13 @@ class ChangeDetector:
         if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._jumps]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
-        # Friction settles at a stop: that is no payload.
-        of_stop = float(self._evidence[slots[0], 2]) if 0.0 < still <= PASSED + LIFETIME else 0.0
-        lead = of_payload - of_touch
+        # Friction settles at a stop: that is no payload, and no touch.
+        of_stop = self._evidence[slots, 2] if 0.0 < still <= PASSED + LIFETIME else np.zeros(2)
+        lead, touch = of_payload - of_touch, float(self._evidence[slots[1], 1])
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            tempered(of_payload - of_stop, self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
-            tempered(float(self._evidence[slots[1], 1]), self._chi[slots[1]])[1] > EVIDENCE,
+            tempered(of_payload - of_stop[0], self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
+            tempered(touch, self._chi[slots[1]])[1] > EVIDENCE and touch - of_stop[1] > CLEAR,
         )
         if self.pending is None and not any(clear):
             return None
