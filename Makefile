@@ -89,7 +89,7 @@ TESTS = test/test_architecture.py test/test_public_api.py $(filter test/%,$(fore
 check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy $(or $(CHANGED),test/test_public_api.py)
+	MYPYPATH=test $(BIN)/mypy $(or $(CHANGED),test/test_public_api.py)
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(sort $(TESTS))
 
 fuzz: $(VENV)/.test
