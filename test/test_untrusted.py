@@ -18,11 +18,11 @@ from limited import LimitedReaders
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation.rows import RECORDING, read_table, write_table
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.errors import RobotDescriptionError
+from panda_dynamics_ros.errors import DataError, RobotDescriptionError
 from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.robot.description import LARGEST
 from panda_dynamics_ros.robot.yaml_file import LIBRARY
-from panda_dynamics_ros.untrusted import replacing
+from panda_dynamics_ros.untrusted import read_npz, replacing
 
 PANDA = (LIBRARY / "panda.yaml").read_text()
 BODY = '<worldbody><body><joint axis="0 0 1"/><geom size=".1" mass="1"/></body></worldbody>'
@@ -88,6 +88,14 @@ def test_nobody_waits_for_the_writer_of_a_fifo(tmp_path):
             server.wait()
     for (_, make), outcome in zip(FIFOS, outcomes, strict=True):
         assert outcome.startswith("read: 5 samples" if make is fifo_as_metadata else "refused: "), outcome
+
+
+def test_arrays_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
+    path = tmp_path / "arrays.npz"
+    np.savez_compressed(path, a=np.zeros(100), b=np.zeros(100))
+    monkeypatch.setattr(np, "load", None)
+    with pytest.raises(DataError, match="expected numbers of at most 1600 bytes"):
+        read_npz(path, 1600)  # each member has a header, too
 
 
 def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path):
