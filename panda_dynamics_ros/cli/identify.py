@@ -74,10 +74,12 @@ def run(args: argparse.Namespace) -> None:
         rows = [(name, joint_values(each.torque_rms(name), total=True)) for name in each.predicted]
         tables.append((f"torque RMS in N m on {each.source}, which was not fitted", rows))
     if args.report is not None:
-        from panda_dynamics_ros.reporting.identification import write_report
+        from panda_dynamics_ros.reporting.plots import plot_prediction, plot_sigmas
 
+        args.report.mkdir(parents=True, exist_ok=True)
         shown = validations or [validate(next(recordings()), models)]
-        files += write_report(fit, shown, args.report)
+        files += [plot_prediction(each, args.report / f"prediction_{i}.png") for i, each in enumerate(shown, start=1)]
+        files.append(plot_sigmas(fit, args.report / "base_parameters.png"))
     print_results(args.json, summarise(fit, validations, files), tables, files)
 
 

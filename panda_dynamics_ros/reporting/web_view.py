@@ -18,8 +18,8 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
+from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, ArmScene, Primitive, Scene
-from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
