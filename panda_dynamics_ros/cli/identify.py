@@ -3,7 +3,6 @@
 
 import argparse
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,13 +50,13 @@ def run(args: argparse.Namespace) -> None:
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
     prior, where = options.load_arm(args), options.recording_options(args)
 
-    def recordings() -> Iterator[JointDataset]:
-        return (load_dataset(path, prior, **where) for path in args.data)
+    def load(path: str) -> JointDataset:
+        return load_dataset(path, prior, **where)
 
-    others = [load_dataset(path, prior, **where) for path in args.validate]
-    fit = identify(recordings(), prior)
+    others = [load(path) for path in args.validate]
+    fit = identify(map(load, args.data), prior)
     if args.residual_map:
-        fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
+        fit = replace(fit, robot=learn_residual([load(path) for path in args.data], fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
     validations = [validate(data, models) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
         from panda_dynamics_ros.reporting.plots import plot_prediction, plot_sigmas
 
         args.report.mkdir(parents=True, exist_ok=True)
-        shown = validations or [validate(next(recordings()), models)]
+        shown = validations or [validate(load(args.data[0]), models)]
         files += [plot_prediction(each, args.report / f"prediction_{i}.png") for i, each in enumerate(shown, start=1)]
         files.append(plot_sigmas(fit, args.report / "base_parameters.png"))
     print_results(args.json, summarise(fit, validations, files), tables, files)

@@ -101,10 +101,10 @@ class SampleBlocks(Iterator[JointDataset]):
     ) -> None:
         if robot is not None and not isinstance(robot, RobotDescription):
             robot = load_robot(robot)
-        path = checks.path(path, "path")
-        of_table = is_table(path) and (is_file(path) or not exists(path))
+        self.path = checks.path(path, "path")
+        of_table = is_table(self.path) and (is_file(self.path) or not exists(self.path))
         self._stream: SampleStream
-        self._stream = TableStream(path, columns, episode) if of_table else JointStateStream(path, topic)
+        self._stream = TableStream(self.path, columns, episode) if of_table else JointStateStream(self.path, topic)
         self._wanted = tuple(joint_names or (robot.joint_names if robot else self._stream.names))
         self._gate = SampleGate(robot) if robot else None
         self._arm_prefix, self._size = arm_prefix, size
@@ -112,7 +112,7 @@ class SampleBlocks(Iterator[JointDataset]):
         self._names_seen: set[tuple[str, ...]] = set()
         self._waiting: list[JointStateSample] = []  # their fields are of the arm's joints, in its order
         self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
-        self.path, self.rejected, self._example = path, Counter[str](), ""
+        self.rejected, self._example = Counter[str](), ""
         self._blocks = self._read()
 
     @property
