@@ -121,19 +121,19 @@ def _replay(
         summaries.write_summary(summary, args.output),
         *write_replay_files(data, robot, result, args.output, segments),
     ]
-    files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
+    files += _write_bag(data, result, args.output / "results", args.bag_format)
     if segments and not args.json:
         console.print_segments(segments, float(data.stamp[0]))
     console.print_results(args.json, summary, tables, files)
     return result
 
 
-def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:
+def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | None) -> list[Path]:
     """Write the results as a rosbag2. Without rosbags, only a warning is given unless a bag was asked for."""
     if storage == "none":
         return []
     try:
-        write_replay(folder, data, robot, result, storage or "mcap", overwrite=True)
+        write_replay(folder, data, result, storage or "mcap", overwrite=True)
     except MissingDependencyError as error:
         if storage is not None:
             raise
