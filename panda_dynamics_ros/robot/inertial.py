@@ -123,15 +123,6 @@ class InertialParameters:
         return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
 
     @property
-    def pseudo_inertia(self) -> FloatArray:
-        """Pseudo-inertia (4, 4): [[Sigma, m c], [m c', m]], Sigma = tr(I)/2 1 - I about the origin.
-
-        Positive semi-definite exactly for the bodies that a mass distribution can realise
-        (Wensing, Kim and Slotine, RA-L 2018).
-        """
-        return _pseudo_inertia(self.vector)
-
-    @property
     def second_moments(self) -> FloatArray:
         """Principal second moments of mass about the centre of mass (3,), kg m^2, ascending.
 

@@ -10,7 +10,6 @@ before the compiled call, and `finite` within it. Other arguments are checked, b
 which raises the error if something is wrong with them.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ def finite(x):
 
 
 class RowsKernel:
-    """A kernel for rows of states: (table, *options, *states (rows, n), *results (rows, ...)), results in place.
+    """A kernel for rows of states: (table, *options, *states (rows, n), result (rows, ...)), the result in place.
 
     stacked: the kernel for stacked states.
     blocks: that for blocks of rows, where there is one: for `MANY`, since fewer are not worth seconds of compilation.
@@ -54,28 +53,23 @@ class RowsKernel:
     def __init__(self, stacked: Any, blocks: Any = None) -> None:
         self.stacked, self.blocks = stacked, blocks
 
-    def results(
-        self, robot: RobotDescription, shapes: Sequence[tuple[int, ...]], *options: Any, **named: ArrayLike | None
-    ) -> list[FloatArray]:
-        """Arrays (..., *shape) for the `named` joint arrays (..., n), checked; zero where the kernel writes nothing.
+    def __call__(
+        self, robot: RobotDescription, shape: tuple[int, ...], *options: Any, **named: ArrayLike | None
+    ) -> FloatArray:
+        """An array (..., *shape) for the `named` joint arrays (..., n), checked; zero where the kernel writes nothing.
 
         None stands for zeros.
         """
         leading, rows = joint_rows(robot, **{name: value for name, value in named.items() if value is not None})
         given = iter(rows)
         rows = [np.zeros_like(rows[0]) if value is None else next(given) for value in named.values()]
-        arrays = [*rows, *(np.zeros((len(rows[0]), *shape)) for shape in shapes)]
+        result = np.zeros((len(rows[0]), *shape))
         if self.blocks is None or len(rows[0]) < MANY:
-            self.stacked(robot.table, *options, *(array.reshape(-1, *array.shape[2:]) for array in arrays))
+            stacked = (array.reshape(-1, *array.shape[2:]) for array in (*rows, result))
+            self.stacked(robot.table, *options, *stacked)
         else:
-            self.blocks(robot.table, *options, *arrays)
-        return [array.reshape(*leading, *array.shape[1:]) for array in arrays[len(rows) :]]
-
-    def __call__(
-        self, robot: RobotDescription, shape: tuple[int, ...], *options: Any, **named: ArrayLike | None
-    ) -> FloatArray:
-        """The one array of `results`."""
-        return self.results(robot, [shape], *options, **named)[0]
+            self.blocks(robot.table, *options, *rows, result)
+        return result.reshape(*leading, *shape)
 
 
 def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:
