@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import chain
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import AXIS, ZERO, add, cross, dot, fetch, rotate_back, scale, store
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
@@ -95,9 +95,6 @@ def momentum_of_one(table, q, dq, result):
     return finite(q) and finite(dq)
 
 
-momentum_rows = RowsKernel(momentum_of_one)
-
-
 def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Generalized momentum p = M(q) dq and bias = g(q) - C(q, dq)^T dq, so that dp/dt = tau - bias.
 
@@ -110,5 +107,5 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
         both = np.empty((2, robot.n))
         if momentum_of_one(robot.table, q, dq, both):
             return both[0], both[1]
-    both = momentum_rows(robot, (2, robot.n), q=q, dq=dq)
+    both = of_rows(robot, (2, robot.n), (momentum_of_one,), q=q, dq=dq)
     return both[..., 0, :], both[..., 1, :]
