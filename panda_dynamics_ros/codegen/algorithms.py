@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from panda_dynamics_ros.codegen.arm import Arm, Body, Joint, Placement, Six
+from panda_dynamics_ros.codegen.arm import Arm, Body, Placement, Six
 from panda_dynamics_ros.codegen.graph import Scalar, Turn, Vector
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, dot, scale
 
@@ -35,7 +35,7 @@ def joint_torques(arm: Arm, gravity: Vector, dq: str = "", ddq: str = "") -> lis
     """tau as one row; `dq`, `ddq`: what the names of their symbols begin with; without one they are zero and vanish."""
     motion = Motion(scale(-1.0, gravity), ZERO, ZERO, (ZERO, ZERO, ZERO))
     velocities, accelerations = (
-        [arm.graph.symbol(f"{name}{i + 1}") if name else 0.0 for i in range(arm.n)] for name in (dq, ddq)
+        [arm.graph.symbol(f"{name}{i + 1}") if name else 0.0 for i in range(len(arm.joints))] for name in (dq, ddq)
     )
     wrenches = []
     for joint, link, velocity, acceleration in zip(arm.joints, arm.links, velocities, accelerations, strict=True):
@@ -47,18 +47,16 @@ def joint_torques(arm: Arm, gravity: Vector, dq: str = "", ddq: str = "") -> lis
     for joint, wrench in zip(reversed(arm.joints), reversed(wrenches), strict=True):
         force, moment = add(wrench[0], force), add(wrench[1], moment)
         torques.append(force[2] if joint.prismatic else moment[2])
-        force = joint.placement.rotate(force)
-        moment = add(joint.placement.rotate(moment), cross(joint.placement.translation, force))
+        force, moment = joint.wrench_in_parent(force, moment)
     if not dq and not arm.joints[0].prismatic and gravity[:2] == (0.0, 0.0):
         torques[-1] = 0.0  # a turn about a vertical axis lifts nothing; as the recursion has it, it is a sum of terms
     return [torques[::-1]]
 
 
-def step_outward(joint: Joint, dq: Scalar, ddq: Scalar, motion: Motion) -> Motion:
+def step_outward(joint: Placement, dq: Scalar, ddq: Scalar, motion: Motion) -> Motion:
     """The motion of frame i from that of frame i - 1."""
-    place = joint.placement
-    a = place.rotate_back(add(motion.a, times(motion.U, place.translation)))
-    w, dw = place.rotate_back(motion.w), place.rotate_back(motion.dw)
+    a = joint.rotate_back(add(motion.a, times(motion.U, joint.translation)))
+    w, dw = joint.rotate_back(motion.w), joint.rotate_back(motion.dw)
     if joint.prismatic:
         twice = dq + dq  # a + 2 w x (dq z) + ddq z
         a = (a[0] + w[1] * twice, a[1] - w[0] * twice, a[2] + ddq)
@@ -99,9 +97,9 @@ def link_wrench(link: Body, motion: Motion) -> tuple[Vector, Vector]:
 
 def mass_matrix(arm: Arm) -> list[list[Scalar]]:
     """M, symmetric: M[i][j] and M[j][i] are the same expression."""
-    M: list[list[Scalar]] = [[0.0] * arm.n for _ in range(arm.n)]
+    M: list[list[Scalar]] = [[0.0] * len(arm.joints) for _ in arm.joints]
     body = Body(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for j in range(arm.n - 1, -1, -1):
+    for j in range(len(arm.joints) - 1, -1, -1):
         link = arm.links[j]
         xx, xy, xz, yy, yz, zz = (a + b for a, b in zip(link.inertia, body.inertia, strict=True))
         mass, (mx, my, mz) = link.mass + body.mass, add(link.first_moment, body.first_moment)
@@ -111,9 +109,8 @@ def mass_matrix(arm: Arm) -> list[list[Scalar]]:
         for i in range(j, -1, -1):
             joint = arm.joints[i]
             M[i][j] = M[j][i] = force[2] if joint.prismatic else moment[2]
-            force = joint.placement.rotate(force)
-            moment = add(joint.placement.rotate(moment), cross(joint.placement.translation, force))
-        body = in_parent(arm.joints[j].placement, Body(mass, (mx, my, mz), (xx, xy, xz, yy, yz, zz)))
+            force, moment = joint.wrench_in_parent(force, moment)
+        body = in_parent(arm.joints[j], Body(mass, (mx, my, mz), (xx, xy, xz, yy, yz, zz)))
     return M
 
 
@@ -158,7 +155,7 @@ class Function:
 
     summary: one line, for the generated source.
     arguments: each an array of n numbers.
-    result: name of the array that it gives; `square` ones are matrices.
+    result: name of the array that it gives; those of matrices are capitals.
     rows: the result as expressions of `q1`, `dq1`, `ddq1`, ..: one row, or the rows of a matrix.
     """
 
@@ -166,11 +163,6 @@ class Function:
     arguments: tuple[str, ...]
     result: str
     rows: Callable[[Arm], list[list[Scalar]]]
-
-    @property
-    def square(self) -> bool:
-        """Whether the result is a matrix."""
-        return self.result.isupper()
 
 
 def flange_pose(arm: Arm) -> list[list[Scalar]]:
@@ -182,7 +174,7 @@ def flange_pose(arm: Arm) -> list[list[Scalar]]:
     axes: tuple[Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     x, y = (arm.flange.rotate(axis) for axis in axes)
     p: Vector = arm.flange.translation
-    for placement in [*(joint.placement for joint in reversed(arm.joints)), arm.base]:
+    for placement in [*reversed(arm.joints), arm.base]:
         x, y = placement.rotate(x), placement.rotate(y)
         p = add(placement.translation, placement.rotate(p))
     return [*(list(row) for row in zip(x, y, cross(x, y), p, strict=True)), [0.0, 0.0, 0.0, 1.0]]

@@ -19,7 +19,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.codegen.graph import Expression, Graph, Scalar, Turn, Vector
 from panda_dynamics_ros.dynamics.base_parameters import XX, YY, ZZ, base_parameters
-from panda_dynamics_ros.dynamics.kernels.vectors import add, scale
+from panda_dynamics_ros.dynamics.kernels.vectors import add, cross, scale
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import inertial_transport
 
@@ -40,10 +40,11 @@ Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a frame is in its parent: p, and R as turns, from the parent's axes inward."""
+    """Where a frame is in its parent: p, and R as turns, from the parent's axes inward; whether its joint slides."""
 
     turns: tuple[Turn, ...]
     translation: Vector
+    prismatic: bool = False
 
     def rotate(self, a: Vector) -> Vector:
         """R a: from this frame's axes to its parent's."""
@@ -57,6 +58,11 @@ class Placement:
             a = turn.rotate_back(a)
         return a
 
+    def wrench_in_parent(self, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
+        """Force, and moment about the origin, in the parent's axes and about its origin."""
+        force = self.rotate(force)
+        return force, add(self.rotate(moment), cross(self.translation, force))
+
 
 class Body(NamedTuple):
     """Mass, first moment, inertia about the origin of the frame that it is given in; of a link, zero where the motion
@@ -67,29 +73,15 @@ class Body(NamedTuple):
     inertia: Six
 
 
-@dataclass(frozen=True)
-class Joint:
-    """The placement of a joint's frame in its parent's at its position `qi`, and whether it slides along z."""
-
-    placement: Placement
-    prismatic: bool
-
-
-@dataclass(frozen=True)
-class Arm:
-    """All that the algorithms of this room need; `base` and `flange` are constant placements at the two ends."""
+class Arm(NamedTuple):
+    """All that the algorithms of this room need: placements of the base, of the joints at `qi`, and of the flange."""
 
     graph: Graph
     base: Placement
-    joints: tuple[Joint, ...]
+    joints: tuple[Placement, ...]
     flange: Placement
     links: tuple[Body, ...]
     gravity: Vector
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.joints)
 
 
 def arm_of(robot: RobotDescription, graph: Graph) -> Arm:
@@ -100,7 +92,7 @@ def arm_of(robot: RobotDescription, graph: Graph) -> Arm:
         graph=graph,
         base=fixed_placement(T_base_first),
         joints=tuple(
-            Joint(joint_placement(graph, T, sliding, graph.symbol(f"q{i}")), sliding)
+            joint_placement(graph, T, sliding, graph.symbol(f"q{i}"))
             for i, (T, sliding) in enumerate(zip(reframed.placements, reframed.prismatic, strict=True), start=1)
         ),
         flange=fixed_placement(reframed.T_joint_flange),
@@ -117,7 +109,7 @@ def joint_placement(graph: Graph, T: FloatArray, sliding: bool, q: Expression) -
     fixed = fixed_placement(T)
     if sliding:
         axis = fixed.rotate((0.0, 0.0, 1.0))
-        return Placement(fixed.turns, add(fixed.translation, scale(q, axis)))
+        return Placement(fixed.turns, add(fixed.translation, scale(q, axis)), prismatic=True)
     _, c, s = elementary_turns(T[:3, :3])[-1]
     if c in (0.0, 1.0, -1.0):  # Rz(b + q) for a constant b: quarter turns cost nothing, others an addition
         cosine, sine = graph.cosine(q), graph.sine(q)

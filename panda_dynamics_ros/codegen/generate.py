@@ -8,6 +8,7 @@ import math as numbers
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.codegen.algorithms import FUNCTIONS
@@ -78,12 +79,15 @@ def generate(
         if key != FRICTION:
             arm = arm_of(robot, Graph())
             programs[key] = program_of(arm.graph, [entry for row in FUNCTIONS[key].rows(arm) for entry in row])
-    notes = _notes(robot, programs)
-    friction = robot.friction.table if FRICTION in wanted else None
+    notes, written = _notes(robot, programs), [_function(key, each, robot.n) for key, each in programs.items()]
+    if FRICTION in wanted:
+        limited = {"c": "fmin(fmax({}, -1.0), 1.0)", "math": "max(-1.0, min(1.0, {}))"}
+        how = limited.get("c" if language == "c" else math, "clip({}, -1.0, 1.0)")
+        written += _friction_functions(robot.friction.table, how)
     if language == "c":
-        source = _c_source(name, robot.n, notes, programs, friction)
+        source = _c_source(name, robot.n, notes, written)
     else:
-        source = _python_source(name, robot.n, notes, programs, friction, math)
+        source = _python_source(name, robot.n, notes, written, math)
     return GeneratedCode(source, name, {key: program.count for key, program in programs.items()})
 
 
@@ -127,63 +131,42 @@ matrices lists of rows, with an entry of the states' shape each; entries that do
 STATE = "direction of dry friction in [-1, 1], moved along the way to q: once for each sample, from zeros at first"
 TORQUES = "friction torques, beside those of the rigid bodies; s: of friction_state"
 
-Written = list[tuple[str, str, list[str]]]  # functions as comment, signature and lines of their body
+
+class Written(NamedTuple):
+    """A function as it is written, but for its language.
+
+    arguments: arrays of n numbers; the result may be one of them, which is then moved on in place.
+    unpacked: those of their entries that have names, `q1`; None where entries are used as `q[0]`.
+    statements: pairs of a new name and the text of its value. entries: texts of the result's, in rows of `width`, or 0.
+    """
+
+    comment: str
+    name: str
+    arguments: tuple[str, ...]
+    unpacked: frozenset[str] | None
+    statements: tuple[tuple[str, str], ...]
+    result: str
+    entries: tuple[str, ...]
+    width: int
 
 
-def _c_source(name: str, n: int, notes: list[str], programs: Mapping[str, Program], friction: FloatArray | None) -> str:
-    """The file's text. Every global name begins with `name`. friction: a `Friction.table`, for its functions."""
-    upper = name.upper()
-    functions = [_c_function(n, key, program) for key, program in programs.items()]
-    functions += [] if friction is None else _c_friction(n, friction)
-    signatures = [f"{upper}_LINKAGE void {name}_{signature}" for _, signature, _ in functions]
-    lines = [
-        "/*",
-        *(f" * {line}".rstrip() for line in [*notes, "", *C_NOTES.format(upper=upper, n=n).splitlines()]),
-        " */",
-        *("#include <math.h>", "", f"#ifndef {upper}_LINKAGE", f"#define {upper}_LINKAGE", "#endif", ""),
-        *("#ifdef __cplusplus", 'extern "C" {', "#endif", ""),
-        *(f"{signature};" for signature in signatures),
-    ]
-    for (comment, _, body), signature in zip(functions, signatures, strict=True):
-        lines += ["", f"/* {comment}. */", signature, "{", *(f"    {line}" for line in body), "}"]
-    return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", ""])
+def _function(key: str, program: Program, n: int) -> Written:
+    known, count = FUNCTIONS[key], program.count
+    comment = f"{known.summary}: {count.multiplications} multiplications, {count.additions} additions"
+    width = {"tau": 0, "M": n, "T": 4}[known.result]
+    return Written(
+        comment, key, known.arguments, program.inputs, program.statements, known.result, program.results, width
+    )
 
 
-def _c_function(n: int, key: str, program: Program) -> tuple[str, str, list[str]]:
-    function, body = FUNCTIONS[key], []
-    for argument in function.arguments:
-        used = [i for i in range(n) if f"{argument}{i + 1}" in program.inputs]
-        body += [f"const double {argument}{i + 1} = {argument}[{i}];" for i in used] or [f"(void){argument};"]
-    body += [f"const double {target} = {text};" for target, text in program.statements]
-    # A matrix is written by columns; of the symmetric one that makes no difference.
-    size, width = {"tau": (n, 1), "M": (n * n, n), "T": (16, 4)}[function.result]
-    for place, text in enumerate(program.results):
-        row, column = divmod(place, width)
-        body.append(f"{function.result}[{column * width + row if function.square else place}] = {text};")
-    arguments = ", ".join(f"const double {argument}[{n}]" for argument in function.arguments)
-    return _counted(key, program), f"{key}({arguments}, double {function.result}[{size}])", body
-
-
-def _counted(key: str, program: Program) -> str:
-    count = program.count
-    return f"{FUNCTIONS[key].summary}: {count.multiplications} multiplications, {count.additions} additions"
-
-
-def _c_friction(n: int, friction: FloatArray) -> Written:
-    moved, sums = _friction_entries(n, friction, "fmin(fmax({}, -1.0), 1.0)")
-    ignored = [f"(void){argument};" for argument in ("dq", "s") if not any(f"{argument}[" in each for each in sums)]
-    state = f"friction_state(const double q_before[{n}], const double q[{n}], double s[{n}])"
-    torques = f"friction_torques(const double dq[{n}], const double s[{n}], double tau[{n}])"
+def _friction_functions(table: FloatArray, limited: str) -> list[Written]:
+    """Of a `Friction.table`; `limited` is how the language limits {} to [-1, 1]."""
+    moved = (limited.format(f"s[{i}] + (q[{i}] - q_before[{i}]) / {PRESLIDING!r}") for i in range(len(table)))
+    sums = (_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(table.tolist()))
     return [
-        (STATE, state, [f"s[{i}] = {entry};" for i, entry in enumerate(moved)]),
-        (TORQUES, torques, [*ignored, *(f"tau[{i}] = {entry};" for i, entry in enumerate(sums))]),
+        Written(STATE, "friction_state", ("q_before", "q", "s"), None, (), "s", tuple(moved), 0),
+        Written(TORQUES, FRICTION, ("dq", "s"), None, (), "tau", tuple(sums), 0),
     ]
-
-
-def _friction_entries(n: int, friction: FloatArray, limited: str) -> tuple[list[str], list[str]]:
-    """The entries of s and of tau; `limited` is how the language limits {} to [-1, 1]."""
-    moved = [limited.format(f"s[{i}] + (q[{i}] - q_before[{i}]) / {PRESLIDING!r}") for i in range(n)]
-    return moved, [_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(friction.tolist())]
 
 
 def _friction_of_joint(row: list[float], dq: str, s: str) -> str:
@@ -201,43 +184,61 @@ def _friction_of_joint(row: list[float], dq: str, s: str) -> str:
     return "\n        + ".join(terms) or "0.0"
 
 
-def _python_source(
-    name: str, n: int, notes: list[str], programs: Mapping[str, Program], friction: FloatArray | None, module: str
-) -> str:
+def _c_source(name: str, n: int, notes: list[str], functions: list[Written]) -> str:
+    """The file's text. Every global name begins with `name`."""
+    upper = name.upper()
+    signatures = []
+    for each in functions:
+        arguments = [f"const double {argument}[{n}]" for argument in each.arguments if argument != each.result]
+        arguments.append(f"double {each.result}[{len(each.entries)}]")
+        signatures.append(f"{upper}_LINKAGE void {name}_{each.name}({', '.join(arguments)})")
+    lines = [
+        "/*",
+        *(f" * {line}".rstrip() for line in [*notes, "", *C_NOTES.format(upper=upper, n=n).splitlines()]),
+        " */",
+        *("#include <math.h>", "", f"#ifndef {upper}_LINKAGE", f"#define {upper}_LINKAGE", "#endif", ""),
+        *("#ifdef __cplusplus", 'extern "C" {', "#endif", ""),
+        *(f"{signature};" for signature in signatures),
+    ]
+    for each, signature in zip(functions, signatures, strict=True):
+        lines += ["", f"/* {each.comment}. */", signature, "{", *(f"    {line}" for line in _c_body(n, each)), "}"]
+    return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", ""])
+
+
+def _c_body(n: int, function: Written) -> list[str]:
+    body = []
+    for argument in function.arguments:
+        named = [i for i in range(n) if f"{argument}{i + 1}" in (function.unpacked or ())]
+        used = any(f"{argument}[" in entry for entry in function.entries)
+        body += [f"const double {argument}{i + 1} = {argument}[{i}];" for i in named]
+        body += [] if named or used else [f"(void){argument};"]
+    body += [f"const double {target} = {text};" for target, text in function.statements]
+    width = function.width or 1
+    for place, text in enumerate(function.entries):  # a matrix is written by columns
+        row, column = divmod(place, width)
+        body.append(f"{function.result}[{column * (len(function.entries) // width) + row}] = {text};")
+    return body
+
+
+def _python_source(name: str, n: int, notes: list[str], functions: list[Written], module: str) -> str:
     """The file's text. Every function's name begins with `name`; `module` is where sin, cos and exp are from."""
-    plain = module == "math"
+    plain, friction = module == "math", any(each.name == FRICTION for each in functions)
     head = [*notes, "", *f"{OF_NUMBERS if plain else OF_ARRAYS}\n{PYTHON_NOTES}".format(n=n).splitlines()]
-    functions = [_python_function(n, key, program) for key, program in programs.items()]
-    imported = ["cos", "sin"]
-    if friction is not None:
-        functions += _python_friction(n, friction, "max(-1.0, min(1.0, {}))" if plain else "clip({}, -1.0, 1.0)")
-        imported += ["exp"] if plain else ["exp", "clip"]
-    lines = [*(f"# {line}".rstrip() for line in head), "", f"from {module} import {', '.join(sorted(imported))}"]
-    for comment, signature, body in functions:
-        lines += ["", "", f"def {name}_{signature}:", f'    """{comment}."""', *(f"    {line}" for line in body)]
+    imported = ["clip"] * (friction and not plain) + ["cos"] + ["exp"] * friction + ["sin"]
+    lines = [*(f"# {line}".rstrip() for line in head), "", f"from {module} import {', '.join(imported)}"]
+    for each in functions:
+        comment = each.comment if each.unpacked is not None else f"{each.result}: {each.comment}"
+        lines += ["", "", f"def {name}_{each.name}({', '.join(each.arguments)}):", f'    """{comment}."""']
+        lines += [f"    {line}" for line in _python_body(n, each)]
     return "\n".join([*lines, ""])
 
 
-def _python_function(n: int, key: str, program: Program) -> tuple[str, str, list[str]]:
-    function = FUNCTIONS[key]
-    body = [f"{', '.join(f'{argument}{i + 1}' for i in range(n))}, = {argument}" for argument in function.arguments]
-    body += [f"{target} = {text}" for target, text in program.statements]
-    if function.square:
-        width = 4 if function.result == "T" else n
-        rows = [program.results[first : first + width] for first in range(0, len(program.results), width)]
-        entries = [line for row in rows for line in ("[", *(f"    {text}," for text in row), "],")]
-    else:
-        entries = [f"{text}," for text in program.results]
-    return _counted(key, program), f"{key}({', '.join(function.arguments)})", [*body, *_returned(entries)]
-
-
-def _returned(entries: list[str]) -> list[str]:
-    return ["return [", *(f"    {entry}" for entry in entries), "]"]
-
-
-def _python_friction(n: int, friction: FloatArray, limited: str) -> Written:
-    moved, sums = ([f"{entry}," for entry in entries] for entries in _friction_entries(n, friction, limited))
-    return [
-        (f"s: {STATE}", "friction_state(q_before, q, s)", _returned(moved)),
-        (f"tau: {TORQUES}", "friction_torques(dq, s)", _returned(sums)),
-    ]
+def _python_body(n: int, function: Written) -> list[str]:
+    arguments = function.arguments if function.unpacked is not None else ()
+    body = [f"{', '.join(f'{argument}{i + 1}' for i in range(n))}, = {argument}" for argument in arguments]
+    body += [f"{target} = {text}" for target, text in function.statements]
+    entries = [f"{text}," for text in function.entries]
+    if function.width:
+        rows = (entries[first : first + function.width] for first in range(0, len(entries), function.width))
+        entries = [line for row in rows for line in ("[", *(f"    {text}" for text in row), "],")]
+    return [*body, "return [", *(f"    {entry}" for entry in entries), "]"]

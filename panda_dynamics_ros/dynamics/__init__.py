@@ -9,7 +9,7 @@ from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.dynamics.friction import PreslidingState, friction_torques, presliding_states
 from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian, links_in_base, pose
 from panda_dynamics_ros.dynamics.mass_matrix import coriolis_matrix, forward_dynamics, mass_matrix
-from panda_dynamics_ros.dynamics.momentum import momentum, payload_momentum_regressors
+from panda_dynamics_ros.dynamics.momentum import momentum
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
 from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
 from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
@@ -31,7 +31,6 @@ __all__ = [
     "links_in_base",
     "mass_matrix",
     "momentum",
-    "payload_momentum_regressors",
     "payload_regressor",
     "pose",
     "presliding_states",

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, add, along, column, cross, rotate, sub
 from panda_dynamics_ros.errors import ArgumentError
@@ -66,9 +66,6 @@ def pose_blocks(table, frame, q, T):
             store_transform(blocks.placed(V, b), T[first + b])
 
 
-pose_rows = RowsKernel(pose_of_one, pose_blocks)
-
-
 def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
     """T_base_frame: maps coordinates in `frame` to `base`.
 
@@ -84,7 +81,7 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
         T = np.empty((4, 4))
         if pose_of_one(robot.table, index, q, T):
             return T
-    return pose_rows(robot, (4, 4), index, q=q)
+    return of_rows(robot, (4, 4), (pose_of_one, pose_blocks), index, q=q)
 
 
 def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -142,9 +139,6 @@ def jacobian_of_one(table, frame, q, J):
     return finite(q)
 
 
-jacobian_rows = RowsKernel(jacobian_of_one)
-
-
 def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatArray:
     """Geometric Jacobian: (v, w) = J dq, the velocity of the frame's origin and its angular velocity.
 
@@ -159,7 +153,7 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
         J = np.empty((6, robot.n))
         if jacobian_of_one(robot.table, index, q, J):
             return J
-    return jacobian_rows(robot, (6, robot.n), index, q=q)
+    return of_rows(robot, (6, robot.n), (jacobian_of_one,), index, q=q)
 
 
 def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state, joint_rows
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, PLACED, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
@@ -163,9 +163,6 @@ def mass_matrix_blocks(table, q, M):
         mass_matrix_block(table, W, min(BLOCK, q.shape[0] - k), q[k : k + BLOCK], M[k : k + BLOCK])
 
 
-mass_matrix_rows = RowsKernel(mass_matrix_of_one, mass_matrix_blocks)
-
-
 def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
     """Joint-space mass matrix M(q), symmetric positive definite: (..., n, n), kg m^2, at q (..., n), rad.
 
@@ -175,7 +172,7 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
         M = np.empty((robot.n, robot.n))
         if mass_matrix_of_one(robot.table, q, M):
             return M
-    return mass_matrix_rows(robot, (robot.n, robot.n), q=q)
+    return of_rows(robot, (robot.n, robot.n), (mass_matrix_of_one, mass_matrix_blocks), q=q)
 
 
 H, RATE = TWIST + 6, TWIST + 18  # h and E of a body; rate of the joint's unit twist
@@ -248,9 +245,6 @@ def coriolis_matrix_of_one(table, q, dq, C):
     return finite(q) and finite(dq)
 
 
-coriolis_matrix_rows = RowsKernel(coriolis_matrix_of_one)
-
-
 def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
     """C(q, dq) of the Christoffel symbols: C dq are the Coriolis torques, Mdot - 2C is skew-symmetric.
 
@@ -263,7 +257,7 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
         C = np.empty((robot.n, robot.n))
         if coriolis_matrix_of_one(robot.table, q, dq, C):
             return C
-    return coriolis_matrix_rows(robot, (robot.n, robot.n), q=q, dq=dq)
+    return of_rows(robot, (robot.n, robot.n), (coriolis_matrix_of_one,), q=q, dq=dq)
 
 
 @compiled
@@ -298,10 +292,9 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
         ddq = np.empty(robot.n)
         if forward_dynamics_of_one(robot.table, q, dq, tau, ddq):
             return ddq
-    shape, rows = joint_rows(robot, q=q, dq=dq, tau=tau)
-    ddq = np.empty(rows[0].size)
-    if not forward_dynamics_of_one(robot.table, *(x.reshape(-1) for x in rows), ddq):
+    ddq = of_rows(robot, (robot.n,), (forward_dynamics_of_one,), q=q, dq=dq, tau=tau)
+    if not np.isfinite(ddq).all():
         raise RobotDescriptionError(
             f"links of {robot.name}: expected inertia at every joint, got a singular mass matrix"
         )
-    return ddq.reshape(*shape, robot.n)
+    return ddq

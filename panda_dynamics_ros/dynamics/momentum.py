@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import chain
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import AXIS, ZERO, add, cross, dot, fetch, rotate_back, scale, store
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
@@ -84,28 +84,15 @@ def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
 
 
 @compiled
-def momentum_of_one(table, q, dq, p, bias):
-    """p and bias of stacked states; False if one is not finite."""
+def momentum_of_one(table, q, dq, result):
+    """p and bias (2 rows, n) of stacked states; False if one is not finite."""
     n = chain.joint_count(table)
     frames, work = np.empty((n, 12)), np.empty((n, 18))
     for k in range(0, q.shape[0], n):
         chain.place_joints(table, q[k : k + n], frames)
-        momentum_sample(table, frames, dq[k : k + n], work, p[k : k + n], bias[k : k + n])
+        both = result[2 * k // n : 2 * k // n + 2]
+        momentum_sample(table, frames, dq[k : k + n], work, both[0], both[1])
     return finite(q) and finite(dq)
-
-
-@compiled
-def payload_momentum_of_one(table, frame, q, dq, Y_momentum, Y_bias):
-    """Regressors (rows n, 10) of stacked states."""
-    n = chain.joint_count(table)
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(0, q.shape[0], n):
-        chain.place_joints(table, q[k : k + n], frames)
-        payload_momentum_sample(table, frame, frames, dq[k : k + n], S, Y_momentum[k : k + n], Y_bias[k : k + n])
-
-
-momentum_rows = RowsKernel(momentum_of_one)
-payload_momentum_rows = RowsKernel(payload_momentum_of_one)
 
 
 def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -117,27 +104,8 @@ def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[Floa
     Reference: De Luca and Mattone, ICRA 2005.
     """
     if is_one_state(robot, q, dq):
-        p, bias = np.empty(robot.n), np.empty(robot.n)
-        if momentum_of_one(robot.table, q, dq, p, bias):
-            return p, bias
-    p, bias = momentum_rows.results(robot, [(robot.n,)] * 2, q=q, dq=dq)
-    return p, bias
-
-
-def payload_momentum_regressors(
-    robot: RobotDescription, q: ArrayLike, dq: ArrayLike, frame: str = "flange"
-) -> tuple[FloatArray, FloatArray]:
-    """Regressors of a payload's momentum and bias: p_L = Y_p theta, bias_L = Y_b theta.
-
-    q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
-    frame: the frame of the payload's inertial vector theta: flange, ee or the last joint.
-    Returns Y_p, Y_b: (..., n, 10); the payload's torque is d/dt(Y_p theta) + Y_b theta.
-    Raises ArgumentError: the frame is not in the last link.
-
-    Reference: De Luca and Mattone, ICRA 2005, for the momentum; De Luca, Robotics 2, slides 4 and 20, for theta
-    (document 003).
-    """
-    robot.last_joint_frame(frame)
-    index = robot.frame_index(frame)
-    Y_p, Y_bias = payload_momentum_rows.results(robot, [(robot.n, 10)] * 2, index, q=q, dq=dq)
-    return Y_p, Y_bias
+        both = np.empty((2, robot.n))
+        if momentum_of_one(robot.table, q, dq, both):
+            return both[0], both[1]
+    both = of_rows(robot, (2, robot.n), (momentum_of_one,), q=q, dq=dq)
+    return both[..., 0, :], both[..., 1, :]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import (
@@ -155,9 +155,6 @@ def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
                     put(U, MOMENT, b, add(get(U, MOMENT, b), moment))
 
 
-newton_euler_rows = RowsKernel(newton_euler_of_one, newton_euler_blocks)
-
-
 def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
     """Joint torques of a motion: tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only.
 
@@ -171,7 +168,7 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
         tau = np.empty(robot.n)
         if newton_euler_of_one(robot.table, 1.0, q, dq, ddq, tau):
             return tau
-    return newton_euler_rows(robot, (robot.n,), 1.0, q=q, dq=dq, ddq=ddq)
+    return of_rows(robot, (robot.n,), (newton_euler_of_one, newton_euler_blocks), 1.0, q=q, dq=dq, ddq=ddq)
 
 
 def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -183,7 +180,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
         tau = np.empty(robot.n)
         if gravity_of_one(robot.table, q, tau):
             return tau
-    return newton_euler_rows(robot, (robot.n,), 1.0, q=q, dq=None, ddq=None)
+    return of_rows(robot, (robot.n,), (newton_euler_of_one, newton_euler_blocks), 1.0, q=q, dq=None, ddq=None)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -196,4 +193,4 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
         tau = np.empty(robot.n)
         if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
             return tau
-    return newton_euler_rows(robot, (robot.n,), 0.0, q=q, dq=dq, ddq=None)
+    return of_rows(robot, (robot.n,), (newton_euler_of_one, newton_euler_blocks), 0.0, q=q, dq=dq, ddq=None)

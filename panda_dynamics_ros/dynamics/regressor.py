@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import RowsKernel, finite, is_one_state
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import (
@@ -164,10 +164,6 @@ def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
     return finite(q) and finite(dq) and finite(ddq)
 
 
-regressor_rows = RowsKernel(regressor_of_one, regressor_blocks)
-payload_regressor_rows = RowsKernel(payload_regressor_of_one)
-
-
 def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
     """Y with inverse_dynamics = Y @ inertial_vector; block upper triangular.
 
@@ -181,7 +177,7 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
         Y = np.zeros((robot.n, 10 * robot.n))
         if regressor_of_one(robot.table, q, dq, ddq, Y):
             return Y
-    return regressor_rows(robot, (robot.n, 10 * robot.n), q=q, dq=dq, ddq=ddq)
+    return of_rows(robot, (robot.n, 10 * robot.n), (regressor_of_one, regressor_blocks), q=q, dq=dq, ddq=ddq)
 
 
 def payload_regressor(
@@ -202,4 +198,4 @@ def payload_regressor(
         Y = np.empty((robot.n, 10))
         if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
             return Y
-    return payload_regressor_rows(robot, (robot.n, 10), index, q=q, dq=dq, ddq=ddq)
+    return of_rows(robot, (robot.n, 10), (payload_regressor_of_one,), index, q=q, dq=dq, ddq=ddq)

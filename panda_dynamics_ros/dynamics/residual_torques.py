@@ -4,12 +4,9 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
-from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.residual_map import POSTURE, SLOW, SPEED, TURN
+from panda_dynamics_ros.robot.residual_map import POSTURE, SPEED, TURN
 
 FAR = 18.0  # square distance beyond which a point does not count: k is a tenth of a thousandth there
 
@@ -46,29 +43,3 @@ def residual_sample(k, transform, weights, reduction, mean, unexplained):
             unexplained[j] -= square * reduction[i, j]
     for j in range(n):
         unexplained[j] = max(unexplained[j], 0.0)
-
-
-def residual_torques(
-    robot: RobotDescription, q: ArrayLike, dq: ArrayLike, presliding: ArrayLike | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """What the robot's residual map adds to its model.
-
-    q, dq: (..., n), rad and rad/s.
-    presliding: (..., n), direction s of dry friction in [-1, 1] (`PreslidingState`, `presliding_states`); by default
-        its steady state at constant velocity.
-    Returns mean, std: (..., n), N m: the torque that the model leaves unexplained, and how well it is known; `std` does
-        not contain the noise. Of a robot without a map: zero, and the standard deviation of its residual model.
-    """
-    q, dq = robot.joint_array(q, "q"), robot.joint_array(dq, "dq")
-    s = np.tanh(dq / SLOW) if presliding is None else robot.joint_array(presliding, "presliding")
-    position, velocity, direction = (x.copy() for x in np.broadcast_arrays(q, dq, s))
-    mean, std = np.zeros(position.shape), np.broadcast_to(robot.residual.std, position.shape).copy()
-    if robot.residual_map is None:
-        return mean, std
-    points, *table = robot.residual_map.table
-    k, x, unexplained = np.empty(len(points)), np.empty(3 * robot.n), np.empty(robot.n)
-    for index in np.ndindex(position.shape[:-1]):
-        point_covariance(points, position[index], velocity[index], direction[index], x, k)
-        residual_sample(k, *table, mean[index], unexplained)
-        std[index] = robot.residual_map.sigma * np.sqrt(unexplained)
-    return mean, std

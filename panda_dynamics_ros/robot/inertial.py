@@ -122,24 +122,6 @@ class InertialParameters:
         about_origin = self.inertia + self.mass * (self.com @ self.com * np.eye(3) - np.outer(self.com, self.com))
         return np.concatenate(([self.mass], self.mass * self.com, six_from_symmetric(about_origin)))
 
-    @property
-    def pseudo_inertia(self) -> FloatArray:
-        """Pseudo-inertia (4, 4): [[Sigma, m c], [m c', m]], Sigma = tr(I)/2 1 - I about the origin.
-
-        Positive semi-definite exactly for the bodies that a mass distribution can realise
-        (Wensing, Kim and Slotine, RA-L 2018).
-        """
-        return _pseudo_inertia(self.vector)
-
-    @property
-    def second_moments(self) -> FloatArray:
-        """Principal second moments of mass about the centre of mass (3,), kg m^2, ascending.
-
-        The eigenvalues of Sigma_C = tr(I_C)/2 1 - I_C; the triangle inequality of the inertia says that
-        none is negative.
-        """
-        return np.linalg.eigvalsh(0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia)
-
     def is_physical(self, tolerance: float = 1e-3) -> bool:
         """Whether some distribution of non-negative mass has these parameters.
 
@@ -147,7 +129,7 @@ class InertialParameters:
         largest: published tables are rounded (Ledezma and Haddadin's, document 000, has four decimals), and link 2 of
         Gaz et al. lies on the boundary of the cone.
         """
-        smallest, _, largest = self.second_moments
+        (smallest, _, largest), _ = second_moments(self.inertia)
         if self.mass <= 0.0:
             return self.mass == 0.0 and not self.inertia.any()
         return bool(smallest >= -tolerance * abs(largest))
@@ -176,16 +158,25 @@ class InertialParameters:
         return hash(tuple(self.vector.tolist()))  # not of the bytes: 0.0 == -0.0 differ there
 
 
+def second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Principal second moments of mass (3,), kg m^2, ascending, and their axes as columns (3, 3).
+
+    Those of Sigma = tr(I)/2 1 - I; the triangle inequality of the inertia I (3, 3) says that none is negative.
+    """
+    moments, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    return moments, axes
+
+
 def require_physical(body: InertialParameters, name: str, *, strict: bool = True) -> InertialParameters:
     """`body`, if some distribution of mass has it (see `InertialParameters.is_physical`).
 
     Otherwise a RobotDescriptionError where `strict`, or the mass is negative; else the nearest one that has, with a
-    warning that states the change: negative second moments about the CoM become zero (Sigma_C = tr(I_C)/2 1 - I_C is
-    projected on the positive semi-definite matrices), and an inertia without mass becomes no body at all.
+    warning that states the change: negative second moments about the CoM become zero (Sigma is projected on the
+    positive semi-definite matrices), and an inertia without mass becomes no body at all.
     """
     if body.is_physical():
         return body
-    moments, axes = np.linalg.eigh(0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia)
+    moments, axes = second_moments(body.inertia)
     before, after = (values.round(6).tolist() for values in (moments, np.maximum(moments, 0.0)))
     if strict or body.mass < 0.0:
         raise RobotDescriptionError(

@@ -36,8 +36,7 @@ from panda_dynamics_ros.untrusted import read_npz, replacing
 POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
 log's second pass alike; these are among the most likely given its first one."""
-TURN, SLOW = 0.5, 0.05
-"""A joint that turns the other way counts like 0.6 rad; at constant velocity s = tanh(dq / SLOW), SLOW in rad/s."""
+TURN = 0.5  # a joint that turns the other way counts like 0.6 rad
 MOST_POINTS = 300  # inducing points: evaluated within 20 us, and half a megabyte to keep
 NOISE_TIME = 0.04  # s, through which the quick noise keeps its value, after the estimator's filters
 DRIFT, DRIFT_TIME = 0.1, 0.15

@@ -33,7 +33,6 @@ POSITION_MARGIN = 0.15  # rad from each limit
 ACCELERATION_SHARE = 0.5  # of the limits; what peaks between samples, and slowing down for a pause, has room
 VELOCITY_SHARE, PERIODIC_VELOCITY_SHARE = 0.55, 0.75
 """Of the limits: motions with a blend, whose peaks during the blend come on top; motions without one."""
-BRISK = 0.85  # share of the velocity limits that the authors of the public 1 kHz log went to
 REACH = 1.2  # rad about the centre; larger motions of an arm from `READY` mostly end at its base
 DRAWN = 0.25  # share of the trials of an evolution that are drawn at random
 
@@ -51,21 +50,16 @@ def exciting_motion(
     robot: RobotDescription,
     seed: int = 0,
     *,
-    period: float = 10.0,
-    blend: float = 4.0,
-    standstill: float = 1.0,
     pauses: tuple[tuple[float, float], ...] = (),
-    trials: int = 300,
     velocity_share: float = VELOCITY_SHARE,
 ) -> FourierMotion:
-    """A motion from `READY` that shows a payload well, the same for the same seed: the best of random ones.
+    """A motion from `READY` that shows a payload well, the same for the same seed: the best of 300 random ones.
 
     The score is D-optimality (Swevers et al., IEEE T-RA 13(5), 1997, section V): log det of the payload's weighted
     information matrix, sum over samples of Y^T R^-1 Y, R = diag(residual.std^2).
 
-    period, blend, standstill, pauses: as in `FourierMotion`.
-    trials: how many random motions to choose from.
-    velocity_share: of the velocity limits, at most, once the motion is under way; `BRISK` is as fast as the public log.
+    pauses: as in `FourierMotion`.
+    velocity_share: of the velocity limits, at most, once the motion is under way.
     Raises ArgumentError: the robot does not have 7 joints, a number is out of range, or no motion was clear.
     """
     n, size = robot.n, 2 * robot.n * HARMONICS
@@ -82,7 +76,7 @@ def exciting_motion(
     def motion_of(point: FloatArray) -> FourierMotion:
         a, b = point[:size].reshape(2, n, HARMONICS)
         share, shift = point[size : size + n], point[size + n :]
-        shape = FourierMotion(rest, a, b, period, rest, blend)
+        shape = FourierMotion(rest, a, b, 10.0, rest, blend=4.0)
         return within_limits(shape, limits, velocity_share, rest + 0.4 * shift, share=share, reach=REACH)
 
     def score(q: FloatArray, dq: FloatArray, ddq: FloatArray) -> float:
@@ -90,7 +84,7 @@ def exciting_motion(
         return -float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
 
     hit = partial(blocked, robot, max(0.8, velocity_share + 0.1), CARRYING, 0.0)
-    return replace(search(draw, motion_of, score, hit, trials, seed).motion, standstill=standstill, pauses=pauses)
+    return replace(search(draw, motion_of, score, hit, 300, seed).motion, standstill=1.0, pauses=pauses)
 
 
 def periodic_motion(

@@ -23,6 +23,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.inertial import second_moments
 from panda_dynamics_ros.simulation.motions import FourierMotion
 
 TORQUE_NOISE = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)  # N m
@@ -215,7 +216,7 @@ def perturbed_body(
     With Sigma = tr(I)/2 1 - I about the centre: m' = s m, c' = c + t, Sigma' = s A Sigma A^T. Second moments that
     a table's rounding left negative are set to a millionth of the largest before.
     """
-    moments, axes = np.linalg.eigh(0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia)
+    moments, axes = second_moments(body.inertia)
     sigma = axes @ np.diag(np.maximum(moments, 1e-6 * moments[-1])) @ axes.T
     s = np.exp(mass_error * rng.standard_normal())
     A = np.eye(3) + shape_error * rng.standard_normal((3, 3))

@@ -11,9 +11,16 @@
     T = sympy.Matrix(poe.pose(chain, q, "joint3"))
     sympy.simplify(T), T.diff(q[0]), T.subs(dict(zip(q, [0.1] * 7)))
 
-Results are arrays of expressions; simplification, substitution and derivatives are SymPy's. SymPy is optional:
-`pip install sympy`.
+Results are arrays of expressions; simplification, substitution and derivatives are SymPy's. SymPy is
+optional: `pip install sympy`; without it, this room cannot be imported.
 """
+
+from panda_dynamics_ros.errors import MissingDependencyError
+
+try:
+    import sympy  # noqa: F401
+except ImportError as error:
+    raise MissingDependencyError("symbolic expressions need SymPy: pip install sympy") from error
 
 from panda_dynamics_ros.symbolic.arms import ScrewChain, exact_chain, joint_symbols
 

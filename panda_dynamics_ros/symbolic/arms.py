@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.symbolic.twists import Array, expressions, require_sympy, rigid
+from panda_dynamics_ros.symbolic.twists import Array, expressions, identity, rigid
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +38,6 @@ class ScrewChain:
         """Number of joints."""
         return len(self.twists)
 
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """Names of the frames: base, joint1 .. jointn, flange, ee."""
-        return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
-
     @classmethod
     def from_placements(
         cls,
@@ -59,8 +55,7 @@ class ScrewChain:
         T_joint_flange, T_flange_ee: (4, 4).
         Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
         """
-        T = expressions(np.eye(4), (4, 4), "identity")
-        frames, twists = [], []
+        T, frames, twists = identity(4), [], []
         for step, sliding in zip(placements, prismatic, strict=True):
             # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
             # fixed rotations commute, as the Panda's do (erratum 5).
@@ -81,11 +76,10 @@ def joint_symbols(n: int, name: str = "q") -> Array:
     """(n,) real SymPy symbols q_1 .. q_n.
 
     Raises ArgumentError: `n` is not a positive integer.
-    Raises MissingDependencyError: SymPy is not installed.
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise ArgumentError(f"n: expected a positive integer, got {n!r}")
-    return np.array([require_sympy().Symbol(f"{name}_{i}", real=True) for i in range(1, n + 1)])
+    return np.array([sympy.Symbol(f"{name}_{i}", real=True) for i in range(1, n + 1)])
 
 
 def exact_chain(robot: RobotDescription) -> ScrewChain:
@@ -96,7 +90,6 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
     they are few (0.333), and stays a number with sixteen digits where they are not.
 
     Raises ArgumentError: `robot` is not a robot.
-    Raises MissingDependencyError: SymPy is not installed.
     """
     if not isinstance(robot, RobotDescription):
         raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
@@ -110,7 +103,6 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
 
 def _sine(value: float) -> Any:
     """The sine of a multiple of 30 or 45 degrees that `value` is within 1e-12, else a number."""
-    sympy = require_sympy()
     half = sympy.Rational(1, 2)
     for sine in (sympy.Integer(0), sympy.Integer(1), half, half * sympy.sqrt(2), half * sympy.sqrt(3)):
         if abs(abs(value) - float(sine)) < 1e-12:
@@ -120,7 +112,7 @@ def _sine(value: float) -> Any:
 
 def _number(value: float) -> Any:
     """The fraction that the decimals of `value` say, if they are few; 0 below 1e-15, which is rounding (m)."""
-    sympy, written = require_sympy(), repr(float(value))
+    written = repr(float(value))
     if abs(value) < 1e-15:
         return sympy.Integer(0)
     # A product of fractions with sixteen digits each is no more exact than they are, but grows without bound.

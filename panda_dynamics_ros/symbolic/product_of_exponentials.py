@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.symbolic.arms import ScrewChain, exact_chain
-from panda_dynamics_ros.symbolic.twists import Array, adjoint, adjoint_inverse, exp_twist, expressions, rigid
+from panda_dynamics_ros.symbolic.twists import Array, adjoint, adjoint_inverse, exp_twist, expressions, identity, rigid
 
 Arm: TypeAlias = RobotDescription | ScrewChain
 
@@ -53,7 +53,7 @@ def space_jacobian(arm: Arm, q: ArrayLike) -> Array:
     Reference: document 002, section 1.2, xi_i.
     """
     chain = _chain(arm)
-    before = [expressions(np.eye(4), (4, 4), "identity"), *_screw_motions(chain, q)]
+    before = [identity(4), *_screw_motions(chain, q)]
     return np.array([adjoint(T) @ twist for T, twist in zip(before[:-1], chain.twists, strict=True)]).T
 
 
@@ -100,10 +100,9 @@ def _screw_motions(chain: ScrewChain, q: ArrayLike) -> list[Array]:
 
 def _placed(chain: ScrewChain, frame: str) -> tuple[int, Array]:
     """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
-    if not isinstance(frame, str) or frame not in chain.frames:
-        raise ArgumentError(f"frame: expected one of {', '.join(chain.frames)}, got {frame!r}")
-    if frame == "flange":
-        return chain.n, chain.T_joint_flange
-    if frame == "ee":
-        return chain.n, np.asarray(chain.T_joint_flange @ chain.T_flange_ee)
-    return chain.frames.index(frame), expressions(np.eye(4), (4, 4), "identity")
+    placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(chain.n))])}
+    placed["flange"] = chain.n, chain.T_joint_flange
+    placed["ee"] = chain.n, np.asarray(chain.T_joint_flange @ chain.T_flange_ee)
+    if not isinstance(frame, str) or frame not in placed:
+        raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
+    return placed[frame]

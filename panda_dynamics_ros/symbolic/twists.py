@@ -8,36 +8,22 @@ Arguments are numbers or expressions, results NumPy arrays of expressions, which
 A wrong shape, or an entry that is neither a finite number nor an expression, is an `ArgumentError`.
 """
 
-import importlib
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.errors import ArgumentError
 
 Array = NDArray[Any]  # dtype object, with SymPy expressions as entries
-
-
-def require_sympy() -> ModuleType:
-    """The `sympy` module.
-
-    Raises MissingDependencyError: SymPy is not installed; the message has the command that installs it.
-    """
-    try:
-        return importlib.import_module("sympy")
-    except ImportError as error:
-        raise MissingDependencyError("symbolic expressions need SymPy: pip install sympy") from error
 
 
 def expressions(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """`value` as an array of this shape, each entry an expression; whole numbers are integers, since 1.0 x is not x.
 
     Raises ArgumentError: the shape is wrong, or an entry is neither a finite number nor an expression.
-    Raises MissingDependencyError: SymPy is not installed.
     """
-    sympy = require_sympy()
     given = np.asarray(value, dtype=object)
     if given.shape != shape:
         raise ArgumentError(f"{name}: expected shape {shape}, got {given.shape}")
@@ -52,6 +38,11 @@ def expressions(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
         whole = expression.is_Float and float(expression).is_integer()
         out[index] = sympy.Integer(int(expression)) if whole else expression
     return out
+
+
+def identity(size: int) -> Array:
+    """1 (size, size), of exact numbers."""
+    return np.array(sympy.eye(size))
 
 
 def skew(a: ArrayLike) -> Array:
@@ -78,21 +69,20 @@ def exp_twist(twist: ArrayLike, angle: Any) -> Array:
     twist: (6,), linear part first, of any length.
     angle: rad for a unit rotation, m for a unit translation.
     """
-    sympy = require_sympy()
     V, theta = expressions(twist, (6,), "twist"), expressions(angle, (), "angle").item()
-    v, w, identity = V[:3], V[3:], _identity(3)
+    v, w, one = V[:3], V[3:], identity(3)
     n2 = sympy.nsimplify(sympy.simplify(w @ w), tolerance=1e-12)  # 0 and 1 are to be found, rounded or not
     if n2 == 0:
-        return rigid(identity, v * theta)
+        return rigid(one, v * theta)
     n, W = sympy.sqrt(n2), skew(w)
     sine, versine, WW = sympy.sin(n * theta), (1 - sympy.cos(n * theta)) / n2, W @ W
-    left = theta * identity + versine * W + (n * theta - sine) / n**3 * WW
-    return rigid(identity + sine / n * W + versine * WW, left @ v)
+    left = theta * one + versine * W + (n * theta - sine) / n**3 * WW
+    return rigid(one + sine / n * W + versine * WW, left @ v)
 
 
 def rigid(R: ArrayLike, p: ArrayLike) -> Array:
     """[[R, p], [0, 1]] (4, 4) of a rotation (3, 3) and a translation (3,)."""
-    T = _identity(4)
+    T = identity(4)
     T[:3, :3], T[:3, 3] = expressions(R, (3, 3), "R"), expressions(p, (3,), "p")
     return T
 
@@ -106,7 +96,7 @@ def inverse_transform(T_a_b: ArrayLike) -> Array:
 def adjoint(T_a_b: ArrayLike) -> Array:
     """Ad(T) = [[R, [p] R], [0, R]] (6, 6): maps a body's twist (v, w) at b's origin, in b, to a."""
     T = expressions(T_a_b, (4, 4), "T_a_b")
-    out = 0 * _identity(6)
+    out = 0 * identity(6)
     out[:3, :3] = out[3:, 3:] = T[:3, :3]
     out[:3, 3:] = skew(T[:3, 3]) @ T[:3, :3]
     return out
@@ -115,7 +105,3 @@ def adjoint(T_a_b: ArrayLike) -> Array:
 def adjoint_inverse(T_a_b: ArrayLike) -> Array:
     """Ad(T)^-1 = [[R^T, -R^T [p]], [0, R^T]] (6, 6). Document 002: AdjointInverseMatrix."""
     return adjoint(inverse_transform(T_a_b))
-
-
-def _identity(size: int) -> Array:
-    return expressions(np.eye(size, dtype=int).astype(object), (size, size), "identity")

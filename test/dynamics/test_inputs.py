@@ -10,7 +10,6 @@ import pytest
 from arms import random_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics import payload_momentum_regressors
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 
 # Name: (function of the robot and its joint arrays, the arrays' names, shape of one result).
@@ -29,8 +28,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[int, ...]]
     "payload_regressor": (pdr.RobotModel.payload_regressor, ("q", "dq", "ddq"), (7, 10)),
     "momentum": (lambda robot, q, dq: robot.momentum(q, dq)[0], ("q", "dq"), (7,)),
     "momentum bias": (lambda robot, q, dq: robot.momentum(q, dq)[1], ("q", "dq"), (7,)),
-    "payload momentum": (lambda robot, q, dq: payload_momentum_regressors(robot, q, dq)[0], ("q", "dq"), (7, 10)),
-    "payload bias": (lambda robot, q, dq: payload_momentum_regressors(robot, q, dq)[1], ("q", "dq"), (7, 10)),
 }
 ARGUMENTS = [(function, name) for function, (_, names, _) in FUNCTIONS.items() for name in names]
 OF_SEVERAL = [function for function, (_, names, _) in FUNCTIONS.items() if len(names) > 1]
@@ -184,7 +181,6 @@ def test_a_payload_goes_on_the_last_link_only(frame, panda):
     q = np.zeros(7)
     calls: list[Callable[[], Any]] = [
         lambda: panda.payload_regressor(q, q, q, frame),
-        lambda: payload_momentum_regressors(panda, q, q, frame),
         lambda: panda.with_payload(pdr.InertialParameters.zero(), frame),
     ]
     for attempt in calls:

@@ -8,7 +8,10 @@ from arms import random_body, random_chain, random_states, transform
 from oracles import Pinocchio, assert_agrees, rate
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics import payload_momentum_regressors, robot_state
+from panda_dynamics_ros.dynamics import robot_state
+from panda_dynamics_ros.dynamics.kernels.chain import place_joints
+from panda_dynamics_ros.dynamics.kernels.compiled import compiled
+from panda_dynamics_ros.dynamics.momentum import payload_momentum_sample
 
 EXACT = 1e-12  # of a sample's largest torque; rounding has been seen up to 1e-14
 RANK = 1e-9  # of the largest singular value: those that are zero come out below 1e-14, the others above 0.01
@@ -88,6 +91,23 @@ def test_momentum_changes_by_torque_minus_bias(arm, rng):
     p_dot = rate(momentum_at, np.zeros(1), np.ones(1), 1e-3)
     # Differences of fourth order with step 1e-3: 1e-12 of truncation, times fifth derivatives of up to 1e4.
     assert_agrees(arm.inverse_dynamics(q, dq, ddq) - arm.momentum(q, dq)[1], p_dot, 1e-7)
+
+
+@compiled
+def payload_momentum_rows(table, frame, q, dq, Y_p, Y_bias):
+    frames, S = np.empty((q.shape[1], 12)), np.empty((q.shape[1], 6))
+    for k in range(q.shape[0]):
+        place_joints(table, q[k], frames)
+        payload_momentum_sample(table, frame, frames, dq[k], S, Y_p[k], Y_bias[k])
+
+
+def payload_momentum_regressors(arm, q, dq, frame="flange"):
+    """Y_p and Y_bias (..., n, 10) of the momentum and the bias of a payload, by the estimator's kernel."""
+    q, dq = (np.array(x) for x in np.broadcast_arrays(q, dq))
+    Y_p, Y_bias = np.empty((2, q[..., 0].size, arm.n, 10))
+    rows = q.reshape(-1, arm.n), dq.reshape(-1, arm.n)
+    payload_momentum_rows(arm.table, arm.frame_index(frame), *rows, Y_p, Y_bias)
+    return Y_p.reshape(*q.shape, 10), Y_bias.reshape(*q.shape, 10)
 
 
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])

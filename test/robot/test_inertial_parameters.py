@@ -13,6 +13,7 @@ from oracles import skew
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS
 
 # Bodies of up to 8 x 5 kg within 1 m: vectors up to 100 kg m^2, whose sums of a few products round by 1e-13.
 EXACT = 1e-12
@@ -72,7 +73,7 @@ def test_only_rigid_transforms(T, message):
 def test_pseudo_inertia_is_the_second_moment_of_homogeneous_points(masses, points):
     """J = sum of m (r, 1)(r, 1)^T (Wensing, Kim and Slotine, 2018)."""
     homogeneous = np.column_stack([points, np.ones(len(points))])
-    J = body_of_points(masses, points).pseudo_inertia
+    J = np.tensordot(body_of_points(masses, points).vector, UNIT_PSEUDO_INERTIAS, 1)
     np.testing.assert_allclose(J, homogeneous.T * masses @ homogeneous, rtol=0.0, atol=EXACT)
 
 

@@ -44,38 +44,25 @@ def finite(x):
     return total == 0.0
 
 
-class RowsKernel:
-    """A kernel for rows of states: (table, *options, *states (rows, n), *results (rows, ...)), results in place.
+def of_rows(
+    robot: RobotDescription, shape: tuple[int, ...], kernels: Sequence[Any], *options: Any, **named: ArrayLike | None
+) -> FloatArray:
+    """An array (..., *shape) for the `named` joint arrays (..., n), checked; None stands for zeros.
 
-    stacked: the kernel for stacked states.
-    blocks: that for blocks of rows, where there is one: for `MANY`, since fewer are not worth seconds of compilation.
+    kernels: that for stacked states and, where there is one, that for blocks of rows: for `MANY`, since fewer are not
+        worth seconds of compilation. Both write (table, *options, *states (rows, n), result (rows, ...)) in place; the
+        result is zero where they write nothing.
     """
-
-    def __init__(self, stacked: Any, blocks: Any = None) -> None:
-        self.stacked, self.blocks = stacked, blocks
-
-    def results(
-        self, robot: RobotDescription, shapes: Sequence[tuple[int, ...]], *options: Any, **named: ArrayLike | None
-    ) -> list[FloatArray]:
-        """Arrays (..., *shape) for the `named` joint arrays (..., n), checked; zero where the kernel writes nothing.
-
-        None stands for zeros.
-        """
-        leading, rows = joint_rows(robot, **{name: value for name, value in named.items() if value is not None})
-        given = iter(rows)
-        rows = [np.zeros_like(rows[0]) if value is None else next(given) for value in named.values()]
-        arrays = [*rows, *(np.zeros((len(rows[0]), *shape)) for shape in shapes)]
-        if self.blocks is None or len(rows[0]) < MANY:
-            self.stacked(robot.table, *options, *(array.reshape(-1, *array.shape[2:]) for array in arrays))
-        else:
-            self.blocks(robot.table, *options, *arrays)
-        return [array.reshape(*leading, *array.shape[1:]) for array in arrays[len(rows) :]]
-
-    def __call__(
-        self, robot: RobotDescription, shape: tuple[int, ...], *options: Any, **named: ArrayLike | None
-    ) -> FloatArray:
-        """The one array of `results`."""
-        return self.results(robot, [shape], *options, **named)[0]
+    leading, rows = joint_rows(robot, **{name: value for name, value in named.items() if value is not None})
+    given = iter(rows)
+    rows = [np.zeros_like(rows[0]) if value is None else next(given) for value in named.values()]
+    result = np.zeros((len(rows[0]), *shape))
+    if len(kernels) == 1 or len(rows[0]) < MANY:
+        stacked = (array.reshape(-1, *array.shape[2:]) for array in (*rows, result))
+        kernels[0](robot.table, *options, *stacked)
+    else:
+        kernels[1](robot.table, *options, *rows, result)
+    return result.reshape(*leading, *shape)
 
 
 def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, ...], list[FloatArray]]:
@@ -83,13 +70,10 @@ def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, 
 
     Raises ArgumentError: an argument is not a finite (..., n) array, or the leading shapes do not broadcast.
     """
-    arrays = [robot.joint_array(value, name) for name, value in named.items()]
-    shape = arrays[0].shape
-    if any(array.shape != shape for array in arrays):
-        try:
-            arrays = [np.array(array, order="C") for array in np.broadcast_arrays(*arrays)]
-        except ValueError as error:
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, arrays, strict=True))
-            raise ArgumentError(f"{', '.join(named)}: expected leading shapes that broadcast, got {shapes}") from error
-        shape = arrays[0].shape
-    return shape[:-1], [checks.for_kernel(array).reshape(-1, robot.n) for array in arrays]
+    arrays: Sequence[FloatArray] = [robot.joint_array(value, name) for name, value in named.items()]
+    try:
+        arrays = np.broadcast_arrays(*arrays)
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, arrays, strict=True))
+        raise ArgumentError(f"{', '.join(named)}: expected leading shapes that broadcast, got {shapes}") from error
+    return arrays[0].shape[:-1], [checks.for_kernel(array).reshape(-1, robot.n) for array in arrays]
