@@ -46,8 +46,7 @@ class SceneMarkers:
     """
 
     def __init__(self) -> None:
-        self._drawn: dict[str, tuple[scenes.Primitive, Marker]] = {}
-        self._ids: dict[str, int] = {}  # each name's for good: RViz knows a marker by its layer and this
+        self._drawn: dict[str, tuple[scenes.Primitive, Marker]] = {}  # each name for good, with its id: RViz goes by it
         self._shown: set[tuple[str, int]] = set()
 
     def message(self, header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
@@ -66,12 +65,11 @@ class SceneMarkers:
     def _marker(self, primitive: scenes.Primitive) -> Marker:
         """The marker of a primitive; the same one as long as the primitive is the same."""
         known = self._drawn.get(primitive.name)
-        if known is not None and known[0] is primitive:
-            return known[1]
-        marker = marker_of(primitive)
-        marker.id = self._ids.setdefault(primitive.name, len(self._ids))
-        self._drawn[primitive.name] = primitive, marker
-        return marker
+        if known is None or known[0] is not primitive:
+            number = len(self._drawn) if known is None else known[1].id
+            known = self._drawn[primitive.name] = primitive, marker_of(primitive)
+            known[1].id = number
+        return known[1]
 
 
 def _poses(T: FloatArray) -> list[Pose]:
