@@ -23,7 +23,7 @@ panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add_payload_options(parser)
     options.add(
         parser,
