@@ -53,9 +53,7 @@ class SceneMarkers:
         """Markers of the scene, and others in layers of their own; valid until the next call."""
         markers = [self._marker(primitive) for primitive in scene.primitives]
         if markers:
-            T = np.array([scene.place(primitive) for primitive in scene.primitives])
-            for marker, pose in zip(markers, _poses(T), strict=True):
-                marker.header, marker.pose = header, pose
+            _place(markers, header, np.array([scene.place(primitive) for primitive in scene.primitives]))
         markers += others
         before, self._shown = self._shown, {(marker.ns, marker.id) for marker in markers}
         gone = sorted(before - self._shown)
@@ -72,13 +70,12 @@ class SceneMarkers:
         return known[1]
 
 
-def _poses(T: FloatArray) -> list[Pose]:
-    """Transforms (k, 4, 4) as messages."""
-    rows = zip(T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist(), strict=True)
-    return [
-        Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
-        for (x, y, z), (qx, qy, qz, qw) in rows
-    ]
+def _place(markers: Sequence[Marker], header: Header, T: FloatArray) -> None:
+    """Move k markers to the transforms (k, 4, 4) in the header's frame."""
+    rows = zip(markers, T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist(), strict=True)
+    for marker, (x, y, z), (qx, qy, qz, qw) in rows:
+        marker.header = header
+        marker.pose = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
 
 
 def marker_of(primitive: scenes.Primitive) -> Marker:
@@ -170,6 +167,5 @@ class RobotMarkers:
             T = checks.real_array(scene.frames["flange"] @ pose_to_matrix(numbers[:, :3], numbers[:, 3:]), "pose")
         except ArgumentError:  # a pose that is none
             return []
-        for marker, pose in zip(carried, _poses(T), strict=True):
-            marker.header, marker.pose = header, pose
+        _place(carried, header, T)
         return carried
