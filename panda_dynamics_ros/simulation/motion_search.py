@@ -126,9 +126,6 @@ def periodic_motion(
     checks.number(table_height, "table_height", minimum=-10.0, maximum=10.0)
     n, limits = robot.n, robot.limits
 
-    def draw(rng: np.random.Generator) -> FloatArray:
-        return rng.normal(size=n * (1 + 2 * H))
-
     def motion_of(point: FloatArray) -> FourierMotion:
         numbers = point.reshape(n, 1 + 2 * H)
         shape = FourierMotion(np.zeros(n), *at_rest(numbers[:, 1 : 1 + H], numbers[:, 1 + H :]), duration)
@@ -138,7 +135,7 @@ def periodic_motion(
         return within_limits(shape, limits, PERIODIC_VELOCITY_SHARE, wish, step=0.5 * SAMPLE_TIME)
 
     hit = partial(blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, Margins(), table_height)
-    return search(draw, motion_of, score, hit, trials, seed, DRAWN, progress)
+    return search(lambda rng: rng.normal(size=n * (1 + 2 * H)), motion_of, score, hit, trials, seed, DRAWN, progress)
 
 
 def weighing_motion(
@@ -190,11 +187,8 @@ def weighing_motion(
         covariance = np.linalg.inv(np.einsum("kij,kil->jl", Y, Y) + np.diag(PRIOR**-2.0))
         return float(np.sum(np.diag(covariance) / WANTED**2))
 
-    def draw(rng: np.random.Generator) -> FloatArray:
-        return rng.normal(size=n * (WEIGHING_HARMONICS + 1))
-
     hit = partial(blocked, robot, 0.6, CARRYING, table_height, position_margin=LIMIT_MARGIN)
-    found = search(draw, motion_of, score, hit, trials, seed, 0.3)
+    found = search(lambda rng: rng.normal(size=n * (WEIGHING_HARMONICS + 1)), motion_of, score, hit, trials, seed, 0.3)
     pauses, waited = [], STANDSTILL_S
     for share in PAUSES:
         # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.

@@ -235,11 +235,6 @@ class SimulatedPanda:
         self._samples += 1
         return StateSample(stamp, *measured)
 
-    @property
-    def reference(self) -> FloatArray:
-        """(n,), rad, where the arm should be now."""
-        return self._reference()[0]
-
     def _reference(self) -> FloatArray:
         """(3, n): q, dq, ddq, where the arm should be now."""
         part, row = divmod(self._samples - self._followed_since, PLANNED)
@@ -255,7 +250,7 @@ class SimulatedPanda:
         """
         if trajectory.q.shape[1] != self.robot.n:
             raise ArgumentError(f"trajectory: expected {self.robot.n} joints, got {trajectory.q.shape[1]}")
-        jump = float(np.abs(trajectory.q[0] - self.reference).max())
+        jump = float(np.abs(trajectory.q[0] - self._reference()[0]).max())
         if jump > JUMP:
             raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
         self._path, self._followed_since = trajectory, self._samples
