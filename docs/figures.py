@@ -29,7 +29,7 @@ import numpy as np
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main as panda_dynamics
-from panda_dynamics_ros.reporting.style import BLUE, GREEN, GREY, ORANGE, RED, Figure, styled
+from panda_dynamics_ros.reporting.plots import BLUE, GREEN, GREY, ORANGE, RED, Figure, styled
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

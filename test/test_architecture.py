@@ -33,10 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
     "recordings": {"robot", "model", "estimation", "untrusted", *CHECKED},
     "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
-    "reporting": {
-        *("robot", "dynamics", "pose", "estimation", "identification", "recordings"),
-        *("model", "untrusted", *CHECKED),
-    },
+    "reporting": {*("robot", "dynamics", "pose", "estimation", "identification", "recordings", "untrusted"), *CHECKED},
     "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
 }
 BELOW_ROS = set(ARROWS)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
-from panda_dynamics_ros.recordings.dataset import BLOCK, open_dataset
+from panda_dynamics_ros.recordings.dataset import SampleBlocks
 from panda_dynamics_ros.recordings.findings import Findings, Follower
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -95,13 +95,11 @@ def annotate(
 
     path, topic, arm_prefix, columns, episode: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
-    progress: called after each `BLOCK` samples.
+    progress: called after each block of samples.
     options: see `ArmMonitor`.
     Raises DataError, ArgumentError: see `load_dataset` and `ArmMonitor`.
     """
-    blocks = open_dataset(
-        path, robot, topic=topic, arm_prefix=arm_prefix, columns=columns, episode=episode, block=BLOCK
-    )
+    blocks = SampleBlocks(path, robot, topic, None, arm_prefix, columns, episode)
     follower = Follower(robot, **options)
     for each in blocks:
         follower.add(each.stamp, each.q, each.dq, each.tau)

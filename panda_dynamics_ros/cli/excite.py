@@ -10,6 +10,7 @@ from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
+from panda_dynamics_ros.reporting.summary import motion_entry
 from panda_dynamics_ros.simulation.motion_search import periodic_motion
 from panda_dynamics_ros.simulation.motions import write_motion, write_trajectory
 
@@ -33,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Search, write the files, say how good the motion is."""
-    from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
+    from panda_dynamics_ros.reporting.plots import plot_motion
 
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")

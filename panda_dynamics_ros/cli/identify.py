@@ -3,7 +3,6 @@
 
 import argparse
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,13 +50,13 @@ def run(args: argparse.Namespace) -> None:
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
     prior, where = options.load_arm(args), options.recording_options(args)
 
-    def recordings() -> Iterator[JointDataset]:
-        return (load_dataset(path, prior, **where) for path in args.data)
+    def load(path: str) -> JointDataset:
+        return load_dataset(path, prior, **where)
 
-    others = [load_dataset(path, prior, **where) for path in args.validate]
-    fit = identify(recordings(), prior)
+    others = [load(path) for path in args.validate]
+    fit = identify(map(load, args.data), prior)
     if args.residual_map:
-        fit = replace(fit, robot=learn_residual(list(recordings()), fit.robot))
+        fit = replace(fit, robot=learn_residual([load(path) for path in args.data], fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
     validations = [validate(data, models) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -74,10 +73,12 @@ def run(args: argparse.Namespace) -> None:
         rows = [(name, joint_values(each.torque_rms(name), total=True)) for name in each.predicted]
         tables.append((f"torque RMS in N m on {each.source}, which was not fitted", rows))
     if args.report is not None:
-        from panda_dynamics_ros.reporting.identification import write_report
+        from panda_dynamics_ros.reporting.plots import plot_prediction, plot_sigmas
 
-        shown = validations or [validate(next(recordings()), models)]
-        files += write_report(fit, shown, args.report)
+        args.report.mkdir(parents=True, exist_ok=True)
+        shown = validations or [validate(load(args.data[0]), models)]
+        files += [plot_prediction(each, args.report / f"prediction_{i}.png") for i, each in enumerate(shown, start=1)]
+        files.append(plot_sigmas(fit, args.report / "base_parameters.png"))
     print_results(args.json, summarise(fit, validations, files), tables, files)
 
 

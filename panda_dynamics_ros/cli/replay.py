@@ -18,11 +18,10 @@ from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, smoot
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
-from panda_dynamics_ros.recordings.franka_load import franka_loads, load_entry, load_text, stale_loads
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting import console
+from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.replay_bag import write_replay
-from panda_dynamics_ros.reporting.summary import events_text, summary_of, write_summary
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 EXAMPLES = """\
@@ -101,37 +100,40 @@ def _replay(
             checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
         unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
         segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
-    loads = franka_loads(data, robot, result)
-    for sentence in stale_loads(loads, float(data.stamp[0])):
+    loads = summaries.franka_loads(data, robot, result)
+    for sentence in summaries.stale_loads(loads, float(data.stamp[0])):
         warnings.warn(sentence, stacklevel=2)
-    summary = summary_of(data, result, segments, load_entry(loads))
+    summary = summaries.summary_of(data, result, segments, loads)
     rows = [
         ("samples", console.stream_text(data)),
         ("lost", result.findings.losses),
         ("torque residual RMS", f"{console.joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
         *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
-        *([("load that Franka has", load_text(loads))] if loads else []),
-        ("events", events_text(summary["events"], float(data.stamp[0]))),
+        *([("load that Franka has", summaries.load_text(loads))] if loads else []),
+        ("events", summaries.events_text(summary["events"], float(data.stamp[0]))),
         *([("problem", result.problem)] if result.problem else []),
     ]
     tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
     args.output.mkdir(parents=True, exist_ok=True)
     from panda_dynamics_ros.reporting.plots import write_replay_files
 
-    files = [write_summary(summary, args.output), *write_replay_files(data, robot, result, args.output, segments)]
-    files += _write_bag(data, robot, result, args.output / "results", args.bag_format)
+    files = [
+        summaries.write_summary(summary, args.output),
+        *write_replay_files(data, robot, result, args.output, segments),
+    ]
+    files += _write_bag(data, result, args.output / "results", args.bag_format)
     if segments and not args.json:
         console.print_segments(segments, float(data.stamp[0]))
     console.print_results(args.json, summary, tables, files)
     return result
 
 
-def _write_bag(data: JointDataset, robot: RobotModel, result: Replay, folder: Path, storage: str | None) -> list[Path]:
+def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | None) -> list[Path]:
     """Write the results as a rosbag2. Without rosbags, only a warning is given unless a bag was asked for."""
     if storage == "none":
         return []
     try:
-        write_replay(folder, data, robot, result, storage or "mcap", overwrite=True)
+        write_replay(folder, data, result, storage or "mcap", overwrite=True)
     except MissingDependencyError as error:
         if storage is not None:
             raise

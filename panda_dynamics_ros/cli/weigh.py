@@ -11,13 +11,15 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.paired_runs import check_at_rest, weigh_paired_runs
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
+from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
-from panda_dynamics_ros.reporting.summary import body_entry, write_summary
-from panda_dynamics_ros.reporting.weighing import paired_entry, paired_rows, plot_differences
+from panda_dynamics_ros.reporting.console import Rows, Table, com_text, fixed, joint_values, mass_text, print_results
+from panda_dynamics_ros.reporting.summary import body_entry, floats, motion_entry, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.simulation.motions import write_trajectory
@@ -28,6 +30,7 @@ panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with
 """
 STEP = 0.02  # s, of the trajectory's points
 ORDER = "ABBA"
+INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +89,7 @@ def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
     """Write the motion as a trajectory, and say how large it is."""
-    from panda_dynamics_ros.reporting.identification import motion_entry, plot_motion
+    from panda_dynamics_ros.reporting.plots import plot_motion
 
     found = _motion(args, robot)
     length = duration(found.motion)
@@ -149,6 +152,8 @@ def _report(
     check: JointDataset | None,
     truth: InertialParameters | None,
 ) -> None:
+    from panda_dynamics_ros.reporting.plots import plot_differences
+
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
@@ -157,9 +162,57 @@ def _report(
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
     runs = [run.source if truth is not None else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
-    summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **paired_entry(result, rest)}
+    summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    tables: list[Table] = [(f"weighed with {robot.name}, {len(runs)} runs", paired_rows(result, rest, truth))]
+    tables: list[Table] = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     print_results(args.json, summary, tables, files)
+
+
+def _entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
+    """The summary's entry: the payload as elsewhere in a summary, the noise and the torques at rest (one sigma)."""
+    return {
+        **payload_entry(result.estimate),
+        "motion_s": result.motion_s,
+        "noise": floats(result.noise),
+        "rest": {
+            "pauses": len(rest.torque),
+            "largest": floats(rest.largest),
+            "noise": floats(rest.noise),
+            "within_noise": rest.passed if len(rest.torque) else None,
+        },
+        "set_load": franka_load(result.estimate),
+    }
+
+
+def _rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> Rows:
+    """The result in words, and the payload's true parameters where they are known."""
+    estimate = result.estimate
+    is_found = estimate.mass - estimate.mass_margin > 0.0
+    mass, inertia, at_rest = mass_text(estimate), "not known", "not checked: the arm never paused"
+    if is_found:  # to a tenth of a gram, also below what counts as carried elsewhere: pairs show less than that
+        mass = f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
+    if np.isfinite(estimate.inertia_std).all():
+        entries = zip(INERTIA, six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
+        margins = [f"{name} {fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
+        inertia = ", ".join(margins) + " g m² (95 %)"
+    if len(rest.torque):
+        verdict = "within the arm's noise" if rest.passed else "beyond the arm's noise"
+        at_rest = f"with the load declared at most {joint_values(rest.largest)} N m, {verdict}"
+    rows = [
+        ("payload mass", mass),
+        ("centre of mass", com_text(estimate)),
+        ("inertia", inertia),
+        ("noise of a run", f"{joint_values(1e3 * result.noise, 0)} mN m (joints 1..n)"),
+        ("torque at rest", at_rest),
+    ]
+    if estimate.problem:
+        rows.append(("problem", estimate.problem))
+    if truth is not None:
+        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
+    if is_found:
+        load = franka_load(estimate)
+        com, tensor = (", ".join(f"{each:.9g}" for each in load[key]) for key in ("center_of_mass", "load_inertia"))
+        rows.append(("libfranka", f"robot.setLoad({load['mass']:.6g}, {{{com}}}, {{{tensor}}});"))  # column-major
+    return rows

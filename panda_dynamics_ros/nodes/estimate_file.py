@@ -23,8 +23,7 @@ class EstimateFile:
     """
 
     def __init__(self, node: Node, monitor: ArmMonitor) -> None:
-        self._node, self._monitor, self._estimator = node, monitor, monitor.payload_estimator
-        self.problem = ""
+        self._node, self._estimator, self.problem = node, monitor.payload_estimator, ""
         words = "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
         default = f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
         self._path = fixed(node, "save_path", "", words) or default
@@ -33,11 +32,12 @@ class EstimateFile:
         if self._period > 0.0:
             node.create_timer(self._period, self._autosave)
         if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
-            self._restore(self._path)
+            self._restore(self._path, DataFileNotFoundError)  # which is a first start
         words = "File in which the estimate is kept for a restart after a failure; empty: none."
         self._resume_path = fixed(node, "resume_path", "", words)
         if self._resume_path:
-            self._resume()
+            if Path(self._resume_path).exists():
+                self._restore(self._resume_path, PandaDynamicsError)  # a bad file is no reason to fail again
             node.create_timer(RESUME_PERIOD, self._keep)
 
     def save(self) -> tuple[bool, str]:
@@ -66,21 +66,13 @@ class EstimateFile:
         if self._estimator.counts.used and (problem := self._write(self._resume_path)):
             self._node.get_logger().warning(f"a start anew would begin without payload: {problem}", once=True)
 
-    def _resume(self) -> None:
-        """Go on after a failure. A file that is no good is no reason to fail again."""
-        if Path(self._resume_path).exists():
-            try:
-                self._restore(self._resume_path)
-            except PandaDynamicsError as error:
-                self._node.get_logger().warning(f"nothing is restored: {error}")
-
-    def _restore(self, path: str) -> None:
-        """Go on from a saved estimate. A file that is not there is a first start; one that is no good, an error."""
+    def _restore(self, path: str, harmless: type[PandaDynamicsError]) -> None:
+        """Go on from a saved estimate; of what is `harmless` the log is told, anything else is an error."""
         try:
             memory = load_estimate(path)
-        except DataFileNotFoundError as error:
+            self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
+        except harmless as error:
             self._node.get_logger().warning(f"nothing is restored: {error}")
             return
-        self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
         mass = self._estimator.estimate.mass
         self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from ament_index_python import has_resource
 from launch.action import Action
 from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessIO
@@ -203,7 +203,7 @@ def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]
     """
     if value_of(context, "rviz") != "true":
         return []
-    if not _is_installed("rviz2"):
+    if not has_resource("packages", "rviz2"):
         raise RuntimeError("rviz:=true: rviz2 is not installed (apt install ros-<distribution>-rviz2)")
     pushed = context.launch_configurations.get("ros_namespace", "")
     namespace = make_namespace_absolute(prefix_namespace(pushed, value_of(context, "namespace"))) or "/"
@@ -249,17 +249,9 @@ def fleet_layout(path: str, arms: Sequence[str]) -> str:
 
 def aggregator(arms: Sequence[str]) -> list[Action]:
     """ROS's diagnostic_aggregator, which gathers on /diagnostics_agg what the nodes of each namespace say."""
-    if not _is_installed("diagnostic_aggregator"):
+    if not has_resource("packages", "diagnostic_aggregator"):
         return [LogInfo(msg="no /diagnostics_agg: diagnostic_aggregator is not installed")]
     kind, names = {"type": "diagnostic_aggregator/GenericAnalyzer", "timeout": STALE}, [arm.strip("/") for arm in arms]
     analyzers = {f"arm{k}": {**kind, "path": arm, "startswith": [f"{arm}/"]} for k, arm in enumerate(names)}
     parameters = [{"path": "Arms", **analyzers}]
     return [Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)]
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        get_package_prefix(package)
-    except PackageNotFoundError:
-        return False
-    return True

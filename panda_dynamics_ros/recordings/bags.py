@@ -24,12 +24,14 @@ from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, is_file, listed
 
 UNDECODED = "cannot be decoded"
-PIECE = 1 << 14  # bytes of a compressed file at once: after each of its frames the rest of a piece is copied
 EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BagFile = McapFile | SqliteFile
 _KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
 _STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
+
+
+PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
 
 class RecordingWarning(UserWarning):
@@ -75,26 +77,24 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
         from.
     Raises MissingDependencyError: rosbags is not installed.
     """
-    rosbag2.typestore()
-    path = checks.path(path, "path")
-    files, notes = _open_recording(path)
-    return JointStateStream(path, _choose(path, files, topic), files, notes)
+    return JointStateStream(checks.path(path, "path"), topic)
 
 
-class JointStateStream(Iterator[JointStateSample]):
-    """The samples of one topic, in the order of the recording.
+class SampleStream(Iterator[JointStateSample]):
+    """The samples of a file or folder, in its order.
 
-    path, topic: what is read.
-    rejected: messages that are no samples, by reason; complete once the samples are exhausted.
+    path: what is read.
+    names: of the arm's joints, where nobody says otherwise.
+    rejected: what is no sample, by reason; complete once the samples are exhausted.
     notes: what was found wrong so far, a line each; complete once the samples are exhausted. Each is also
         issued as a `RecordingWarning`.
     """
 
-    def __init__(self, path: Path, topic: str, files: list[BagFile], notes: list[str]) -> None:
-        self.path, self.topic = path, topic
-        self.rejected: Counter[str] = Counter()
-        self.notes: tuple[str, ...] = ()
-        self._samples = self._read(files, notes)
+    names: tuple[str, ...] = PANDA_JOINTS
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.rejected, self.notes = path, Counter[str](), tuple[str, ...]()
+        self._samples: Iterator[JointStateSample] = iter(())
 
     def __next__(self) -> JointStateSample:
         return next(self._samples)
@@ -102,6 +102,17 @@ class JointStateStream(Iterator[JointStateSample]):
     def _note(self, note: str) -> None:
         self.notes += (f"{self.path}: {note}",)
         warnings.warn(self.notes[-1], RecordingWarning, stacklevel=5)
+
+
+class JointStateStream(SampleStream):
+    """The samples of one `topic` of a rosbag2 recording; see `read_joint_states`."""
+
+    def __init__(self, path: Path, topic: str | None = None) -> None:
+        super().__init__(path)
+        rosbag2.typestore()
+        files, notes = _open_recording(path)
+        self.topic = _choose(path, files, topic)
+        self._samples = self._read(files, notes)
 
     def _read(self, files: list[BagFile], notes: list[str]) -> Iterator[JointStateSample]:
         for note in notes:

@@ -17,7 +17,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, SampleStream
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
 from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
@@ -37,7 +37,6 @@ EXAMPLE = Path(__file__).with_name("example.csv.gz")
 BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB
 
 ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
-PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
 
 
 def load_dataset(
@@ -73,44 +72,17 @@ def load_dataset(
     Raises DataError: the file cannot be read or has no usable sample; the message states the counts.
     Raises ArgumentError: several arms fit.
     """
-    selection: dict[str, Any] = {"topic": topic, "joint_names": joint_names, "arm_prefix": arm_prefix}
-    blocks = open_dataset(path, robot, columns=columns, episode=episode, **selection)
+    blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns, episode)
     parts = list(blocks)
     arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
     whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
     return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
 
 
-def open_dataset(
-    path: str | Path,
-    robot: RobotDescription | str | Path | None = None,
-    *,
-    topic: str | None = None,
-    joint_names: Sequence[str] | None = None,
-    arm_prefix: str = "",
-    columns: str | None = None,
-    episode: int | None = None,
-    block: int = BLOCK,
-) -> SampleBlocks:
-    """The samples of `load_dataset`, about `block` at a time; parameters and errors are the same.
+class SampleBlocks(Iterator[JointDataset]):
+    """The samples of `load_dataset`, about `size` at a time and in order of time; parameters and errors are the same.
 
     Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a whole.
-    """
-    path = checks.path(path, "path")
-    if robot is not None and not isinstance(robot, RobotDescription):
-        robot = load_robot(robot)
-    stream: JointStateStream | TableStream
-    if is_table(path) and (is_file(path) or not exists(path)):
-        table = TableStream(path, columns, episode)
-        stream, default = table, table.names
-    else:
-        stream, default = read_joint_states(path, topic), PANDA_JOINTS
-    wanted = tuple(joint_names or (robot.joint_names if robot else default))
-    return SampleBlocks(stream, wanted, arm_prefix, None if robot is None else SampleGate(robot), block)
-
-
-class SampleBlocks(Iterator[JointDataset]):
-    """The usable samples of a stream, block by block, each in order of time.
 
     path: what is read.
     rejected: how many samples were left out so far, by reason; complete after the last block.
@@ -118,19 +90,29 @@ class SampleBlocks(Iterator[JointDataset]):
 
     def __init__(
         self,
-        stream: JointStateStream | TableStream,
-        wanted: tuple[str, ...],
-        arm_prefix: str,
-        gate: SampleGate | None,
-        size: int,
+        path: str | Path,
+        robot: RobotDescription | str | Path | None = None,
+        topic: str | None = None,
+        joint_names: Sequence[str] | None = None,
+        arm_prefix: str = "",
+        columns: str | None = None,
+        episode: int | None = None,
+        size: int = BLOCK,
     ) -> None:
-        self._stream, self._wanted, self._gate, self._size = stream, wanted, gate, size
-        self._arm_prefix = arm_prefix
+        if robot is not None and not isinstance(robot, RobotDescription):
+            robot = load_robot(robot)
+        self.path = checks.path(path, "path")
+        of_table = is_table(self.path) and (is_file(self.path) or not exists(self.path))
+        self._stream: SampleStream
+        self._stream = TableStream(self.path, columns, episode) if of_table else JointStateStream(self.path, topic)
+        self._wanted = tuple(joint_names or (robot.joint_names if robot else self._stream.names))
+        self._gate = SampleGate(robot) if robot else None
+        self._arm_prefix, self._size = arm_prefix, size
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self._waiting: list[JointStateSample] = []  # their fields are of the arm's joints, in its order
         self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
-        self.path, self.rejected, self._example = stream.path, Counter[str](), ""
+        self.rejected, self._example = Counter[str](), ""
         self._blocks = self._read()
 
     @property

@@ -6,7 +6,6 @@ import gzip
 import io
 import math
 import re
-import warnings
 import zlib
 from array import array
 from collections import Counter, deque
@@ -19,7 +18,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
-from panda_dynamics_ros.recordings.bags import JointStateSample, RecordingWarning
+from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, shortened, suggested
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
 from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz, refused
@@ -45,18 +44,15 @@ class Table(NamedTuple):
     """Rows that are none, by reason."""
 
 
-class TableStream:
-    """The rows of a table as samples; `columns` and `episode` as in `load_dataset`.
-
-    `rejected` counts rows that are no samples, by reason; `notes` has what else is to be said.
-    """
+class TableStream(SampleStream):
+    """The rows of a table as samples; `columns` and `episode` as in `load_dataset`."""
 
     def __init__(self, path: Path, columns: str | None = None, episode: int | None = None) -> None:
+        super().__init__(path)
         if not is_file(path):
             raise DataFileNotFoundError(
                 f"{path!s:.300}: expected a {path.suffix.lstrip('.').upper()} file, got no such file"
             )
-        self.path, self.notes = path, tuple[str, ...]()
         chosen = None if columns is None else ColumnMap.of(columns)
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
@@ -64,19 +60,10 @@ class TableStream:
         fields = self._of_episodes(fields, episode)
         self._stamps = fields["t"][:, 0]
         velocity = fields["dq"] if "dq" in fields else self._differentiated(fields["q"])
-        self._values = np.stack([fields["q"], velocity, fields["tau"]], axis=1)
-        self._external = fields.get(EXTERNAL)
-        self.names = tuple(f"joint{i + 1}" for i in range(self._values.shape[2]))
-
-    def __iter__(self) -> Iterator[JointStateSample]:
-        for k, stamp in enumerate(self._stamps.tolist()):
-            external = None if self._external is None else self._external[k]
-            position, velocity, effort = self._values[k]
-            yield JointStateSample(stamp, self.names, position, velocity, effort, None, external)
-
-    def _note(self, note: str) -> None:
-        self.notes += (f"{self.path}: {note}",)
-        warnings.warn(self.notes[-1], RecordingWarning, stacklevel=5)
+        self.names = tuple(f"joint{i + 1}" for i in range(velocity.shape[1]))
+        external = fields.get(EXTERNAL, [None] * len(velocity))
+        rows = zip(self._stamps.tolist(), fields["q"], velocity, fields["tau"], external, strict=True)
+        self._samples = (JointStateSample(t, self.names, q, dq, tau, None, tau_ext) for t, q, dq, tau, tau_ext in rows)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
         # A field that the user names must be there; known programs may leave out velocities.

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a run as PNG files: payload and torques over time; and the payload over time as CSV."""
+"""Pictures as PNG files: a run, torques, an identification, motions; and a run's payload over time as CSV.
+
+They have the package's own style: neither the user's settings nor a file of the working folder change it.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +14,33 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns
+from panda_dynamics_ros.identification import Identification, Validation
+from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
 from panda_dynamics_ros.recordings.replay import Replay
-from panda_dynamics_ros.reporting import style
-from panda_dynamics_ros.reporting.style import Axes, Figure
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.untrusted import replacing
+from panda_dynamics_ros.robot.limits import JointLimits
+from panda_dynamics_ros.untrusted import import_elsewhere, replacing
 
+matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
+
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
+MOTION = ("position", "velocity", "acceleration")
+COLOURS = (GREY, RED, BLUE, GREEN)
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
 COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
 
+styled = matplotlib.rc_context(
+    {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
+)
+"""Decorates a function that makes and saves a figure."""
 
 PayloadCurves = Replay | SmoothedHistory
 """Has mass (N,), kg, com (N, 3), m, their standard deviations, and com_is_known (N,)."""
@@ -54,7 +73,7 @@ def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp]
     return path
 
 
-@style.styled
+@styled
 def plot_payload(
     time: FloatArray,
     curves: Mapping[str, PayloadCurves],
@@ -72,21 +91,21 @@ def plot_payload(
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for (name, each), colour, line in zip(curves.items(), (style.BLUE, style.ORANGE), ("-", "-."), strict=False):
+    for (name, each), colour, line in zip(curves.items(), (BLUE, ORANGE), ("-", "-."), strict=False):
         plot_band(mass_axes, time, each.mass, each.mass_std, colour, name)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
             continue
         known, unknown = True, ~each.com_is_known
-        for axis, com_colour in enumerate((style.RED, style.GREEN, style.BLUE)):
+        for axis, com_colour in enumerate((RED, GREEN, BLUE)):
             com, std = (np.where(unknown, np.nan, 1e3 * part[:, axis]) for part in (each.com, each.com_std))
             label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
             plot_band(com_axes, time, com, std, com_colour, label, linestyle=line)
     if truth is not None:
         mass, com = truth
-        mass_axes.plot(time, mass, color=style.RED, linewidth=1.2, linestyle="--", label="truth")
+        mass_axes.plot(time, mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
         top = max(top, float(np.nanmax(mass)))
-        for axis, colour in enumerate((style.RED, style.GREEN, style.BLUE)):
+        for axis, colour in enumerate((RED, GREEN, BLUE)):
             com_axes.plot(time, 1e3 * com[:, axis], color=colour, linewidth=1.0, linestyle="--")
     # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
     mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
@@ -100,9 +119,9 @@ def plot_payload(
         com_axes.set_yticks([])
         com_axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=com_axes.transAxes, ha="center")
     _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
-    mass_axes.set_title(style.plain_text(title), loc="left", fontsize=11, parse_math=False)
-    style.add_title(figure, banner, style.RED)
-    return style.save(figure, path, dpi=130)
+    mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
+    add_title(figure, banner, RED)
+    return save(figure, path, dpi=130)
 
 
 def plot_band(
@@ -126,7 +145,7 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
     free = -np.inf
     for time, label in sorted(events):
         for axes in (mass_axes, com_axes):
-            axes.axvline(time, color=style.GREY, linewidth=0.8, linestyle=":")
+            axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         if time >= free:
             free = time + LABEL_WIDTH * duration
             mass_axes.text(
@@ -139,8 +158,121 @@ def plot_torques(
 ) -> Path:
     """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
     curves = [
-        ("measured", measured, style.GREY, 0.8, "-"),
-        ("gravity of the unloaded arm", model, style.BLUE, 1.0, "-"),
-        ("unexplained by arm and payload", residual, style.RED, 1.0, "-"),
+        ("measured", measured, GREY, 0.8, "-"),
+        ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
+        ("unexplained by arm and payload", residual, RED, 1.0, "-"),
     ]
-    return style.plot_joints(path, time, curves, title=banner, colour=style.RED)
+    return plot_joints(path, time, curves, title=banner, colour=RED)
+
+
+def plot_prediction(validation: Validation, path: Path) -> Path:
+    """Measured minus predicted torque of each model, per joint."""
+    curves = [
+        (name, validation.measured - predicted, colour, 0.5 if name == GRAVITY_ONLY else 0.9, "-")
+        for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False)
+    ]
+    # Gravity alone is wrong by so much more that it may leave the picture.
+    scaled_by = [name for name, *_ in curves if name != GRAVITY_ONLY]
+    title = f"Torque that is not predicted: {Path(validation.source).name}"
+    return plot_joints(path, validation.time, curves, title=title, scaled_by=scaled_by)
+
+
+@styled
+def plot_sigmas(fit: Identification, path: Path) -> Path:
+    """Base parameters: how far from the prior, with 95 % intervals; first and second moments apart."""
+    base = fit.prior.base_parameters()
+    change, wide = fit.base_values - base.values, 1.96 * fit.base_std
+    second = np.array([column % 10 >= FIRST_SECOND_MOMENT for column in base.columns])
+    figure = Figure(figsize=(10.0, 0.17 * int(max(second.sum(), (~second).sum())) + 1.6), layout="constrained")
+    for axes, chosen, unit in zip(figure.subplots(1, 2), (~second, second), ("kg m", "kg m²"), strict=True):
+        rows = np.arange(int(chosen.sum()))[::-1]
+        axes.errorbar(change[chosen], rows, xerr=wide[chosen], fmt="o", color=BLUE, markersize=4, linewidth=1.2)
+        axes.axvline(0.0, color=GREY, linewidth=0.8)
+        axes.set_yticks(rows, np.array(fit.base_names)[chosen], fontsize=8)
+        axes.set_ylim(-0.7, len(rows) - 0.3)
+        axes.set_xlabel(unit)
+        axes.locator_params(axis="x", nbins=5)  # labels of small steps, such as -0.0075, are wide
+        axes.grid(alpha=0.25)
+    title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
+    add_title(figure, title)
+    return save(figure, path, dpi=110)
+
+
+@styled
+def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointLimits, path: Path) -> Path:
+    """Positions, velocities and accelerations of all joints, as shares of their limits."""
+    middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
+    shares = ((states[0] - middle) / half, states[1] / limits.velocity, states[2] / limits.acceleration)
+    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    for axes, share, name in zip(figure.subplots(3, 1, sharex=True), shares, MOTION, strict=True):
+        for joint, column in enumerate(share.T, start=1):
+            axes.plot(time, column, linewidth=1.2, label=f"{joint}")
+        axes.set_ylim(-1.05, 1.05)
+        axes.set_ylabel(f"{name} / limit")
+        axes.grid(alpha=0.25)
+    figure.axes[0].legend(
+        title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False
+    )
+    figure.axes[-1].set_xlabel("time (s)")
+    return save(figure, path, dpi=110)
+
+
+def plot_differences(result: PairedRuns, path: Path) -> Path:
+    """Torque of the loaded runs less that of the unloaded ones per joint, and what the payload explains of it."""
+    curves = [
+        ("loaded less unloaded", result.difference, BLUE, 1.4, "-"),
+        ("payload", result.explained, RED, 1.0, "--"),
+        ("left", result.difference - result.explained, GREY, 0.9, "-"),
+    ]
+    return plot_joints(path, result.stamp, curves, time_label="time of the first loaded run (s)")
+
+
+@styled
+def plot_joints(
+    path: Path,
+    time: FloatArray,
+    curves: Sequence[tuple[str, FloatArray, str, float, str]],
+    *,
+    title: str = "",
+    colour: str = "black",
+    time_label: str = "time (s)",
+    scaled_by: Sequence[str] = (),
+) -> Path:
+    """Write a picture of torques, N m, over time, s, with one axes for each joint.
+
+    `curves` have label, values (N, n), colour, width and line style; those with labels in `scaled_by` (left out: all)
+    decide on the scale, and others may leave the picture. `title` stands above all, in `colour`.
+    """
+    n = curves[0][1].shape[1]
+    figure = Figure(figsize=(10.0, 1.4 * n + 1.0), layout="constrained")
+    every = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
+    for joint, axes in enumerate(every):
+        for label, values, line_colour, width, style in curves:
+            axes.plot(time, values[:, joint], color=line_colour, linewidth=width, linestyle=style, label=label)
+        if scaled_by:
+            largest = 1.15 * max(abs(values[:, joint]).max() for label, values, *_ in curves if label in scaled_by)
+            axes.set_ylim(-largest, largest)
+        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
+        axes.grid(alpha=0.25)
+    every[-1].set_xlabel(time_label)
+    every[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=len(curves), frameon=False)
+    add_title(figure, title, colour)
+    return save(figure, path, dpi=110)
+
+
+def save(figure: Figure, path: Path, dpi: float) -> Path:
+    """Write a picture, and return its path."""
+    with replacing(path) as file:
+        figure.savefig(file, dpi=dpi)
+    return path
+
+
+def add_title(figure: Figure, title: str, colour: str = "black") -> None:
+    """A line above all axes, of any text."""
+    if title:
+        figure.suptitle(plain_text(fill(title, 110)), color=colour, fontsize=10, parse_math=False)
+
+
+def plain_text(text: str) -> str:
+    """A text that any font can show: names of files may have bytes that are no text."""
+    return text.encode(errors="replace").decode()

@@ -8,7 +8,6 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import bag_writing, rosbag2
 from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic, Rows, serialised
@@ -35,18 +34,12 @@ BLOCK = 10_000
 
 
 def write_replay(
-    path: str | Path,
-    data: JointDataset,
-    robot: RobotModel,
-    result: Replay,
-    storage: str = "mcap",
-    *,
-    overwrite: bool = False,
+    path: str | Path, data: JointDataset, result: Replay, storage: str = "mcap", *, overwrite: bool = False
 ) -> Path:
     """Write what the nodes would have published over `data`, and the arm's joint states with it, as a rosbag2 folder.
 
     Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
-    of `data` with `robot`; the other parameters, the returned file and the errors are those of `write_joint_states`.
+    of `data`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
     return bag_writing.write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
 

@@ -18,6 +18,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques, pose
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import com_covariance
+from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot import RobotDescription
 
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each in [0, 1]
@@ -190,12 +191,12 @@ def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
     words = f"{estimate.mass:.2f} ± {estimate.mass_margin:.2f} kg"
     primitives = [
         Primitive("payload/com", "flange", translation(com), CENTRE, ELLIPSOID, np.full(3, 0.022)),
-        Primitive("payload/uncertainty", "flange", placed(axes, com), UNCERTAINTY, ELLIPSOID, doubt),
+        Primitive("payload/uncertainty", "flange", rigid(axes, com), UNCERTAINTY, ELLIPSOID, doubt),
         _label("payload/mass", "flange", com + np.array([0.0, 0.0, 0.08]), words),
     ]
     if estimate.identifiable[MOMENTS].all():
         axes, edges = equivalent_box(estimate.inertia, estimate.mass)
-        primitives.append(Primitive("payload/box", "flange", placed(axes, com), BODY, BOX, edges))
+        primitives.append(Primitive("payload/box", "flange", rigid(axes, com), BODY, BOX, edges))
     if length > SMALLEST:
         primitives.append(_round("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
     return tuple(primitives)
@@ -254,16 +255,9 @@ def _label(name: str, frame: str, position: FloatArray, text: str) -> Primitive:
     return Primitive(name, frame, translation(position), TEXT, LABEL, np.full(3, LABEL_HEIGHT), text)
 
 
-def placed(R: ArrayLike, position: ArrayLike) -> FloatArray:
-    """The transform (4, 4) with the rotation R (3, 3) to `position` (3,)."""
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = R, position
-    return T
-
-
 def translation(position: ArrayLike) -> FloatArray:
     """The transform (4, 4) that only moves, by `position` (3,)."""
-    return placed(np.eye(3), position)
+    return rigid(np.eye(3), np.asarray(position, dtype=float))
 
 
 def along(direction: ArrayLike, position: ArrayLike) -> FloatArray:
@@ -271,4 +265,4 @@ def along(direction: ArrayLike, position: ArrayLike) -> FloatArray:
     z = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
-    return placed(np.column_stack((x, np.cross(z, x), z)), position)
+    return rigid(np.column_stack((x, np.cross(z, x), z)), np.asarray(position, dtype=float))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary.json: the results of `demo` and `replay` for other programs. Deviations in it are one sigma."""
+"""summary.json: the results of `demo` and `replay` for other programs, also the load that Franka had. One sigma."""
 
+import itertools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +12,20 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
+from panda_dynamics_ros.estimation.believed_load import believed_load
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
-from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.reporting.console import joint_values
+from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.limits import JointLimits
 from panda_dynamics_ros.untrusted import replacing
 
 AFTER_EVENT = 2.0  # s, from an event to the estimate that its entry has
+AFTER_CHANGE = 1.0  # s: while a payload is picked up the estimate is on its way
+MATTERS = 0.05  # kg: Franka's controller compensates half a newton by itself
+LARGEST_COM_STD = 0.2  # m: beyond it nothing is known of the centre of mass
 EVENT_WORDS = {"pick": "pick", "release": "release", "contact": "contact", "load": "load (weight or steady push)"}
 """Kinds of event in words; of a load it is open whether somebody pushes steadily or the arm carries a weight."""
 
@@ -25,12 +34,12 @@ def summary_of(
     data: JointDataset,
     result: Replay,
     segments: Sequence[PayloadSegment] = (),
-    franka_load: dict[str, Any] | None = None,
+    loads: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """The content of summary.json of a replayed recording.
 
-    `segments` are payloads from all samples while each was carried, `franka_load` is the load in Franka's own model
-    (`load_entry`); the summary has them only where they are there.
+    `segments` are payloads from all samples while each was carried, `loads` those of `franka_loads`, of which that of
+    the longest time without a change is told first; the summary has them only where they are there.
     """
     detected = [(event.stamp, f"detected_{event.kind}") for event in result.events]
     summary: dict[str, Any] = {
@@ -58,7 +67,60 @@ def summary_of(
             }
             for segment in segments
         ]
-    return summary | ({"franka_load": franka_load} if franka_load else {})
+    if loads:
+        longest = max(loads, key=lambda load: float(load["end"] - load["start"]))
+        summary["franka_load"] = {**longest, "stale": any(load["stale"] for load in loads), "spans": list(loads)}
+    return summary
+
+
+def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) -> list[dict[str, Any]]:
+    """The load in Franka's model between the changes that `replay` found, beside the payload found at their end.
+
+    None where there are no external torques, or only zeros. Each has `start` and `end`, s, `mass`, `mass_std` and
+    `estimated_mass`, kg, `com` and `com_std`, m, None where they are not known, and `stale`: whether both masses differ
+    by more than their 95 % interval, and by more than `MATTERS`.
+    """
+    if data.tau_ext is None or not data.tau_ext.any():
+        return []
+    bounds = [-math.inf, *(event.stamp for event in result.events if not event.is_contact), math.inf]
+    found = list[dict[str, Any]]()
+    for begin, end in itertools.pairwise(bounds):
+        span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))
+        arrays = (data.q[span], data.dq[span], data.tau[span], data.tau_ext[span])
+        load = believed_load(robot, data.stamp[span], *arrays)
+        if load is None:
+            continue
+        mass, mass_std = float(result.mass[span.stop - 1]), float(result.mass_std[span.stop - 1])
+        com_is_known = load.com_std.max() < LARGEST_COM_STD
+        found.append(
+            {
+                "start": load.start,
+                "end": load.end,
+                "mass": load.mass,
+                "mass_std": load.mass_std,
+                "com": load.com.tolist() if com_is_known else None,
+                "com_std": load.com_std.tolist() if com_is_known else None,
+                "estimated_mass": mass,
+                "stale": abs(load.mass - mass) > max(NORMAL_95 * math.hypot(load.mass_std, mass_std), MATTERS),
+            }
+        )
+    return found
+
+
+def load_text(loads: list[dict[str, Any]]) -> str:
+    """All loads in a line."""
+    return "; ".join(f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads) + " (95 %)"
+
+
+def stale_loads(loads: list[dict[str, Any]], origin: float) -> list[str]:
+    """A sentence for each load that is stale, with times since the stamp `origin`, s."""
+    return [
+        f"from {load['start'] - origin:.1f} s to {load['end'] - origin:.1f} s Franka has a load of {load['mass']:.2f} "
+        f"kg, but the torques show {load['estimated_mass']:.2f} kg, a weight or a steady push: if the arm carries it, "
+        "call setLoad (~/apply_load), or its own compensation is wrong by the difference"
+        for load in loads
+        if load["stale"]
+    ]
 
 
 def event_entries(
@@ -115,3 +177,15 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
 def body_entry(body: InertialParameters) -> dict[str, Any]:
     """A body as the summary has it."""
     return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
+
+
+def motion_entry(
+    states: tuple[FloatArray, ...], limits: JointLimits
+) -> tuple[dict[str, list[float]], list[tuple[str, str]]]:
+    """What a motion uses of the limits of velocity and acceleration: a summary's entries, and rows for a person."""
+    shares = {
+        "velocity": np.abs(states[1]).max(axis=0) / limits.velocity,
+        "acceleration": np.abs(states[2]).max(axis=0) / limits.acceleration,
+    }
+    rows = [(name, f"{joint_values(100 * share, 0)} % of the limits") for name, share in shares.items()]
+    return {f"{name}_share": share.tolist() for name, share in shares.items()}, rows

@@ -18,8 +18,8 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
+from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, ArmScene, Primitive, Scene
-from panda_dynamics_ros.reporting.style import BLUE, GREEN, RED
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
@@ -133,45 +133,34 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         for key in self._nodes.keys() - shown.keys():
             self._nodes.pop(key).remove()
         for key, primitive in shown.items():
-            T = scene.place(primitive)
-            x, y, z, w = matrix_to_quaternion(T[:3, :3]).tolist()
-            place = {"position": T[:3, 3], "wxyz": (w, x, y, z)}
-            if key in self._nodes:
-                _renew(self._nodes[key], primitive, **place)
-            else:
-                self._nodes[key] = self._add(primitive, **place)
+            if key not in self._nodes:
+                self._nodes[key] = self._add(primitive)
+            node, T, (rgb, opacity) = self._nodes[key], scene.place(primitive), _colour(primitive)
+            node.position, node.wxyz = T[:3, 3], np.roll(matrix_to_quaternion(T[:3, :3]), 1)
+            if primitive.shape == LABEL:
+                node.text = primitive.text
+            elif primitive.shape in SOLIDS:
+                node.scale, node.color, node.opacity = tuple(primitive.size.tolist()), rgb, opacity
 
-    def _add(self, primitive: Primitive, **place: Any) -> Any:
+    def _add(self, primitive: Primitive) -> Any:
+        """What viser cannot change later; a solid of size 1."""
         scene, name, (rgb, opacity) = self._server.scene, f"/{primitive.name}", _colour(primitive)
-        x, _, z = size = tuple(primitive.size.tolist())
+        x, _, z = primitive.size.tolist()
         if primitive.shape == LABEL:
-            return scene.add_label(name, primitive.text, anchor="center-center", **place)
+            return scene.add_label(name, primitive.text, anchor="center-center")
         if primitive.shape == ARROW:
             (head, length), ends = primitive.head, np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, z]]])
-            return scene.add_arrows(
-                name, ends, rgb, shaft_radius=0.5 * x, head_radius=0.5 * head, head_length=length, **place
-            )
-        look = {"opacity": opacity, "cast_shadow": opacity is None, "scale": size, **place}
+            return scene.add_arrows(name, ends, rgb, shaft_radius=0.5 * x, head_radius=0.5 * head, head_length=length)
         if primitive.shape == BOX:
-            return scene.add_box(name, rgb, (1.0, 1.0, 1.0), **look)
+            return scene.add_box(name, dimensions=(1.0, 1.0, 1.0), cast_shadow=opacity is None)
         if primitive.shape == CYLINDER:
-            return scene.add_cylinder(name, 0.5, 1.0, rgb, **look)
-        return scene.add_icosphere(name, 0.5, rgb, **look)
+            return scene.add_cylinder(name, 0.5, 1.0, cast_shadow=opacity is None)
+        return scene.add_icosphere(name, 0.5, cast_shadow=opacity is None)
 
 
 def _key(primitive: Primitive) -> tuple[str, int]:
     """The name, and the length of an arrow, which viser cannot change."""
     return primitive.name, round(primitive.size[2] / UNSEEN) if primitive.shape == ARROW else 0
-
-
-def _renew(node: Any, primitive: Primitive, **place: Any) -> None:
-    """Give a node what may have changed; viser sends what differs."""
-    node.position, node.wxyz = place["position"], place["wxyz"]
-    if primitive.shape == LABEL:
-        node.text = primitive.text
-    elif primitive.shape in SOLIDS:
-        node.scale = tuple(primitive.size.tolist())
-        node.color, node.opacity = _colour(primitive)
 
 
 def _colour(primitive: Primitive) -> tuple[tuple[int, ...], float | None]:

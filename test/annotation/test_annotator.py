@@ -5,7 +5,9 @@ import hashlib
 import os
 import tracemalloc
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.annotation.sources import contents_sha256, find_recordings, local_copy
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
-from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset, open_dataset
+from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
@@ -25,7 +27,7 @@ NAMES = tuple(f"joint{i + 1}" for i in range(7))
 
 
 def test_rows_say_what_a_replay_finds(panda, monkeypatch):
-    monkeypatch.setattr("panda_dynamics_ros.annotation.rows.BLOCK", 700)  # several blocks
+    monkeypatch.setattr("panda_dynamics_ros.annotation.rows.SampleBlocks", partial(SampleBlocks, size=700))  # several
     data = load_dataset(EXAMPLE, panda)
     result = replay(data, panda)
     recording, *others = annotate(EXAMPLE, panda)
@@ -89,13 +91,16 @@ def test_blocks_hold_what_the_whole_does(stamps, block, seed):
     values = rng.normal(size=(len(stamps), 3, 7))
 
     class Stream:
-        path, notes, rejected = Path("made up"), (), Counter[str]()
+        notes, rejected = (), Counter[str]()
+
+        def __init__(self, *_: object) -> None: ...
 
         def __iter__(self):
             return (JointStateSample(stamp, NAMES, *row) for stamp, row in zip(stamps, values, strict=True))
 
     def blocks(size: int) -> tuple[list[JointDataset], dict[str, int]]:
-        found = dataset.SampleBlocks(Stream(), NAMES, "", None, size)  # type: ignore[arg-type]
+        with mock.patch.object(dataset, "JointStateStream", Stream):
+            found = SampleBlocks("made up", joint_names=NAMES, size=size)
         return list(found), dict(found.rejected)
 
     (whole,), rejected = blocks(10**9)
@@ -116,7 +121,7 @@ def test_memory_does_not_grow_with_the_length(storage, tmp_path):
     def peak(count: int) -> int:
         bag = write_joint_states(tmp_path / f"bag_{storage}_{count}", samples(count), storage)
         tracemalloc.start()
-        assert sum(len(block.stamp) for block in open_dataset(bag, block=500)) == count
+        assert sum(len(block.stamp) for block in SampleBlocks(bag, size=500)) == count
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

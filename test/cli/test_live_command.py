@@ -11,7 +11,7 @@ import pytest
 from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_with_hand
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.recordings.franka_load import franka_loads
+from panda_dynamics_ros.reporting.summary import franka_loads
 
 HOST = host(0)
 COMMAND = (sys.executable, "-m", "panda_dynamics_ros.cli", "live", "--binding", "panda-python")

@@ -11,7 +11,7 @@ from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation.believed_load import MODEL_OFFSET, believed_load
-from panda_dynamics_ros.recordings.franka_load import franka_loads, load_entry, stale_loads
+from panda_dynamics_ros.reporting.summary import franka_loads, stale_loads, summary_of
 
 CARRIED = pdr.InertialParameters(2.0, PAYLOAD.com, PAYLOAD.inertia)
 
@@ -55,12 +55,12 @@ def test_a_forgotten_set_load_is_named(panda):
     tau = torques(panda, motion, CARRIED)
     model = panda.with_payload(PAYLOAD).inverse_dynamics(motion.q, motion.dq, motion.ddq)
     data = pdr.JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "here", tau_ext=tau - model)
-    loads = franka_loads(data, panda, pdr.replay(data, panda))
+    result = pdr.replay(data, panda)
+    loads = franka_loads(data, panda, result)
     (sentence,) = stale_loads(loads, 0.0)
     assert re.search(r"Franka has a load of 1.00 kg, but the torques show (1.9|2.0)", sentence)
     assert "setLoad" in sentence
-    entry = load_entry(loads)
-    assert entry is not None
+    entry = summary_of(data, result, loads=loads)["franka_load"]
     assert (entry["stale"], round(entry["mass"], 2)) == (True, 1.0)
     for nothing in (None, np.zeros_like(tau)):  # zeros come from simulators
         without = replace(data, tau_ext=nothing)

@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DRAW = """
 import sys
 {before}
-from panda_dynamics_ros.reporting.style import Figure, styled
+from panda_dynamics_ros.reporting.plots import Figure, styled
 
 @styled
 def draw():

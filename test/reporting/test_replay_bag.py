@@ -56,9 +56,9 @@ def stamp(message: Any) -> int:
 
 
 @both_storages
-def test_the_bag_holds_what_was_computed(storage, data, panda, result, tmp_path, monkeypatch):
+def test_the_bag_holds_what_was_computed(storage, data, result, tmp_path, monkeypatch):
     monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
-    write_replay(tmp_path / "results", data, panda, result, storage)
+    write_replay(tmp_path / "results", data, result, storage)
     messages, times, _ = read(tmp_path / "results")
     states = messages["/joint_states"]
     np.testing.assert_array_equal([message.effort for message in states], data.tau)
@@ -86,8 +86,8 @@ def test_the_bag_holds_what_was_computed(storage, data, panda, result, tmp_path,
     assert times["/panda_dynamics/o_t_ee"] == data.stamp_ns.tolist()
 
 
-def test_payloads_come_at_the_node_s_period(data, panda, result, tmp_path):
-    write_replay(tmp_path / "results", data, panda, result)
+def test_payloads_come_at_the_node_s_period(data, result, tmp_path):
+    write_replay(tmp_path / "results", data, result)
     messages, times, latched = read(tmp_path / "results")
     payloads = messages["/payload_estimator/payload"]
     assert len(payloads) == len(messages["/payload_estimator/payload_covariance"]) == len(result.published)
@@ -107,7 +107,7 @@ def test_payloads_come_at_the_node_s_period(data, panda, result, tmp_path):
 
 def test_the_bag_stands_alone(data, result, tmp_path, panda):
     """Its joint states replayed once more give the same; nothing of a stamp is lost."""
-    file = write_replay(tmp_path / "results", data, panda, result)
+    file = write_replay(tmp_path / "results", data, result)
     again = load_dataset(file, panda)
     np.testing.assert_array_equal(again.stamp_ns, data.stamp_ns)
     np.testing.assert_array_equal(again.tau, data.tau)
