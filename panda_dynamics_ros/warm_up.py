@@ -33,8 +33,7 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, F
 def _dynamics() -> None:
     robot = load_robot("panda")
     monitor = ArmMonitor(robot)
-    for sample in _samples(robot):
-        monitor.update_dynamics(*sample)
+    monitor.update_rows(*map(np.array, zip(*_samples(robot), strict=True)), payload=False)
     q = robot.limits.lower.copy()
     robot.pose(q), robot.gravity_torques(q)  # of the markers
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Online estimation from joint torques, sample by sample: payload, external torques, contacts."""
 
-from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor, ArmOutput, ArmRows, DynamicsOutput
+from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor, ArmOutput, ArmRows
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector, ContactOptions
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.external_torques import (
@@ -25,7 +25,6 @@ __all__ = [
     "ContactDetector",
     "ContactOptions",
     "ContactWrench",
-    "DynamicsOutput",
     "EstimatorOptions",
     "MomentumObserver",
     "PayloadEstimate",

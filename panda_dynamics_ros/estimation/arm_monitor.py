@@ -39,8 +39,8 @@ RENEWAL = 0.5
 
 
 @dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more
-class DynamicsOutput:
-    """What the arm's model says about one sample.
+class ArmOutput:
+    """What the arm's model and the estimators say after one sample.
 
     stamp: s.
     gravity_torques, coriolis_torques: (n,), N m.
@@ -49,6 +49,10 @@ class DynamicsOutput:
     wrench: at the flange, that explains the external torques.
     contact: the last contact, which may still last; None before the first one.
     contact_changed: whether a contact began, ended or moved to another link with this sample.
+    estimate: the payload.
+    is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
+    residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
+        filters settle.
     """
 
     stamp: float
@@ -59,18 +63,6 @@ class DynamicsOutput:
     wrench: ContactWrench
     contact: Contact | None
     contact_changed: bool
-
-
-@dataclass(eq=False, slots=True)
-class ArmOutput(DynamicsOutput):
-    """All that the nodes publish after one sample.
-
-    estimate: the payload.
-    is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
-    residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
-        filters settle.
-    """
-
     estimate: PayloadEstimate
     is_due: bool
     residual: FloatArray
@@ -128,7 +120,7 @@ class ArmMonitor:
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
 
-        `update` calls it with each estimate that is due; without a payload estimator beside it (`update_dynamics`) the
+        `update` calls it with each estimate that is due; where none is made (`update_rows` without `payload`) the
         caller does.
         """
         self._carry_vector(payload.vector)
@@ -151,8 +143,15 @@ class ArmMonitor:
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
-        payload: tuple[Any, ...] = self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual
-        return ArmOutput(*self._of_dynamics(stamp, q, dq, before, state), *payload)
+        state = robot_state(self.robot, q, dq) if state is None else state
+        contact, external = self.contact_detector.contact, self._observer.torques
+        wrench = self._wrench_estimator.estimate(
+            q, external, None if self.robot.residual_map is None else self._unexplained
+        )
+        return ArmOutput(
+            stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, wrench, contact,
+            contact is not before, self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual,
+        )  # fmt: skip
 
     def update_state(self, state: Any) -> ArmOutput:
         """`update` with a libfranka RobotState, as pylibfranka, panda-python, franky or franka-rs give it.
@@ -163,22 +162,10 @@ class ArmMonitor:
         """
         return self.update(*sample_of(state))
 
-    def update_dynamics(
-        self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, state: RobotState | None = None
-    ) -> DynamicsOutput:
-        """The part of `update` that needs no payload estimate (node `dynamics`)."""
-        q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
-        block = np.array([stamp]), q[None], dq[None], tau[None]
-        kept, steps = self._dynamics_validator.select(*block)
-        if kept.size:
-            rows = self._rows(block, steps)
-            self._observer.follow(rows, steps)
-            self.contact_detector.follow(rows, steps)
-        return DynamicsOutput(*self._of_dynamics(stamp, q, dq, before, state))
-
-    def update_rows(self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmRows:
-        """`update` with N samples, stamp (N,) and q, dq, tau (N, n)."""
+    def update_rows(
+        self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *, payload: bool = True
+    ) -> ArmRows:
+        """`update` with N samples, stamp (N,) and q, dq, tau (N, n); without `payload`, no estimates of it."""
         stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
         shape = (len(stamps), self.robot.n)
         named = (("q", q), ("dq", dq), ("tau", tau))
@@ -188,7 +175,7 @@ class ArmMonitor:
         for first in range(0, len(stamps), BLOCK):
             part = slice(first, first + BLOCK)
             block = ArmRows(found.external_torques[part], found.residual[part], found.unexplained[part], [], [])
-            self._follow(stamps[part], q[part], dq[part], tau[part], block)
+            self._follow(stamps[part], q[part], dq[part], tau[part], block, payload)
             found.estimates.extend((first + k, estimate, due) for k, estimate, due in block.estimates)
             found.contacts.extend((first + k, contact) for k, contact in block.contacts)
         return found
@@ -199,20 +186,28 @@ class ArmMonitor:
             self._terms.restart()
         return self._terms.rows(*block)
 
-    def _follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None) -> None:
+    def _follow(
+        self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None,
+        payload: bool = True,
+    ) -> None:  # fmt: skip
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
         estimator, self._is_due = self.payload_estimator, False
         said = estimator.residual, self._observer.torques, self._unexplained
-        kept, steps = estimator.validator.select(stamp, q, dq, tau)
+        validator = estimator.validator if payload else self._dynamics_validator
+        kept, steps = validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
             was = estimator.estimate
-            estimator.ignore()
+            if payload:
+                estimator.ignore()
             if found is not None and estimator.estimate is not was:
                 found.estimates.append((0, estimator.estimate, False))
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
             rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
-            self._follow_rows(rows, steps[part], kept[part], found)
+            if payload:
+                self._follow_rows(rows, steps[part], kept[part], found)
+            elif found is not None:
+                self._follow_dynamics(rows, steps[part], kept[part], found)
         if found is not None:
             _fill(found, kept, *said)
 
@@ -247,6 +242,13 @@ class ArmMonitor:
                     found.estimates.append((place, estimate, self._is_due))
             k = end
 
+    def _follow_dynamics(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows) -> None:
+        """The part that needs no payload estimate (node `dynamics`)."""
+        found.external_torques[places] = self._observer.follow(rows, steps)
+        found.unexplained[places], found.residual[places] = rows.unexplained, math.nan
+        contacts = self.contact_detector.follow(rows, steps)
+        found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
+
     def _learn(self, estimate: PayloadEstimate, row: Rows) -> None:
         """Let external torques and contacts go on with what the estimator has learnt about the arm.
 
@@ -268,17 +270,6 @@ class ArmMonitor:
         )
         self._observer.change_arm(momentum, bias)
         self.contact_detector.change_arm(momentum, bias)
-
-    def _of_dynamics(
-        self, stamp: float, q: FloatArray, dq: FloatArray, before: Contact | None, state: RobotState | None
-    ) -> tuple[Any, ...]:
-        """The fields of `DynamicsOutput`."""
-        state = robot_state(self.robot, q, dq) if state is None else state
-        unexplained = None if self.robot.residual_map is None else self._unexplained
-        contact, external = self.contact_detector.contact, self._observer.torques
-        wrench = self._wrench_estimator.estimate(q, external, unexplained)
-        torques = state.gravity_torques, state.coriolis_torques
-        return stamp, *torques, state.T_base_ee, external, wrench, contact, contact is not before
 
 
 def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:

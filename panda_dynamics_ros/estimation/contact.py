@@ -230,11 +230,12 @@ def quiet_rows(
         expected_noise(table, q[k], sigma, w, steps[k], M, noise)
         for i in range(n):
             known[i] = 1.0 - unexplained[k, i]
-        ratio = slow_step(
+        step = slow_step(
             external, dq[k], turn[k], noise, known, steps[k], w, sigma, tau, dry, False, True, memory, clock, line, e,
             variance,
         )  # fmt: skip
-        if ratio > threshold:
+        ratio = max(ratio, step)
+        if step > threshold:
             return k + 1, ratio, total
     return steps.shape[0], ratio, total
 
@@ -279,7 +280,9 @@ class ContactDetector:
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
         self.ratio = 0.0
-        """Test statistic of the last sample, which is compared with `threshold`."""
+        """Test statistic of the last sample, or the largest of a block without a contact; compared with `threshold`."""
+        self.largest_ratio = 0.0
+        """The largest since the start without a contact."""
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none.
@@ -350,6 +353,8 @@ class ContactDetector:
         self._stamp, self._step = float(rows.stamp[last]), float(steps[last])
         if self.ratio > self.options.threshold:
             self.begin(self._stamp, rows.q[last])
+        else:
+            self.largest_ratio = max(self.largest_ratio, ratio)
         return int(count)
 
     def _follow_one(self, rows: Rows, steps: FloatArray, k: int) -> None:

@@ -11,12 +11,12 @@ from rclpy.node import Node
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
-from panda_dynamics_ros.estimation import Contact, ContactOptions, DynamicsOutput, WrenchEstimator
+from panda_dynamics_ros.estimation import Contact, ContactOptions, WrenchEstimator
 from panda_dynamics_ros.estimation.contact import PAYLOAD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.interface import LATCHED, fixed, publisher, shortened, subscribe
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.robot import InertialParameters
 
 ABSURD = 100.0  # kg, m, kg m^2: no payload has as much
@@ -85,10 +85,10 @@ class ContactOutput:
     standard deviations: `contact_threshold` has to be above it on this arm.
     """
 
-    def __init__(self, node: Node, samples: JointStateInput) -> None:
-        self._node, self._input = node, samples
+    def __init__(self, node: Node, samples: JointStateInput, largest_ratio: Callable[[], float]) -> None:
+        self._node, self._input, self._largest_ratio = node, samples, largest_ratio
         self._contact: Contact | None = None
-        self._count, self._largest = 0, 0.0
+        self._count = 0
         self._unlogged = False  # whether the log does not have the contact yet
 
         self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", self._wrench_message, 6)
@@ -101,20 +101,21 @@ class ContactOutput:
     def _wrench_message(self, stamp: Time, wrench: FloatArray) -> WrenchStamped:
         return conversions.stamped_message(WrenchStamped, stamp, self._input.base_frame, wrench)
 
-    def publish(self, header_stamp: Time, q: FloatArray, output: DynamicsOutput, ratio: float) -> None:
-        """Publish the wrench of a sample, and the contact if it has changed; `ratio` is the detector's."""
-        self._wrenches.publish(header_stamp, output.wrench.wrench)
-        if output.contact_changed:
-            self._change(header_stamp, q, output.contact)
-        elif self._contact is None or not self._contact.lasts:
-            self._largest = max(self._largest, ratio)
-        if self._unlogged and output.stamp - self._contact.start > LOG_DELAY:  # type: ignore[union-attr]
+    @property
+    def lasts(self) -> bool:
+        """Whether something touches the arm."""
+        return self._contact is not None and self._contact.lasts
+
+    def publish(self, sample: Sample, wrench: FloatArray, contact: Contact | None) -> None:
+        """Publish the wrench (6,) of a sample, and the contact if it has changed with it."""
+        self._wrenches.publish(sample.header_stamp, wrench)
+        if contact is not None:
+            self._change(sample.header_stamp, sample.q, contact)
+        if self._unlogged and sample.stamp - self._contact.start > LOG_DELAY:  # type: ignore[union-attr]
             self._log()
 
-    def _change(self, header_stamp: Time, q: FloatArray, contact: Contact | None) -> None:
+    def _change(self, header_stamp: Time, q: FloatArray, contact: Contact) -> None:
         before, self._contact = self._contact, contact
-        if contact is None:
-            return
         if before is None or contact.start != before.start:
             self._count, self._unlogged = self._count + 1, True
         status, stamp_ns = self.diagnostic(), conversions.nanoseconds(header_stamp)
@@ -142,7 +143,7 @@ class ContactOutput:
             "ended_by": contact.ended_by if contact else "",
             "torques_nm": " ".join(f"{torque:.3f}" for torque in contact.torques) if contact else "",
             "contacts": self._count,
-            "largest_ratio": f"{self._largest:.2f}",
+            "largest_ratio": f"{self._largest_ratio():.2f}",
         }
         if payload is not None:
             values |= {"payload_kg": f"{payload.mass:.3f}", "payload_problem": payload.problem}

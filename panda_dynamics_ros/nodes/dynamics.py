@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
+import math
 import sys
 from functools import partial
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
@@ -12,13 +14,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
-from panda_dynamics_ros.estimation import ArmMonitor, DynamicsOutput
+from panda_dynamics_ros.dynamics.robot_state import robot_state
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, WrenchEstimator
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
 from panda_dynamics_ros.nodes.interface import fixed, now, publisher
-from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
+from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 
@@ -35,7 +37,9 @@ class DynamicsNode(Node):
         bandwidth = fixed(
             self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
         )
-        samples = self.samples = JointStateInput(self, self.estimate, self._answer)
+        # External torques may wait for others of their time: for a third of the delay of their own low-pass.
+        gather_s = 1.0 / (3.0 * math.tau * bandwidth)
+        samples = self.samples = JointStateInput(self, self._estimate, gather_s, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
         self.monitor = ArmMonitor(samples.robot, **self.options)
 
@@ -54,34 +58,35 @@ class DynamicsNode(Node):
         )
         self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
         self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", o_t_ee, 16)
-        self._contact = ContactOutput(self, samples)
+        self._contact = ContactOutput(self, samples, lambda: self.monitor.contact_detector.largest_ratio)
+        self._wrenches = WrenchEstimator(samples.robot)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
         self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
         self.create_timer(1.0, self._publish_diagnostics)
 
-    def _answer(self, sample: Sample) -> RobotState:
+    def _answer(self, sample: Sample) -> None:
         """Publish what needs no estimator, and what controllers wait for: gravity and Coriolis torques and the pose."""
         state = robot_state(self.monitor.robot, sample.q, sample.dq)
         self._gravity.publish(sample.header_stamp, state.gravity_torques)
         self._coriolis.publish(sample.header_stamp, state.coriolis_torques)
         self._pose.publish(sample.header_stamp, conversions.pose_numbers(state.T_base_ee))
-        return state
+        self._o_t_ee.publish(sample.header_stamp, state.T_base_ee.T)
 
-    def estimate(self, samples: list[Sample], states: list[RobotState]) -> None:
+    def _estimate(self, samples: list[Sample]) -> None:
         """Publish what needs no payload estimate."""
-        for sample, state in zip(samples, states, strict=True):
-            self.publish(sample, self.monitor.update_dynamics(*sample[1:], state))
+        self.publish(samples, self.monitor.update_rows(*columns_of(samples), payload=False))
 
-    def publish(self, sample: Sample, output: DynamicsOutput) -> None:
-        """Publish the estimators' results for a sample that was answered before."""
-        self._external.publish(sample.header_stamp, output.external_torques)
-        self._o_t_ee.publish(sample.header_stamp, output.T_base_ee.T)
-        self._contact.publish(sample.header_stamp, sample.q, output, self.monitor.contact_detector.ratio)
-        if output.contact_changed:
-            self._publish_diagnostics()
-        touched = output.contact is not None and output.contact.lasts
-        self.markers.update(sample, output.wrench.wrench if touched else None)
+    def publish(self, samples: list[Sample], rows: ArmRows) -> None:
+        """Publish the estimators' results for samples that were answered before."""
+        q, contacts = np.array([sample.q for sample in samples]), dict(rows.contacts)
+        wrenches = self._wrenches.wrenches(q, rows.external_torques, rows.unexplained)
+        for k, sample in enumerate(samples):
+            self._external.publish(sample.header_stamp, rows.external_torques[k])
+            self._contact.publish(sample, wrenches[k], contacts.get(k))
+            if k in contacts:
+                self._publish_diagnostics()
+            self.markers.update(sample, wrenches[k] if self._contact.lasts else None)
 
     def _publish_diagnostics(self) -> None:
         statuses = self.samples.diagnostic(), self._contact.diagnostic(self._payload)

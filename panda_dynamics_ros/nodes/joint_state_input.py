@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from os.path import commonpath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -33,6 +33,7 @@ WARNING_PERIOD = 5.0  # s, between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
 TIMELESS = 50  # messages at time zero, of which a clock that begins there has a few
+LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 100  # times that the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
@@ -59,9 +60,9 @@ class JointStateInput:
 
     `answer` has what controllers wait for. It gets a sample as soon as it is there: where the machine has paused, all
     that have come meanwhile are answered, in their order, before the first of them goes to the estimators, which take
-    several times as long; so do those that come while the estimators catch up. `estimate` gets the samples that wait,
-    a block at most, and what `answer` returned for each. Where nobody waits for answers, samples may be gathered for
-    `gather_s` s after the first: to be woken up for each would take longer than to use it.
+    several times as long; so do those that come while the estimators catch up. `estimate` gets the samples of
+    `gather_s` s, a block at most: one sample at a time would take several times as long. Where nothing is to be
+    answered, the node sleeps meanwhile: to be woken up for each sample would take longer than to use it.
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
@@ -70,12 +71,13 @@ class JointStateInput:
     def __init__(
         self,
         node: Node,
-        estimate: Callable[[list[Sample], list[Any]], None],
-        answer: Callable[[Sample], Any] = lambda sample: None,
-        gather_s: float = 0.0,
+        estimate: Callable[[list[Sample]], None],
+        gather_s: float,
+        answer: Callable[[Sample], None] | None = None,
     ) -> None:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
-        self._waiting: deque[tuple[Sample, Any]] = deque()
+        self._waiting: deque[Sample] = deque()
+        self._next_block = 0.0  # s of the steady clock
         self.robot = self._declare_robot()
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
@@ -96,7 +98,9 @@ class JointStateInput:
         self._backlog = max(BACKLOG, self._subscription.qos_profile.depth)
         self._waited = 0.0  # s
         # Not by the node's clock, which may stand still for the same reason.
-        node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=steady)
+        node.create_timer(LAST_BLOCK, self._estimate_waiting, clock=steady)  # of a stream that ended
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
@@ -155,19 +159,25 @@ class JointStateInput:
                 throttle_duration_sec=5.0,
             )
         self._accept(encoded)
-        if self._gather_s:
+        if self.answer is None:
             time.sleep(self._gather_s)
+        self._estimate_waiting()
+
+    def _estimate_waiting(self) -> None:
+        """Hand the samples that wait to the estimators, if it is time to."""
+        if not self._waiting or time.monotonic() < self._next_block:
+            return
         for _ in range(TURN):
             for another in interface.messages_of(self._subscription, TURN):
                 self._accept(another)
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
             try:
-                if block:
-                    self.estimate([sample for sample, _ in block], [answer for _, answer in block])
+                self.estimate(block)
             except PandaDynamicsError as error:
                 self._refuse(error)
             if not self._waiting:  # of messages that have come meanwhile, the executor knows
                 break
+        self._next_block = time.monotonic() + (0.0 if self.answer is None else self._gather_s)
 
     def _accept(self, encoded: bytes) -> None:
         """Decode a message and answer it; a sample that cannot be used is left out."""
@@ -177,7 +187,9 @@ class JointStateInput:
             q, dq, tau = mapping.extract(names, position, velocity, effort)
             sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
             self.monitor.accept(sample.stamp)
-            self._waiting.append((sample, self.answer(sample)))
+            if self.answer is not None:
+                self.answer(sample)
+            self._waiting.append(sample)
         except PandaDynamicsError as error:
             self._refuse(error)
         if len(self._waiting) > self._backlog:

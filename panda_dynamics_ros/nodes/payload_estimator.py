@@ -15,7 +15,7 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from panda_dynamics_ros.estimation import ArmMonitor, ChangeEvent, EstimatorOptions, PayloadEstimate
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
@@ -52,7 +52,7 @@ class PayloadEstimatorNode(Node):
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
         self._has_input = samples is None
-        self.samples = samples or JointStateInput(self, self._estimate, gather_s=GATHER_S)
+        self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
         period = changeable(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
         )
@@ -84,14 +84,17 @@ class PayloadEstimatorNode(Node):
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
         self._load = LoadService(self, lambda: self._estimator.estimate, self._is_touched)
 
-    def _estimate(self, samples: list[Sample], _: list[None]) -> None:
-        if not self.enabled:
-            return
-        for k, estimate, is_due in self.monitor.update_rows(*columns_of(samples)).estimates:
-            if is_due:
-                self.publish(samples[k].header_stamp, estimate)
+    def _estimate(self, samples: list[Sample]) -> None:
+        if self.enabled:
+            self.publish(samples, self.monitor.update_rows(*columns_of(samples)))
 
-    def publish(self, header_stamp: Time, estimate: PayloadEstimate) -> None:
+    def publish(self, samples: list[Sample], rows: ArmRows) -> None:
+        """Publish the estimates that are due."""
+        for k, estimate, is_due in rows.estimates:
+            if is_due:
+                self._publish(samples[k].header_stamp, estimate)
+
+    def _publish(self, header_stamp: Time, estimate: PayloadEstimate) -> None:
         """Publish the estimate after a sample, if it is finite: an absurd sample may overflow on its way."""
         if not np.isfinite(estimate.covariance).all():
             return

@@ -97,6 +97,7 @@ def dynamics(probe: Probe) -> Iterator[DynamicsNode]:
     from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 
     node = DynamicsNode()
+    node.samples._gather_s = 0.0  # tests hand it their samples: none come meanwhile
     yield node
     node.destroy_node()
 
@@ -107,6 +108,6 @@ def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
     from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 
     node = PayloadEstimatorNode()
-    node.samples._gather_s = 0.0  # tests hand it their samples: none come meanwhile
+    node.samples._gather_s = 0.0
     yield node
     node.destroy_node()

@@ -55,10 +55,12 @@ for node in ("dynamics", "payload_estimator"):
         continue
     begin(node)
     monitor = ArmMonitor(robot)
-    if node == "dynamics":
-        report(node, any([monitor.update_dynamics(*sample).contact is not None for sample in samples]))
+    payload = node == "payload_estimator"
+    parts = (map(np.array, zip(*samples[k : k + 10])) for k in range(0, 9000, 10))
+    blocks = [monitor.update_rows(*part, payload=payload) for part in parts]
+    if not payload:
+        report(node, any(block.contacts for block in blocks))
     else:
-        blocks = [monitor.update_rows(*map(np.array, zip(*samples[k : k + 10]))) for k in range(0, 9000, 10)]
         estimates = [estimate for block in blocks for _, estimate, _ in block.estimates]
         report(node, sorted({estimate.event.kind for estimate in estimates if estimate.event is not None}))
     sys.exit()
