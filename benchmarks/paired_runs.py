@@ -26,8 +26,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, smooth_payloads
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda
-from panda_dynamics_ros.simulation.motion_search import READY, exciting_motion
-from panda_dynamics_ros.simulation.weighing_motion import duration, weighing_motion
+from panda_dynamics_ros.simulation.motion_search import READY, duration, exciting_motion, weighing_motion
 
 MASSES = (0.05, 0.1, 0.3, 0.5, 1.0, 3.0)
 PAYLOADS = 6  # on the log

@@ -163,9 +163,9 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     from panda_dynamics_ros.estimation import smooth_payloads
     from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
-    from panda_dynamics_ros.simulation.motion_search import READY
+    from panda_dynamics_ros.simulation.motion_search import READY, weighing_motion
+    from panda_dynamics_ros.simulation.plant import simulated_runs
     from panda_dynamics_ros.simulation.realism import Realism
-    from panda_dynamics_ros.simulation.weighing_motion import simulated_runs, weighing_motion
 
     robot = pdr.load_robot("panda")
     truth = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))

@@ -145,12 +145,6 @@ def freeze(value: Any, shapes: Mapping[str, tuple[int, ...]], owner: str = "") -
         object.__setattr__(value, name, read_only(exactly(getattr(value, name), shape, f"{owner}{name}")))
 
 
-def sample(q: ArrayLike, dq: ArrayLike, tau: ArrayLike, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """One sample of n joints: q, dq, tau as finite float64 arrays (n,) that a kernel takes."""
-    q, dq, tau = exactly(q, (n,), "q"), exactly(dq, (n,), "dq"), exactly(tau, (n,), "tau")
-    return for_kernel(q), for_kernel(dq), for_kernel(tau)
-
-
 def not_an_input(output: Path, inputs: Iterable[str | Path], name: str) -> None:
     """Refuse an output file or folder that would replace an input: that is one of them, or has one inside."""
     for path in inputs:

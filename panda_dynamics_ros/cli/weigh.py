@@ -21,9 +21,8 @@ from panda_dynamics_ros.reporting.summary import body_entry, floats, motion_entr
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.simulation.motions import write_trajectory
-from panda_dynamics_ros.simulation.weighing_motion import WRIST_REACH, duration, weighing_motion
 
 EXAMPLES = """\
 panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
@@ -44,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     check = "another recording with the payload, for the check at rest (default: the same)"
     options.add(parser, options.option("--check", check, metavar="RUN"))
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add(parser, *options.RECORDING)
     options.add_payload_options(parser)
     options.add(
@@ -131,7 +130,7 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
 
 
 def _simulate(args: argparse.Namespace, robot: RobotModel) -> None:
-    from panda_dynamics_ros.simulation.weighing_motion import simulated_runs
+    from panda_dynamics_ros.simulation.plant import simulated_runs
 
     if set(args.order) != {"A", "B"}:
         raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")

@@ -136,27 +136,26 @@ class Written(NamedTuple):
     """A function as it is written, but for its language.
 
     arguments: arrays of n numbers; the result may be one of them, which is then moved on in place.
-    unpacked: those of their entries that have names, `q1`; None where entries are used as `q[0]`.
-    statements: pairs of a new name and the text of its value. entries: texts of the result's, in rows of `width`, or 0.
+    entries: texts of the result's, in rows of `width`, or 0. statements: pairs of a new name and the text of its value.
+    unpacked: those entries of arguments that have names, `q1`; None where they are used as `q[0]`.
     """
 
     comment: str
     name: str
     arguments: tuple[str, ...]
-    unpacked: frozenset[str] | None
-    statements: tuple[tuple[str, str], ...]
     result: str
     entries: tuple[str, ...]
-    width: int
+    width: int = 0
+    statements: tuple[tuple[str, str], ...] = ()
+    unpacked: frozenset[str] | None = None
 
 
 def _function(key: str, program: Program, n: int) -> Written:
     known, count = FUNCTIONS[key], program.count
     comment = f"{known.summary}: {count.multiplications} multiplications, {count.additions} additions"
     width = {"tau": 0, "M": n, "T": 4}[known.result]
-    return Written(
-        comment, key, known.arguments, program.inputs, program.statements, known.result, program.results, width
-    )
+    as_written = program.results, width, program.statements, program.inputs
+    return Written(comment, key, known.arguments, known.result, *as_written)
 
 
 def _friction_functions(table: FloatArray, limited: str) -> list[Written]:
@@ -164,8 +163,8 @@ def _friction_functions(table: FloatArray, limited: str) -> list[Written]:
     moved = (limited.format(f"s[{i}] + (q[{i}] - q_before[{i}]) / {PRESLIDING!r}") for i in range(len(table)))
     sums = (_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(table.tolist()))
     return [
-        Written(STATE, "friction_state", ("q_before", "q", "s"), None, (), "s", tuple(moved), 0),
-        Written(TORQUES, FRICTION, ("dq", "s"), None, (), "tau", tuple(sums), 0),
+        Written(STATE, "friction_state", ("q_before", "q", "s"), "s", tuple(moved)),
+        Written(TORQUES, FRICTION, ("dq", "s"), "tau", tuple(sums)),
     ]
 
 

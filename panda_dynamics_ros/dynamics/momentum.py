@@ -16,7 +16,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import AXIS, ZERO, add, cross, dot, fetch, rotate_back, scale, store
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate_back, scale, store
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
 from panda_dynamics_ros.dynamics.regressor import project_wrench, store_row, twist_at, unit_twists
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -47,14 +47,12 @@ def momentum_sample(table, frames, dq, work, p, bias):
     for i in range(n - 1, -1, -1):
         linear, angular = add(linear, fetch(work, i, 6)), add(angular, fetch(work, i, 9))
         force, moment = add(force, fetch(work, i, 12)), add(moment, fetch(work, i, 15))
-        w = fetch(work, i, 3)
+        v, w = fetch(work, i, 0), fetch(work, i, 3)
+        # (V x S) . H = - S . (V x* H), the rate of H where it moves along with the link
         if chain.slides(table, i):
-            p[i] = linear[2]
-            bias[i] = force[2] - dot(cross(w, AXIS), linear)
+            p[i], bias[i] = linear[2], force[2] + cross(w, linear)[2]
         else:
-            p[i] = angular[2]
-            v = fetch(work, i, 0)
-            bias[i] = moment[2] - dot(cross(v, AXIS), linear) - dot(cross(w, AXIS), angular)
+            p[i], bias[i] = angular[2], moment[2] + cross(v, linear)[2] + cross(w, angular)[2]
         X = chain.placed(frames, i)
         linear, angular = to_parent(X, linear, angular)
         force, moment = to_parent(X, force, moment)

@@ -20,17 +20,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.problems import (
-    IdentifiabilityWarning,
-    ImplausibleRecordingWarning,
-    Recording,
-    advice,
-    check_fit,
-    condition_number,
-    not_identified,
-    problems_of,
-    samples_of,
-)
+from panda_dynamics_ros.identification import problems
 from panda_dynamics_ros.identification.regression import (
     FRICTION_TERMS,
     STRIBECK_VELOCITY,
@@ -242,13 +232,13 @@ def identify(
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    recordings = [Recording.of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
-    samples = samples_of(recordings, prior)
+    recordings = [problems.Recording.of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
+    samples = problems.samples_of(recordings, prior)
     model = linear_model(prior, samples)
     equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
-    unidentifiable = not_identified(equations, prior, samples)
+    unidentifiable = problems.not_identified(equations, prior, samples)
     if unidentifiable:
-        warnings.warn(IdentifiabilityWarning(advice(unidentifiable)), stacklevel=2)
+        warnings.warn(problems.IdentifiabilityWarning(problems.advice(unidentifiable)), stacklevel=2)
     folds = folds_of(model, samples)
     chosen, residual = prior_scale or PriorScale(), prior.residual
     for _ in range(PASSES):  # the weights of the rows follow from what fits leave, and fits from the weights
@@ -262,14 +252,14 @@ def identify(
     weight = _weight(residual, samples)
     cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
     x = feasible_minimum(prior, cost)
-    check_fit(model, samples, x)
+    problems.check_fit(model, samples, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
     held_out = torque_rms(held_out_residual(model, folds, weight, chosen, solve), n)
     prior_weight, prior_held_out = _weight(prior.residual, samples), torque_rms([fold.b for fold in folds], n)
-    problems = problems_of(recordings, model, samples, prior_weight, held_out, prior_held_out)
-    for problem in problems:
-        warnings.warn(ImplausibleRecordingWarning(problem), stacklevel=2)
+    found_problems = problems.problems_of(recordings, model, samples, prior_weight, held_out, prior_held_out)
+    for problem in found_problems:
+        warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
     torques = found.inverse_dynamics(samples.q, samples.dq, samples.ddq) + found.friction_torques(samples.dq, samples.s)
     covariance = error_covariance(cost, model, samples, residual, weight)
@@ -286,9 +276,9 @@ def identify(
         prior_torque_rms=torque_rms([model.b], n),
         cross_validated_rms=held_out,
         cross_validated_time=residual.correlation_time if folds else np.full(n, np.nan),
-        condition_number=condition_number(gram),  # of the stacked base regressor (De Luca, document 003, slide 12)
+        condition_number=problems.condition_number(gram),  # of the stacked base regressor (document 003, slide 12)
         not_identified=unidentifiable,
-        problems=problems,
+        problems=found_problems,
         prior_scale=chosen,
         samples=len(samples),
         outliers=samples.outliers,

@@ -114,18 +114,13 @@ def pose_numbers(T: FloatArray) -> FloatArray:
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
     """Franka's O_T_EE: 16 floats, column-major."""
-    return _array_message(("column", 4), ("row", 4), columns)
+    return matrix_message(columns.reshape(4, 4), ("column", "row"))
 
 
-def matrix_message(matrix: FloatArray) -> Float64MultiArray:
+def matrix_message(matrix: FloatArray, labels: tuple[str, str] = ("row", "column")) -> Float64MultiArray:
     """A matrix as a Float64MultiArray, row by row."""
-    rows, columns = matrix.shape
-    return _array_message(("row", rows), ("column", columns), matrix)
-
-
-def _array_message(outer: tuple[str, int], inner: tuple[str, int], values: FloatArray) -> Float64MultiArray:
-    message = Float64MultiArray(data=doubles(values))
-    for (label, size), stride in ((outer, outer[1] * inner[1]), (inner, inner[1])):
+    message = Float64MultiArray(data=doubles(matrix))
+    for label, size, stride in zip(labels, matrix.shape, (matrix.size, matrix.shape[1]), strict=True):
         message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
     return message
 

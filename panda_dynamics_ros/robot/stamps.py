@@ -35,14 +35,14 @@ class StreamMonitor:
     is judged with the sample after it: a gap, a clock that was set, or one wrong stamp.
     """
 
-    def __init__(self, window: int = 200) -> None:
+    def __init__(self) -> None:
         self.received = 0
         self.lost = 0
         self.out_of_order = 0
         self.rejected: Counter[str] = Counter()
         self.last_stamp = -math.inf
         self.latest_problem = ""
-        self._steps: deque[float] = deque(maxlen=window)
+        self._steps: deque[float] = deque(maxlen=200)
         self.period = math.nan  # s, the median step between stamps, once it is known
         self._before_leap = math.nan  # the last stamp before such a step, until the sample after it has come
 

@@ -14,7 +14,7 @@ The engine itself needs neither: it wants mass, centre, principal moments and th
 a placeholder and gets its own, diagonalised here, by `write_body`; a payload changes at run time the same way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,9 @@ from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, preslid
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.libfranka_state import StateSample
-from panda_dynamics_ros.simulation.motion_search import exciting_motion
+from panda_dynamics_ros.simulation.motion_search import duration, exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
 from panda_dynamics_ros.untrusted import import_mujoco
@@ -234,11 +235,6 @@ class SimulatedPanda:
         self._samples += 1
         return StateSample(stamp, *measured)
 
-    @property
-    def reference(self) -> FloatArray:
-        """(n,), rad, where the arm should be now."""
-        return self._reference()[0]
-
     def _reference(self) -> FloatArray:
         """(3, n): q, dq, ddq, where the arm should be now."""
         part, row = divmod(self._samples - self._followed_since, PLANNED)
@@ -254,7 +250,7 @@ class SimulatedPanda:
         """
         if trajectory.q.shape[1] != self.robot.n:
             raise ArgumentError(f"trajectory: expected {self.robot.n} joints, got {trajectory.q.shape[1]}")
-        jump = float(np.abs(trajectory.q[0] - self.reference).max())
+        jump = float(np.abs(trajectory.q[0] - self._reference()[0]).max())
         if jump > JUMP:
             raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
         self._path, self._followed_since = trajectory, self._samples
@@ -335,3 +331,34 @@ class SimulatedPanda:
         self._mujoco.mj_inverse(self._nominal, control)
         limited = np.minimum(np.maximum(control.qfrc_inverse, -effort), effort)  # np.clip takes three times as long
         return np.asarray(limited - MOTOR_FRICTION * self._direction[0])
+
+
+def simulated_runs(
+    robot: RobotDescription, motion: FourierMotion, payload: InertialParameters, loaded: str, seed: int = 0
+) -> Iterator[JointDataset]:
+    """One recording for each letter of `loaded`, A without and B with the payload, of one arm.
+
+    robot: the model, from which the arm differs as a real one does, the same way in all runs.
+    motion: of `weighing_motion`.
+    seed: >= 0, of the arm and of the noise.
+    Raises ArgumentError: another letter, or what `SimulatedPanda` does not accept.
+    Raises MissingDependencyError: MuJoCo is not installed.
+    """
+    if set(loaded) - {"A", "B"}:
+        raise ArgumentError(f"loaded: expected letters A (without payload) and B (with it), got {loaded!r}")
+    checks.number(seed, "seed", minimum=0)
+    arm_excitation = exciting_motion(robot, seed)
+    for number, letter in enumerate(loaded):
+        plant = SimulatedPanda(
+            robot,
+            seed=seed,
+            payload=payload if letter == "B" else None,
+            realism=Realism.repeating(),
+            excitation=motion,
+            arm_excitation=arm_excitation,
+            noise_seed=1000 * seed + number + 1,
+        )
+        run = plant.record(duration(motion))
+        stamp = run.stamp + number * (duration(motion) + 60.0)
+        name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
+        yield JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, name)

@@ -22,6 +22,6 @@ try:
 except ImportError as error:
     raise MissingDependencyError("symbolic expressions need SymPy: pip install sympy") from error
 
-from panda_dynamics_ros.symbolic.arms import ScrewChain, exact_chain, joint_symbols
+from panda_dynamics_ros.symbolic.product_of_exponentials import ScrewChain, exact_chain, joint_symbols
 
 __all__ = ["ScrewChain", "exact_chain", "joint_symbols"]

@@ -11,18 +11,21 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.simulation.motion_search import (
+    ARM_REACH,
     CARRYING,
+    PAUSES,
     POSITION_MARGIN,
     READY,
     TOOL,
+    WRIST_REACH,
     Margins,
     exciting_motion,
     obstacle,
     periodic_motion,
+    weighing_motion,
 )
+from panda_dynamics_ros.simulation.motion_search import duration as duration_of
 from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest
-from panda_dynamics_ros.simulation.weighing_motion import ARM_REACH, PAUSES, WRIST_REACH, weighing_motion
-from panda_dynamics_ros.simulation.weighing_motion import duration as duration_of
 
 
 @pytest.fixture(scope="module", params=["panda", "fr3"])

@@ -17,9 +17,8 @@ from scipy.linalg import expm
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.symbolic import ScrewChain, twists
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
-from panda_dynamics_ros.symbolic import twists
-from panda_dynamics_ros.symbolic.arms import ScrewChain
 
 EXACT = 1e-13  # both sides are exact; products of some dozen numbers below 10, added in another order
 

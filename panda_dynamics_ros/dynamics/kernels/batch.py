@@ -70,10 +70,11 @@ def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, 
 
     Raises ArgumentError: an argument is not a finite (..., n) array, or the leading shapes do not broadcast.
     """
-    arrays: Sequence[FloatArray] = [robot.joint_array(value, name) for name, value in named.items()]
+    arrays = [robot.joint_array(value, name) for name, value in named.items()]
     try:
-        arrays = np.broadcast_arrays(*arrays)
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError as error:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(named, arrays, strict=True))
         raise ArgumentError(f"{', '.join(named)}: expected leading shapes that broadcast, got {shapes}") from error
-    return arrays[0].shape[:-1], [checks.for_kernel(array).reshape(-1, robot.n) for array in arrays]
+    arrays = [array if array.shape == shape else np.broadcast_to(array, shape) for array in arrays]
+    return shape[:-1], [checks.for_kernel(array).reshape(-1, robot.n) for array in arrays]
