@@ -132,7 +132,11 @@ def test_fading_widens_up_to_the_prior_and_moves_no_mean(data):
     P, before = once.covariance, state.covariance
     # exp(0.1) of the payload's covariance, up to the prior's; 1 - exp(-0.04) of the way to 1 of each error's variance
     room = np.minimum(np.exp(0.1), PAYLOAD_STD**2 / np.diag(before)[THETA])
-    np.testing.assert_allclose(P[THETA, THETA], before[THETA, THETA] * np.sqrt(np.outer(room, room)), rtol=1e-12)
+    growth = np.sqrt(room - 1.0)
+    np.testing.assert_allclose(P[THETA, THETA], before[THETA, THETA] * (1.0 + np.outer(growth, growth)), rtol=1e-12)
+    # A payload that may have changed says nothing about the arm: what is known of it would follow the payload else.
+    rest = slice(THETA.stop, None)
+    np.testing.assert_allclose(P[THETA, rest], before[THETA, rest], rtol=1e-12, atol=1e-15)
     leak = 1.0 - np.exp(-0.04)
     np.testing.assert_allclose(np.diag(P)[PHI], np.diag(before)[PHI] * (1.0 - leak) + leak, rtol=1e-12)
     off = ~np.eye(ERRORS, dtype=bool)
