@@ -14,8 +14,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
-from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.robot_state import store_pose
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
@@ -107,7 +107,9 @@ def _doubles(message: Any) -> Iterator[tuple[Any, str]]:
 
 def pose_numbers(T: FloatArray) -> FloatArray:
     """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
-    return np.concatenate((T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])))
+    numbers = np.empty(7)
+    store_pose(T, numbers)
+    return numbers
 
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
