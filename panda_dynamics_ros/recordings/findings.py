@@ -194,16 +194,15 @@ class Follower:
         self._count_problem(sample)
         self._estimate, self._since = estimate, sample
         event = estimate.event
+        load = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
+        is_decided = event is not None and load is not None and event.onset <= load.stamp
         if event is not None and event.kind == CONTACT:
             self._touches.append(event)
-        undecided = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
-        if event is not None and undecided is not None and event.kind in (PICK, CONTACT):
-            if event.kind == PICK and event.onset <= undecided.stamp:  # it was a weight
-                self._changes[-1] = replace(undecided, kind=PICK)
-                event = None
-            elif event.kind == CONTACT and event.onset <= undecided.stamp:  # it was a push
+            if is_decided:  # what was a load was a push
                 self._changes.pop()
-        if event is not None and event.kind != CONTACT:
+        elif event is not None and event.kind == PICK and is_decided:  # it was a weight
+            self._changes[-1] = replace(self._changes[-1], kind=PICK)
+        elif event is not None:
             onset = event.onset if math.isfinite(event.onset) else event.stamp
             self._changes.append(Event(event.kind, event.stamp, onset))
             if onset > self._begin and self._recent:  # something else is carried since then
