@@ -17,7 +17,6 @@ rotation or rigid transform, or a quaternion of zero norm is an `ArgumentError`.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -65,8 +64,6 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
     """
     R = checks.rotation_matrix(R, "R")
-    if R.ndim == 2:
-        return quaternion_of_rotation(R)
     outer = np.stack([np.stack(row, axis=-1) for row in _outer_product(np.moveaxis(R, (-2, -1), (0, 1)))], axis=-2)
     largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
@@ -82,15 +79,6 @@ def _outer_product(R: Any) -> tuple[tuple[Any, ...], ...]:
         (g + c, h + f, 1.0 - a - e + i, d - b),
         (h - f, c - g, d - b, 1.0 + a + e + i),
     )
-
-
-def quaternion_of_rotation(R: FloatArray) -> FloatArray:
-    """As `matrix_to_quaternion`, of one rotation matrix (3, 3) that a kernel has computed: without a check."""
-    outer = _outer_product(R.tolist())
-    squares = [outer[k][k] for k in range(4)]
-    x, y, z, w = outer[squares.index(max(squares))]
-    length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), w or x or y or z)
-    return np.array([x / length + 0.0, y / length + 0.0, z / length + 0.0, w / length + 0.0])  # + 0.0: no -0.0
 
 
 def canonical(quat: FloatArray) -> FloatArray:

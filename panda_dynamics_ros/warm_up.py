@@ -11,6 +11,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
+from panda_dynamics_ros.dynamics.robot_state import store_pose
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
 from panda_dynamics_ros.model import RobotModel, load_robot
@@ -36,6 +37,7 @@ def _dynamics() -> None:
     monitor.update_rows(*map(np.array, zip(*_samples(robot), strict=True)), payload=False)
     q = robot.limits.lower.copy()
     robot.pose(q), robot.gravity_torques(q)  # of the markers
+    store_pose(np.eye(4), np.empty(7))
 
 
 def _payload_estimator() -> None:

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from panda_dynamics_ros import PandaDynamicsError, pose
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.robot_state import store_pose
 
 # A few roundings of numbers of order one: 4.5e-16 each, in products of up to five.
 ROUNDING = 1e-14
@@ -69,6 +70,15 @@ def test_any_norm_but_zero_is_a_rotation(scale):
 def test_a_zero_quaternion_is_refused():
     with pytest.raises(ValueError, match="non-zero norm"):
         pose.quaternion_to_matrix([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+
+
+def test_the_kernel_that_the_nodes_use_agrees():
+    R, numbers = np.concatenate((random_poses(500)[:, :3, :3], half_turns(), np.eye(3)[None])), np.empty(7)
+    for rotation, quat in zip(R, pose.matrix_to_quaternion(R), strict=True):
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = rotation, (0.3, -0.2, 0.5)
+        store_pose(T, numbers)
+        np.testing.assert_allclose(numbers, [0.3, -0.2, 0.5, *quat], rtol=0.0, atol=ROUNDING)
 
 
 def test_half_turns_about_axes_of_mixed_sign():

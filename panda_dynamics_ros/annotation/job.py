@@ -28,14 +28,14 @@ PATIENCE_WITH_SCHEDULER = "20s"
 
 @dataclass
 class Outcome:
-    """What a run has done: `skipped` of `sources` had been done before; `done` and `failures` are of this run.
+    """What a run has done: of `sources` those that are `waiting` at its start, of which `done` and `failures` tell.
 
     `worker_s`, `samples`, `bytes`: seconds that workers needed, samples and bytes that they read.
     """
 
     table: Path
     sources: list[Source]
-    skipped: int = 0
+    waiting: list[Source]
     done: int = 0
     worker_s: float = 0.0
     samples: int = 0
@@ -50,6 +50,11 @@ class Outcome:
         self.samples += row.get("samples") or 0
         if row.get("error"):
             self.failures[source.path] = row["error"]
+
+    @property
+    def skipped(self) -> int:
+        """Recordings that had been done before."""
+        return len(self.sources) - len(self.waiting)
 
     @property
     def kinds_of_failure(self) -> Counter[str]:
@@ -95,7 +100,7 @@ def annotate_recordings(
     scheduler: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    started: Callable[[Outcome, list[Source]], None] = lambda outcome, waiting: None,
+    started: Callable[[Outcome], None] = lambda outcome: None,
     progress: Callable[[Source, Outcome], None] = lambda source, outcome: None,
 ) -> Outcome:
     """Annotate recordings and write the table; an interrupted run writes what is done.
@@ -106,7 +111,7 @@ def annotate_recordings(
     jobs, scheduler: see `open_executor`.
     resume: keep what an earlier table has of recordings that have not changed and did not fail.
     overwrite: replace an earlier table.
-    started, progress: called once with the recordings that will be annotated, and after each of them.
+    started, progress: called once, and after each recording that is annotated.
     Raises ArgumentError: nothing is found at a path, there is a table and neither `resume` nor `overwrite` is set, it
         was made with other options, or there is no such scheduler. `output` is one of the recordings.
     Raises DataError: the file to resume from is no table of an earlier run.
@@ -125,17 +130,16 @@ def annotate_recordings(
             raise ArgumentError(f"{table}: expected no file there yet: --resume goes on from it, --overwrite does not")
     done = _earlier_rows(table, task) if resume and table.exists() else {}
     versions = {path: rows[0]["version"] for path, rows in done.items()}
-    waiting = [source for source in sources if versions.get(source.path) != source.version]
-    outcome = Outcome(table, sources, skipped=len(sources) - len(waiting))
+    outcome = Outcome(table, sources, [each for each in sources if versions.get(each.path) != each.version])
 
     def save() -> None:
         write_table(table, (row for source in sources for row in done.get(source.path, ())))
 
     table.parent.mkdir(parents=True, exist_ok=True)
-    started(outcome, waiting)
+    started(outcome)
     saved = time.monotonic()
     try:
-        for source, rows in _annotated(task, waiting, jobs, scheduler):
+        for source, rows in _annotated(task, outcome.waiting, jobs, scheduler):
             done[source.path] = rows
             outcome.add(source, rows[0])
             if time.monotonic() - saved > SAVING_S:

@@ -115,6 +115,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
+            text=True,  # JSON, all of it ASCII
             env=one_core(),
         )
         if self._ask(task._asdict()) is None:
@@ -130,13 +131,11 @@ class _Worker:
 
     def _ask(self, message: object) -> Any:
         """The answer to a message; None where the process has ended."""
-        assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
+            print(json.dumps(message), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
-        return json.loads(answer) if answer.endswith(b"\n") else None
+        return json.loads(answer) if answer.endswith("\n") else None
 
     def _how_it_ended(self) -> str:
         code = self._process.wait()
@@ -182,7 +181,7 @@ def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Cal
 def main() -> None:
     """Annotate until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    answers = os.fdopen(os.dup(1), "wb")
+    answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints goes to standard error
     task = Task(**json.loads(sys.stdin.readline()))
 
@@ -191,8 +190,7 @@ def main() -> None:
 
     def answer(content: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        answers.write(json.dumps(content).encode() + b"\n")
-        answers.flush()
+        print(json.dumps(content), file=answers, flush=True)
 
     with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
         (Path(folder) / "robot.yaml").write_text(task.robot, encoding="utf-8")

@@ -12,7 +12,7 @@ UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
+    add_robot(parser, "robot")
     words = (
         "angles (rad) and lengths (share of the longest link) below T are zero (default: 1e-9; more for an arm whose "
     )

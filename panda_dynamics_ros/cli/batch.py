@@ -23,7 +23,7 @@ panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add_payload_options(parser)
     options.add(
         parser,
@@ -50,21 +50,17 @@ def run(args: argparse.Namespace) -> None:
     settings = options.payload_options(args) | {"shape": args.shape} | options.recording_options(args)
     task = Task.of(options.load_arm(args), settings | {"arm_prefix": args.arm_prefix or None}, **limits)
     bar = progress_bar(args.json, "{task.description}", DownloadColumn(), TimeElapsedColumn())
-    count, tenths = 0, 0
 
     def words(outcome: Outcome) -> str:
-        return f"{outcome.done} of {count} recordings, {len(outcome.failures)} failed"
+        return f"{outcome.done} of {len(outcome.waiting)} recordings, {len(outcome.failures)} failed"
 
-    def start(outcome: Outcome, waiting: list[Source]) -> None:
-        nonlocal count
-        count = len(waiting)
-        bar.add_task(words(outcome), total=sum(source.bytes for source in waiting))
+    def start(outcome: Outcome) -> None:
+        bar.add_task(words(outcome), total=sum(source.bytes for source in outcome.waiting))
 
     def advance(source: Source, outcome: Outcome) -> None:
-        nonlocal tenths
         bar.update(bar.task_ids[0], advance=source.bytes, description=words(outcome))
-        if bar.disable and not args.json and outcome.done * 10 // count > tenths:
-            tenths = outcome.done * 10 // count
+        before, tenths = (10 * done // len(outcome.waiting) for done in (outcome.done - 1, outcome.done))
+        if bar.disable and not args.json and tenths > before:
             print(words(outcome), file=sys.stderr, flush=True)
 
     with bar:

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COLUMNS, EPISODE, JSON, OVERWRITE, add, add_robot_option, load_arm, option
+from panda_dynamics_ros.cli.options import COLUMNS, EPISODE, JSON, OVERWRITE, add, add_robot, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError
 
 EXAMPLES = """\
@@ -17,7 +17,7 @@ panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# t
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", metavar="LOG", help="the log to read")
     parser.add_argument("output", type=Path, metavar="DIR", help="the rosbag2 folder to write")
-    add_robot_option(parser)
+    add_robot(parser)
     topic = option("--topic", "topic of the messages (default: /joint_states)", default="/joint_states")
     add(parser, COLUMNS, EPISODE, topic, OVERWRITE, JSON)
 

@@ -6,7 +6,7 @@ import argparse
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, number, output
+from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
@@ -19,7 +19,7 @@ EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_robot_option(parser)
+    add_robot(parser)
     add(
         parser,
         number("--duration", 10.0, "S", "length of one period"),

@@ -37,7 +37,7 @@ panda-dynamics export my_arm.yaml --language python --math jax.numpy --output ar
 def add_options(parser: argparse.ArgumentParser) -> None:
     from panda_dynamics_ros.codegen import FRICTION, FUNCTIONS, LANGUAGES
 
-    add_robot(parser)
+    add_robot(parser, "robot")
     names = [*FUNCTIONS, FRICTION]
     words = f"some of {', '.join(names)} (default: all)"
     math = "where Python code takes sin and cos from: numpy, jax.numpy, torch or cupy for arrays of many states"

@@ -28,7 +28,7 @@ EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesda
 def add_options(parser: argparse.ArgumentParser) -> None:
     data = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=data)
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add(
         parser,
         *options.RECORDING,

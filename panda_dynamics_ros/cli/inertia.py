@@ -23,7 +23,7 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
+    add_robot(parser, "robot")
     q = option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q")
     add(parser, q, option("--frame", "print only this frame (default: both)", choices=("joint", "base")), JSON)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import VIEW, add, add_robot_option, flag, load_arm, opened_view, option
+from panda_dynamics_ros.cli.options import VIEW, add, add_robot, flag, load_arm, opened_view, option
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
@@ -33,7 +33,7 @@ Record = Callable[[FrankaState], None]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ip", metavar="IP", help="the robot's address or host name")
-    add_robot_option(parser)
+    add_robot(parser)
     # What the robot says of itself holds, unless the user says otherwise.
     parser.set_defaults(robot="", end_effector="")
     binding = "Python binding of libfranka (default: those installed, in turn)"

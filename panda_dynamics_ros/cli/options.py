@@ -114,15 +114,10 @@ def add(parser: argparse._ActionsContainer, *options: Option) -> None:
         parser.add_argument(name, **keywords)
 
 
-def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Add the argument ROBOT, and the options of its description."""
-    parser.add_argument("robot", nargs="?", default="panda", metavar="ROBOT", help=ROBOTS)
-    add(parser.add_argument_group("description of the arm"), *ARM)
-
-
-def add_robot_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--robot`, and those of its description."""
-    add(parser, option("--robot", ROBOTS, default="panda"))
+def add_robot(parser: argparse.ArgumentParser, name: str = "--robot") -> None:
+    """Add the arm, as an option or as the argument `robot`, and the options of its description."""
+    own: dict[str, Any] = {} if name.startswith("-") else {"nargs": "?", "metavar": "ROBOT"}
+    parser.add_argument(name, default="panda", help=ROBOTS, **own)
     add(parser.add_argument_group("description of the arm"), *ARM)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import JSON, add, add_robot_option, load_arm, option, radians
+from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
 from panda_dynamics_ros.errors import ArgumentError
 
 EXAMPLES = """\
@@ -43,7 +43,7 @@ WRITERS: dict[str, tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ..
 def add_options(parser: argparse.ArgumentParser) -> None:
     formats = "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
-    add_robot_option(parser)
+    add_robot(parser)
     add(
         parser,
         option("--from", f"format of VALUES: {formats}", dest="source", choices=READERS),

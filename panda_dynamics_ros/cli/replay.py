@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
     options.add(parser, options.flag("--example", example))
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add_payload_options(parser)
     formats = "storage of DIR/results (default: mcap, if rosbags is installed)"
     options.add(

@@ -18,7 +18,7 @@ START = 1.0  # s at rest before the motion
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("motion", metavar="MOTION", help="the CSV of `panda-dynamics excite`")
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add(
         parser,
         options.number("--repeat", 2, "N", "periods of the motion"),

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     check = "another recording with the payload, for the check at rest (default: the same)"
     options.add(parser, options.option("--check", check, metavar="RUN"))
-    options.add_robot_option(parser)
+    options.add_robot(parser)
     options.add(parser, *options.RECORDING)
     options.add_payload_options(parser)
     options.add(

@@ -14,8 +14,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
-from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.robot_state import store_pose
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
@@ -107,23 +107,20 @@ def _doubles(message: Any) -> Iterator[tuple[Any, str]]:
 
 def pose_numbers(T: FloatArray) -> FloatArray:
     """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
-    return np.concatenate((T[:3, 3], pose.quaternion_of_rotation(T[:3, :3])))
+    numbers = np.empty(7)
+    store_pose(T, numbers)
+    return numbers
 
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:
     """Franka's O_T_EE: 16 floats, column-major."""
-    return _array_message(("column", 4), ("row", 4), columns)
+    return matrix_message(columns.reshape(4, 4), ("column", "row"))
 
 
-def matrix_message(matrix: FloatArray) -> Float64MultiArray:
+def matrix_message(matrix: FloatArray, labels: tuple[str, str] = ("row", "column")) -> Float64MultiArray:
     """A matrix as a Float64MultiArray, row by row."""
-    rows, columns = matrix.shape
-    return _array_message(("row", rows), ("column", columns), matrix)
-
-
-def _array_message(outer: tuple[str, int], inner: tuple[str, int], values: FloatArray) -> Float64MultiArray:
-    message = Float64MultiArray(data=doubles(values))
-    for (label, size), stride in ((outer, outer[1] * inner[1]), (inner, inner[1])):
+    message = Float64MultiArray(data=doubles(matrix))
+    for label, size, stride in zip(labels, matrix.shape, (matrix.size, matrix.shape[1]), strict=True):
         message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
     return message
 

@@ -46,17 +46,14 @@ class SceneMarkers:
     """
 
     def __init__(self) -> None:
-        self._drawn: dict[str, tuple[scenes.Primitive, Marker]] = {}
-        self._ids: dict[str, int] = {}  # each name's for good: RViz knows a marker by its layer and this
+        self._drawn: dict[str, tuple[scenes.Primitive, Marker]] = {}  # each name for good, with its id: RViz goes by it
         self._shown: set[tuple[str, int]] = set()
 
     def message(self, header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
         """Markers of the scene, and others in layers of their own; valid until the next call."""
         markers = [self._marker(primitive) for primitive in scene.primitives]
         if markers:
-            T = np.array([scene.place(primitive) for primitive in scene.primitives])
-            for marker, pose in zip(markers, _poses(T), strict=True):
-                marker.header, marker.pose = header, pose
+            _place(markers, header, np.array([scene.place(primitive) for primitive in scene.primitives]))
         markers += others
         before, self._shown = self._shown, {(marker.ns, marker.id) for marker in markers}
         gone = sorted(before - self._shown)
@@ -66,21 +63,19 @@ class SceneMarkers:
     def _marker(self, primitive: scenes.Primitive) -> Marker:
         """The marker of a primitive; the same one as long as the primitive is the same."""
         known = self._drawn.get(primitive.name)
-        if known is not None and known[0] is primitive:
-            return known[1]
-        marker = marker_of(primitive)
-        marker.id = self._ids.setdefault(primitive.name, len(self._ids))
-        self._drawn[primitive.name] = primitive, marker
-        return marker
+        if known is None or known[0] is not primitive:
+            number = len(self._drawn) if known is None else known[1].id
+            known = self._drawn[primitive.name] = primitive, marker_of(primitive)
+            known[1].id = number
+        return known[1]
 
 
-def _poses(T: FloatArray) -> list[Pose]:
-    """Transforms (k, 4, 4) as messages."""
-    rows = zip(T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist(), strict=True)
-    return [
-        Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
-        for (x, y, z), (qx, qy, qz, qw) in rows
-    ]
+def _place(markers: Sequence[Marker], header: Header, T: FloatArray) -> None:
+    """Move k markers to the transforms (k, 4, 4) in the header's frame."""
+    rows = zip(markers, T[:, :3, 3].tolist(), matrix_to_quaternion(T[:, :3, :3]).tolist(), strict=True)
+    for marker, (x, y, z), (qx, qy, qz, qw) in rows:
+        marker.header = header
+        marker.pose = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
 
 
 def marker_of(primitive: scenes.Primitive) -> Marker:
@@ -172,6 +167,5 @@ class RobotMarkers:
             T = checks.real_array(scene.frames["flange"] @ pose_to_matrix(numbers[:, :3], numbers[:, 3:]), "pose")
         except ArgumentError:  # a pose that is none
             return []
-        for marker, pose in zip(carried, _poses(T), strict=True):
-            marker.header, marker.pose = header, pose
+        _place(carried, header, T)
         return carried

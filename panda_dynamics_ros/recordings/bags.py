@@ -31,9 +31,6 @@ _KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: Mcap
 _STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
-PANDA_JOINTS = tuple(f"panda_joint{i + 1}" for i in range(7))
-
-
 class RecordingWarning(UserWarning):
     """A recording was read, but not all of it was there, or not as it should be."""
 
@@ -90,7 +87,7 @@ class SampleStream(Iterator[JointStateSample]):
         issued as a `RecordingWarning`.
     """
 
-    names: tuple[str, ...] = PANDA_JOINTS
+    names = tuple(f"panda_joint{i + 1}" for i in range(7))
 
     def __init__(self, path: Path) -> None:
         self.path, self.rejected, self.notes = path, Counter[str](), tuple[str, ...]()
