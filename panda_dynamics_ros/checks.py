@@ -28,7 +28,9 @@ def real_array(value: ArrayLike, name: str) -> FloatArray:
         array = value  # the short way for calls at 1 kHz
     else:
         array = _converted(value, name)
-    if not _all_finite(array):
+    # The sum of a short one takes a fifth of the time of NumPy's isfinite.
+    short = array.ndim == 1 and array.size < 32 and math.isfinite(sum(array.tolist()))
+    if not (short or np.isfinite(array).all()):
         bad = np.argwhere(~np.isfinite(array))[0]
         where = "" if array.ndim == 0 else f" at index {tuple(int(i) for i in bad)}"
         raise ArgumentError(f"{name}: expected finite numbers, got {array[tuple(bad)]}{where}")
@@ -44,14 +46,6 @@ def _converted(value: ArrayLike, name: str) -> FloatArray:
     except (TypeError, ValueError) as error:
         got = " ".join(repr(value).split())  # an error is one line
         raise ArgumentError(f"{name}: expected an array of real numbers, got {got:.80}") from error
-
-
-def _all_finite(array: FloatArray) -> bool:
-    if (
-        array.ndim == 1 and array.size < 32 and math.isfinite(sum(array.tolist()))
-    ):  # takes a fifth of the time of NumPy's isfinite
-        return True
-    return bool(np.isfinite(array).all())
 
 
 def trailing(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:

@@ -133,29 +133,23 @@ def rigid(R: FloatArray, t: FloatArray) -> FloatArray:
     return T
 
 
-def _euler_degrees(R: FloatArray) -> FloatArray:
-    """x, y, z in degrees of R = Rz(z) Ry(y) Rx(x); |y| <= 90. At y = +-90 degrees z is 0 and x is finite.
+def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
+    """What the "Measure Pose" app shows for a pose (..., 4, 4): x, y, z in mm, rotation x, y, z in degrees, (..., 6).
+
+    -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
 
     Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged (erratum 3).
     """
+    T = checks.rigid_transform(T, "T")
+    R = T[..., :3, :3]
     cos_y = np.hypot(R[..., 0, 0], R[..., 1, 0])
     y = np.arctan2(-R[..., 2, 0], cos_y)  # better conditioned near 90 degrees than the asin of document 001
     z = np.where(cos_y > GIMBAL_LOCK, np.arctan2(R[..., 1, 0], R[..., 0, 0]), 0.0)
     # Row 1 of Rz(z)^T R = Ry Rx is (0, cos x, -sin x): x fits the z chosen, also where rounding decided on z.
     sin_x = np.sin(z) * R[..., 0, 2] - np.cos(z) * R[..., 1, 2]
     cos_x = np.cos(z) * R[..., 1, 1] - np.sin(z) * R[..., 0, 1]
-    return np.degrees(np.stack([np.arctan2(sin_x, cos_x), y, z], axis=-1)) + 0.0
-
-
-def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
-    """What the "Measure Pose" app shows for a pose (..., 4, 4): x, y, z in mm, rotation x, y, z in degrees, (..., 6).
-
-    -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
-
-    Reference: document 001, with erratum 3.
-    """
-    T = checks.rigid_transform(T, "T")
-    return np.concatenate([1000.0 * T[..., :3, 3], _euler_degrees(T[..., :3, :3])], axis=-1)
+    degrees = np.degrees(np.stack([np.arctan2(sin_x, cos_x), y, z], axis=-1)) + 0.0
+    return np.concatenate([1000.0 * T[..., :3, 3], degrees], axis=-1)
 
 
 def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:

@@ -61,6 +61,26 @@ STEADY = ((0.7, 1.0), (1.0, 0.5), (1.5, 2.0), (2.0, 1.0), (1.0, 3.0), (1.5, 0.3)
 PATIENCE = 1.0  # s after which a pick or release that is complete counts as not noticed
 
 
+def next_values(p: OrnsteinUhlenbeck, count: int) -> FloatArray:
+    """The next `count` values (count, n) of coloured processes at once, as so many steps would give them."""
+    noise = p._rng.standard_normal((count, 2 * p._decay.size)).view(np.complex128) * p._input
+    driven = np.concatenate([p._state[None], noise])
+    states = np.column_stack([lfilter([1.0], [1.0, -a], x) for a, x in zip(p._decay, driven.T, strict=True)])
+    p._state = states[-1].copy()
+    return np.ascontiguousarray(states[:-1].real)
+
+
+class RowSensors(Sensors):
+    """Sensors that measure a whole motion at once."""
+
+    def measure_rows(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What is reported of the true q, dq and link-side torque (N, n), from their first sample on."""
+        noise = (self._white * self.rng.standard_normal((len(q), self._white.size))).reshape(len(q), 3, -1)
+        lagging, _ = lfilter([self._gain], [1.0, self._gain - 1.0], dq, axis=0, zi=(1.0 - self._gain) * dq[:1])
+        vibration = next_values(self._vibration, len(q))
+        return self._rounded(q + noise[:, 0]), lagging + noise[:, 1], tau + noise[:, 2] + vibration
+
+
 @dataclass(frozen=True)
 class Happening:
     """Something that happens to the arm.
@@ -317,7 +337,7 @@ class _Work:
         true = q + bend, dq + bend_rate, ddq + np.gradient(bend_rate, STEP, axis=0)
         tau = arm.torques(*true, self._load(*true, truth, stamp)) + self._residual(true[1], at_rest)
         levels = SensorLevels()
-        sensors = Sensors(levels, levels.joint_offset * self.rng.standard_normal(self.robot.n), STEP, self.rng)
+        sensors = RowSensors(levels, levels.joint_offset * self.rng.standard_normal(self.robot.n), STEP, self.rng)
         measured = sensors.measure_rows(true[0], true[1], tau)
         return Recording(name, self.robot, stamp, *measured, truth, tuple(self.happenings))
 
@@ -352,8 +372,10 @@ class _Work:
         residual, rows = self.robot.residual, len(dq)
         std, time = RESIDUAL * residual.std, RESIDUAL_TIME * residual.correlation_time
         way = np.cumsum(np.linalg.norm(dq, axis=1) / WAY_SPEED * STEP)
-        on_way = OrnsteinUhlenbeck(np.sqrt(1.0 - at_rest**2) * std, time, STEP, self.rng).rows(int(way[-1] / STEP) + 2)
-        in_time = OrnsteinUhlenbeck(at_rest * std, time, STEP, self.rng).rows(rows)
+        on_way = next_values(
+            OrnsteinUhlenbeck(np.sqrt(1.0 - at_rest**2) * std, time, STEP, self.rng), int(way[-1] / STEP) + 2
+        )
+        in_time = next_values(OrnsteinUhlenbeck(at_rest * std, time, STEP, self.rng), rows)
         return on_way[(way / STEP).astype(int)] + in_time
 
     def _place(self) -> FloatArray:

@@ -151,17 +151,14 @@ class Turn(NamedTuple):
 
     def rotate(self, a: Vector) -> Vector:
         """R a."""
-        return self._turned(a, self.sine)
-
-    def rotate_back(self, a: Vector) -> Vector:
-        """R' a."""
-        return self._turned(a, -self.sine)
-
-    def _turned(self, a: Vector, s: Scalar) -> Vector:
-        c = self.cosine
+        c, s = self.cosine, self.sine
         if self.axis == 2:
             return (c * a[0] - s * a[1], s * a[0] + c * a[1], a[2])
         return (a[0], c * a[1] - s * a[2], s * a[1] + c * a[2])
+
+    def rotate_back(self, a: Vector) -> Vector:
+        """R' a."""
+        return self._replace(sine=-self.sine).rotate(a)
 
 
 @dataclass(frozen=True)

@@ -114,10 +114,8 @@ class PreslidingState:
     Where the joint began is unknown, so that s starts from both ends, -1 and 1: it is the middle between the two,
     `half_width` half their distance. They meet for good once the joint has gone twice PRESLIDING one way.
 
-    An estimator that learns amplitudes h has the columns s_j in its regression: `update` with each sample's q, then s
-    through the same low-pass filters as the torque (the element is not linear: it comes before them). The error of the
-    column is h half_width / sqrt(3) at most. Lost samples do no harm, since only the way between the kept ones counts;
-    a position that is wrong for one sample does, and must not get here. Of the published friction of an arm,
+    Low-pass filters come after it, since the element is not linear. Lost samples do no harm, since only the way between
+    the kept ones counts; a position that is wrong for one sample does, and must not get here. With s,
     `friction_torques(dq, presliding=s)` has the dry terms with memory.
 
     bounds: (2, n), s from either start; it is all there is to the state.

@@ -18,7 +18,7 @@ from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_r
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate_back, scale, store
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
-from panda_dynamics_ros.dynamics.regressor import project_wrench, store_row, twist_at, unit_twists
+from panda_dynamics_ros.dynamics.regressor import project_wrench, twist_at, unit_twists
 from panda_dynamics_ros.robot.description import RobotDescription
 
 
@@ -73,12 +73,12 @@ def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
         linear, angular = twist_at(S, j)
         v_j, w_j = add(v_j, scale(dq[j], linear)), add(w_j, scale(dq[j], angular))
         weight = project_wrench(linear, angular, up, ZERO, ZERO)
-        store_row(Y_momentum, j, 0, project_wrench(linear, angular, v, ZERO, w))
+        momentum_row = project_wrench(linear, angular, v, ZERO, w)
         # V_j x S_j, the rate of S_j with its own link's motion.
         rate = add(cross(w_j, linear), cross(v_j, angular)), cross(w_j, angular)
         along_rate = project_wrench(rate[0], rate[1], v, ZERO, w)
         for k in range(10):
-            Y_bias[j, k] = weight[k] - along_rate[k]
+            Y_momentum[j, k], Y_bias[j, k] = momentum_row[k], weight[k] - along_rate[k]
 
 
 @compiled

@@ -52,13 +52,6 @@ def project_wrench(s, z, a, w, dw):
 
 
 @part
-def store_row(Y, j, column, row):
-    """Write ten entries into row j of Y from this column on."""
-    for k in range(10):
-        Y[j, column + k] = row[k]
-
-
-@part
 def twist_at(S, j):
     """The unit twist of joint j, linear part first."""
     return fetch(S, j, 0), fetch(S, j, 3)
@@ -149,7 +142,9 @@ def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
     X = unit_twists(table, frame, frames, S)
     for j in range(n):
         s, z = twist_at(S, j)
-        store_row(Y, j, 0, project_wrench(s, z, a, w, dw))
+        row = project_wrench(s, z, a, w, dw)
+        for k in range(10):
+            Y[j, k] = row[k]
     return X
 
 

@@ -78,7 +78,6 @@ class Findings:
     steps: between the stamps: their median, what is lost between others, and pauses, after which the filters restart.
     residual_rms, residual_mean: (n,), N m, torque that neither arm nor payload explains; nan where it is not known.
     events: in order of time, each once.
-    changes: what the payload estimator announced, as `smooth_payloads` takes it.
     payloads: what was carried, from the begin to the end of the recording.
     problem: that the joints are called as another arm's, that many samples were left out, the sentence of
         `PayloadEstimate.problem` that was shown longest, or that the filters never settled; empty where all was well.
@@ -92,7 +91,6 @@ class Findings:
     residual_rms: FloatArray
     residual_mean: FloatArray
     events: tuple[Event, ...]
-    changes: tuple[ChangeEvent, ...]
     payloads: tuple[Carried, ...]
     problem: str
 
@@ -134,7 +132,7 @@ class Follower:
         self._recent: deque[PayloadEstimate] = deque(maxlen=REMEMBERED)
         self._payloads: list[Carried] = []
         self._changes: list[Event] = []
-        self._announced: list[ChangeEvent] = []
+        self._touches: list[ChangeEvent] = []  # that the payload estimator noticed
         self._contacts: list[Event] = []
         self._contact: Contact | None = None
 
@@ -166,8 +164,8 @@ class Follower:
         contacts = [contact for contact in (*self._contacts, *lasting) if contact.ended_by != BY_PAYLOAD]
         contacts += [
             Event(CONTACT, touch.stamp, touch.onset)
-            for touch in self._announced
-            if touch.kind == CONTACT and not any(_is_part(touch, contact) for contact in contacts)
+            for touch in self._touches
+            if not any(_is_part(touch, contact) for contact in contacts)
         ]
         rejected = {reason: count for reason, count in (dropped or {}).items() if count}
         problem = _recording_problem(names, rejected, self.samples, self._robot)
@@ -188,7 +186,6 @@ class Follower:
             residual_rms=np.sqrt(self._squares / known),
             residual_mean=self._sum / known,
             events=tuple(sorted([*self._changes, *contacts], key=lambda event: event.stamp)),
-            changes=tuple(self._announced),
             payloads=(*self._payloads, last),
             problem=problem,
         )
@@ -197,16 +194,15 @@ class Follower:
         self._count_problem(sample)
         self._estimate, self._since = estimate, sample
         event = estimate.event
-        if event is not None:
-            self._announced.append(event)
-        undecided = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
-        if event is not None and undecided is not None and event.kind in (PICK, CONTACT):
-            if event.kind == PICK and event.onset <= undecided.stamp:  # it was a weight
-                self._changes[-1] = replace(undecided, kind=PICK)
-                event = None
-            elif event.kind == CONTACT and event.onset <= undecided.stamp:  # it was a push
+        load = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
+        is_decided = event is not None and load is not None and event.onset <= load.stamp
+        if event is not None and event.kind == CONTACT:
+            self._touches.append(event)
+            if is_decided:  # what was a load was a push
                 self._changes.pop()
-        if event is not None and event.kind != CONTACT:
+        elif event is not None and event.kind == PICK and is_decided:  # it was a weight
+            self._changes[-1] = replace(self._changes[-1], kind=PICK)
+        elif event is not None:
             onset = event.onset if math.isfinite(event.onset) else event.stamp
             self._changes.append(Event(event.kind, event.stamp, onset))
             if onset > self._begin and self._recent:  # something else is carried since then

@@ -20,6 +20,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import com_covariance
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.inertial import second_moments
 
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity, each in [0, 1]
 ELLIPSOID, BOX, CYLINDER, ARROW, LABEL = "ellipsoid", "box", "cylinder", "arrow", "label"
@@ -185,39 +186,27 @@ def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
     if not estimate.is_carried:
         return ()
     com = estimate.com
-    variances, axes = _principal(com_covariance(estimate.mass, com, estimate.covariance))
+    variances, axes = np.linalg.eigh(com_covariance(estimate.mass, com, estimate.covariance))
     doubt = 2.0 * np.clip(ELLIPSOID_95 * np.sqrt(np.maximum(variances, 0.0)), SMALLEST, LARGEST)
     length = float(np.linalg.norm(com))
     words = f"{estimate.mass:.2f} ± {estimate.mass_margin:.2f} kg"
     primitives = [
         Primitive("payload/com", "flange", translation(com), CENTRE, ELLIPSOID, np.full(3, 0.022)),
-        Primitive("payload/uncertainty", "flange", rigid(axes, com), UNCERTAINTY, ELLIPSOID, doubt),
+        Primitive("payload/uncertainty", "flange", _principal(axes, com), UNCERTAINTY, ELLIPSOID, doubt),
         _label("payload/mass", "flange", com + np.array([0.0, 0.0, 0.08]), words),
     ]
     if estimate.identifiable[MOMENTS].all():
-        axes, edges = equivalent_box(estimate.inertia, estimate.mass)
-        primitives.append(Primitive("payload/box", "flange", rigid(axes, com), BODY, BOX, edges))
+        second, axes = second_moments(estimate.inertia)  # of a homogeneous box with these edges
+        edges = np.clip(np.sqrt(12.0 * np.maximum(second, 0.0) / estimate.mass), SMALLEST, LARGEST)
+        primitives.append(Primitive("payload/box", "flange", _principal(axes, com), BODY, BOX, edges))
     if length > SMALLEST:
         primitives.append(_round("payload/lever", "flange", along(com, 0.5 * com), CENTRE, 0.004, length))
     return tuple(primitives)
 
 
-def equivalent_box(inertia: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
-    """Axes (3, 3) and edge lengths (3,), m, of the homogeneous box with this mass and inertia about its centre.
-
-    With principal second moments s = tr(I)/2 - I_k the edges are sqrt(12 s / m).
-    """
-    moments, axes = _principal(inertia)
-    second = 0.5 * moments.sum() - moments
-    return axes, np.clip(np.sqrt(12.0 * np.maximum(second, 0.0) / mass), SMALLEST, LARGEST)
-
-
-def _principal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues and right-handed eigenvectors of a symmetric matrix (3, 3)."""
-    values, axes = np.linalg.eigh(matrix)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] *= -1.0
-    return values, axes
+def _principal(axes: FloatArray, position: FloatArray) -> FloatArray:
+    """A frame (4, 4) at `position` (3,) with these axes (3, 3), or their opposites if they are left-handed."""
+    return rigid(axes * np.sign(np.linalg.det(axes)), position)
 
 
 def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, ...]:

@@ -48,7 +48,7 @@ HEADING = '<div style="margin-top:0.5em;font-weight:600">'
 
 
 class WebView(contextlib.AbstractContextManager["WebView"]):
-    """A web page that shows a run of an arm while it goes on. Use with `with`, or close it.
+    """A web page that shows a run of an arm while it goes on. Use with `with`.
 
     `title` says what is seen; `port` is of the page on this machine, the next free one where it is taken; for errors
     see `web_server.serve`.
@@ -72,7 +72,8 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         self._words = gui.add_html("")
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
 
     def show(
         self,
@@ -110,11 +111,6 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         """Until somebody opens the page."""
         while not self._server.get_clients():
             time.sleep(PERIOD)
-
-    def close(self) -> None:
-        """Stop serving the page."""
-        with contextlib.redirect_stdout(io.StringIO()):
-            self._server.stop()
 
     def _draw(
         self, name: str, columns: tuple[FloatArray, ...], title: str, curves: Sequence[tuple[str, float]], **more: Any

@@ -70,9 +70,8 @@ class Friction:
         unknown = set(terms) - set(values)
         if unknown:
             raise ArgumentError(f"friction: expected terms among {', '.join(values)}, got {', '.join(sorted(unknown))}")
-        return cls(
-            **{**values, **{name: checks.exactly(term, (n,), f"friction.{name}") for name, term in terms.items()}}
-        )
+        values |= {name: checks.exactly(term, (n,), f"friction.{name}") for name, term in terms.items()}
+        return cls(**values)
 
     @cached_property
     def table(self) -> FloatArray:

@@ -118,12 +118,7 @@ def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, 
         "name": str(model.joint(number).name or f"joint{number}"),
         "kind": {SLIDE: "prismatic", HINGE: turns}.get(kind, "floating"),  # a ball is no joint of a serial arm either
         "axis": axis,
-        "limit": {
-            "lower": lower,
-            "upper": upper,
-            "velocity": UNSTATED["velocity"],
-            "effort": min(efforts, default=UNSTATED["effort"]),
-        },
+        "limit": UNSTATED | {"lower": lower, "upper": upper, "effort": min(efforts, default=UNSTATED["effort"])},
         "dynamics": {
             "damping": np.ravel(model.dof_damping)[dof],
             "friction": np.ravel(model.dof_frictionloss)[dof],

@@ -315,10 +315,8 @@ def read_chain(
         start = tree.root if base is None else tree.known(base, "base")
         end = tree.deepest_tip(start) if tip is None else tree.known(tip, "tip")
         robot = _robot(tree, start, end, model, strict)
-    except RobotDescriptionError as error:
-        raise RobotDescriptionError(f"{name}: {error}") from error
-    except ArgumentError as error:
-        raise ArgumentError(f"{name}: {error}") from error
+    except (RobotDescriptionError, ArgumentError) as error:
+        raise type(error)(f"{name}: {error}") from error
     if parse is parse_urdf:  # MuJoCo demands masses, and has none between two joints of one body
         _warn_of_missing_mass(robot)
     return robot

@@ -63,16 +63,6 @@ class OrnsteinUhlenbeck:
         self._state = self._decay * self._state + self._input * self._noise()
         return value
 
-    def rows(self, count: int) -> FloatArray:
-        """The next `count` values (count, n) at once, as so many steps would give them."""
-        from scipy.signal import lfilter  # not needed by a node, whose start it would double
-
-        noise = self._rng.standard_normal((count, 2 * self._decay.size)).view(np.complex128) * self._input
-        driven = np.concatenate([self._state[None], noise])
-        states = np.column_stack([lfilter([1.0], [1.0, -a], x) for a, x in zip(self._decay, driven.T, strict=True)])
-        self._state = states[-1].copy()
-        return np.ascontiguousarray(states[:-1].real)
-
     def _noise(self) -> FloatArray:
         """Complex noise whose real and imaginary parts have unit variance each."""
         return self._rng.standard_normal(2 * self._decay.size).view(np.complex128)
@@ -129,15 +119,6 @@ class Sensors:
             self._filtered_dq = dq.copy()
         self._filtered_dq += self._gain * (dq - self._filtered_dq)
         return self._rounded(q + noise[0]), self._filtered_dq + noise[1], tau + noise[2] + self._vibration.step()
-
-    def measure_rows(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What is reported of a whole motion, true q, dq and link-side torque (N, n), from its first sample on."""
-        from scipy.signal import lfilter
-
-        noise = (self._white * self.rng.standard_normal((len(q), self._white.size))).reshape(len(q), 3, -1)
-        lagging, _ = lfilter([self._gain], [1.0, self._gain - 1.0], dq, axis=0, zi=(1.0 - self._gain) * dq[:1])
-        noisy = self._rounded(q + noise[:, 0]), lagging + noise[:, 1]
-        return *noisy, tau + noise[:, 2] + self._vibration.rows(len(q))
 
     def _rounded(self, q: FloatArray) -> FloatArray:
         step, shifted = self.levels.position_step, q + self.joint_offset

@@ -72,19 +72,11 @@ def column(R, j):
 
 
 @part
-def compose(A, B):
-    """A B for two rotations."""
-    x = rotate(A, (B[0], B[3], B[6]))
-    y = rotate(A, (B[1], B[4], B[7]))
-    z = rotate(A, (B[2], B[5], B[8]))
-    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
-
-
-@part
 def along(X, Y):
     """The placement X Y of a frame that is placed by Y in the frame at X."""
-    R, p = X
-    return compose(R, Y[0]), add(p, rotate(R, Y[1]))
+    (R, p), (B, r) = X, Y
+    x, y, z = rotate(R, (B[0], B[3], B[6])), rotate(R, (B[1], B[4], B[7])), rotate(R, (B[2], B[5], B[8]))
+    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]), add(p, rotate(R, r))
 
 
 @part
