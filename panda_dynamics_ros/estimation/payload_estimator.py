@@ -529,7 +529,7 @@ class PayloadEstimator:
             self._state = self._present
             going, d = self._ongoing, self._state.mean[self._d]
             if going is None or going.untouched is None:
-                self._ongoing = _Ongoing(self._d, d, onset, before, self._opened(before))
+                self._ongoing = _Ongoing(self._d, d, onset, before, self._opened(self._with_past(before)))
             else:  # one touch after the other
                 self._ongoing = replace(going, slow=d, unrest=UNREST)
         elif (
@@ -546,7 +546,7 @@ class PayloadEstimator:
                 self._ongoing = _Ongoing(moments, self._state.mean[moments], onset, until_motion=rests)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._return_to(before)
-            self._state = self._opened(before)
+            self._state = self._opened(self._with_past(before))
             self._remember(onset)
             self._ongoing = _Ongoing(moments, self._state.mean[moments], onset)
             self._last = _Happening(self._found, onset, jump, before)
@@ -587,9 +587,13 @@ class PayloadEstimator:
             return self._found == LOAD
         return last is not None and last.kind == LOAD and not last.decided
 
+    def _with_past(self, state: GaussianState) -> GaussianState:
+        """The state before a change, with its payload once more where the past is kept."""
+        return state.with_past() if self.keeps_past else state
+
     def _opened(self, state: GaussianState) -> GaussianState:
         """The state where the payload may have become any other."""
-        opened = state.with_past() if self.keeps_past else state.copy()
+        opened = state.copy()
         place = np.arange(PARAMETERS + self.robot.n)
         opened.covariance[place, place] += np.concatenate((self.options.prior_std, self._settled)) ** 2
         return opened
@@ -606,9 +610,11 @@ class PayloadEstimator:
         touches, pending, event = going.untouched is not None, self._detector.pending is not None, None
         if going.untouched is not None and going.loaded is not None:
             n = self.robot.n
-            is_back = row.surprise(going.untouched) < n + CONSISTENT * math.sqrt(2.0 * n)
-            going.back = going.back + dt if is_back else 0.0
-            going.moved = going.moved + motion if row.surprise(going.loaded) < QUITE * n else 0.0
+            consistent, of_loaded = n + CONSISTENT * math.sqrt(2.0 * n), row.surprise(going.loaded)
+            going.back = going.back + dt if row.surprise(going.untouched) < consistent else 0.0
+            going.moved = going.moved + motion if of_loaded < QUITE * n else 0.0
+            if of_loaded > consistent:  # it has changed now, if it has
+                going.loaded = self._opened(going.loaded)
             going.loaded, _ = correct(going.loaded, *row, np.ones(self.robot.n))
             if not pending and going.back >= BACK:
                 self._return_to(going.untouched)
@@ -670,6 +676,8 @@ class PayloadEstimator:
         if self._is_undecided:  # the 95 % interval holds for a weight and for a push
             before = pending.before if pending else last.before.mean[THETA] if last else estimate.vector
             doubts[0] = PUSH * (estimate.vector - before)
+        elif going is not None and going.loaded is not None and going.moved > 0.0:  # for a touch and for a payload
+            doubts[0] = PUSH * (estimate.vector - going.loaded.mean[THETA])
         if pending is None and going is not None and going.untouched is None:  # it has gone on since
             lag = LAG * 2.0 / self.regression.pole
             doubts[1, going.place] = lag / WITHIN * (state.mean[going.place] - going.slow)
