@@ -71,7 +71,7 @@ class EstimatorOptions(PositiveOptions):
     known_mass: float = 0.0
     bandwidth_hz: float = 3.0
     update_period_s: float = 0.02
-    memory_s: float = 8.0
+    memory_s: float = 30.0
     arm_memory_s: float = 100.0
     arm_error_ratio: float = 1.0
     max_gap_s: float = 0.5
