@@ -93,6 +93,18 @@ def test_a_load_that_comes_unnoticed_is_learnt_and_not_doubled(panda, seed):
     assert estimates[-1].std[0] < 0.1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
+    """Neither what was carried before the push nor what may have come with it explains the torque afterwards."""
+    motion, push = sinusoids(16.0, rate=200.0), np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    t = motion.stamp[:, None]
+    tau = np.where((t > 3.0) & (t < 7.2), torques(panda, motion, PAYLOAD), torques(panda, motion))
+    tau += coloured(panda, motion.stamp, np.random.default_rng(seed)) - ((t > 6.5) & (t < 7.5)) * push
+    _, estimates = followed(panda, motion, tau)
+    assert kinds(estimates) == ["pick", "contact", "release"]
+    assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0] < 0.2
+
+
 def test_a_number_that_overflows_restarts_the_filter(panda):
     motion = sinusoids(6.0, rate=200.0)
     tau = torques(panda, motion, PAYLOAD)
