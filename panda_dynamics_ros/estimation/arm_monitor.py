@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
-from panda_dynamics_ros.dynamics.robot_state import RobotState, robot_state
+from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.external_torques import ContactWrench, MomentumObserver, WrenchEstimator
@@ -129,21 +129,18 @@ class ArmMonitor:
         self._observer.carry_vector(vector)
         self.contact_detector.carry_vector(vector)
 
-    def update(
-        self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, state: RobotState | None = None
-    ) -> ArmOutput:
+    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
         """All outputs after one more sample.
 
         stamp: s. A stamp that repeats, or steps back a little, is ignored by the filters; after a gap they restart.
         q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
             A sample that the arm cannot have measured (`SampleValidator`) is ignored by the filters, too.
-        state: `robot_state` of this q and dq, from a caller that needed it before; left out, it is computed.
         Raises ArgumentError: an argument is not finite, or not of shape (n,). All filters are as they were before.
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
-        state = robot_state(self.robot, q, dq) if state is None else state
+        state = robot_state(self.robot, q, dq)
         contact, external = self.contact_detector.contact, self._observer.torques
         wrench = self._wrench_estimator.estimate(
             q, external, None if self.robot.residual_map is None else self._unexplained

@@ -613,7 +613,7 @@ class PayloadEstimator:
             consistent, of_loaded = n + CONSISTENT * math.sqrt(2.0 * n), row.surprise(going.loaded)
             going.back = going.back + dt if row.surprise(going.untouched) < consistent else 0.0
             going.moved = going.moved + motion if of_loaded < QUITE * n else 0.0
-            if of_loaded > consistent:  # it has changed now, if it has
+            if of_loaded > consistent:  # if the payload has changed, it has just now
                 going.loaded = self._opened(going.loaded)
             going.loaded, _ = correct(going.loaded, *row, np.ones(self.robot.n))
             if not pending and going.back >= BACK:

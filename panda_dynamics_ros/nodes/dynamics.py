@@ -37,7 +37,7 @@ class DynamicsNode(Node):
         bandwidth = fixed(
             self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
         )
-        # External torques may wait for others of their time: for a third of the delay of their own low-pass.
+        # External torques wait for a third of the delay of their own low-pass, so that several samples are one block.
         gather_s = 1.0 / (3.0 * math.tau * bandwidth)
         samples = self.samples = JointStateInput(self, self._estimate, gather_s, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}

@@ -22,7 +22,7 @@ FIELDS = ("position", "velocity", "effort")
 # rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
 # it may overflow further on.
 _LARGEST = np.array([[1e3], [1e3], [1e5]])
-SURELY = 1e3**2  # sum of squares below which none is
+_SURELY = 1e3**2  # if all squares together are less, no number is beyond its limit
 _NUMBERED = re.compile(r"(?P<stem>.*joint)(?P<number>[1-9]\d*)")
 
 
@@ -99,7 +99,7 @@ class JointMapping:
         # Not [:, index], whose rows are not contiguous: kernels would be compiled anew for them, or refuse them.
         sample = _rows((position, velocity, effort), len(seen)).take(self._index, axis=1)
         # Two products are enough for nearly all: a thousand samples a second pass here.
-        if not np.vdot(sample, sample) < SURELY and not (plausible := np.abs(sample) <= _LARGEST).all():  # also of nan
+        if not np.vdot(sample, sample) < _SURELY and not (plausible := np.abs(sample) <= _LARGEST).all():  # also of nan
             field, joint = np.argwhere(~plausible)[0]
             got = f"got {sample[field, joint]:g} for {self.joint_names[joint]}"
             if not np.isfinite(sample[field, joint]):
