@@ -18,6 +18,9 @@ arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For delta ~ N(0, P),
 The second term penalises the freedom of the hypothesis. Size and link are unknown: the Bayes factor is the mean over
 them. The scale of the noise is known only as from `DEGREES` innovations, so that the density of the innovations is
 Student's: a burst of noise that no jump explains is no evidence for one.
+
+With `CHANGES` as the prior rate, Bayes factors become probabilities. A change is announced, and taken for a fact, once
+it is clear. Until then it is suspected, and the estimate is the mixture of the states without and with it.
 """
 
 from __future__ import annotations
@@ -47,11 +50,13 @@ TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
 SETTLED = 0.3
 """By how much friction settles anew under a weight or at a stop, one sigma, as a share of residual and dry friction."""
-EVIDENCE, IN_MOTION, CLEAR = 12.0, 20.0, 3.0
-"""Log Bayes factor against no change from which on there is one: with fifty onsets a second, and one change in ten
-seconds, one false change in an hour has the odds e^11. The same of a payload while the arm moves, where the model of
-the residual is only roughly right: free motion of real arms reaches 9, a hand that guides one 19. Log Bayes factor
-between payload and contact."""
+CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
+EVIDENCE, CLEAR = 12.0, 3.0
+"""Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
+change in an hour has the odds e^11. Log Bayes factor between payload and contact."""
+IN_MOTION = 0.6
+"""Share of a payload's evidence that counts while the arm moves, where the model of the residual is only roughly right:
+free motion of real arms reaches 9, a hand that guides one 19."""
 DEGREES = 20.0
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, NOTHING = 10.0, 0.03
@@ -141,7 +146,7 @@ def log_mean_exp(terms):
 def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least, evidence):
     """Evidence (slots, 3) of a payload's jump, of a contact and of friction that has settled anew, in every slot.
 
-    It is 0 where it cannot reach `least`.
+    It is 0 where it cannot reach `least` (slots,).
     """
     n = sigma.shape[0]
     last = MOMENTS + n - 1
@@ -156,7 +161,7 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
                 variance[MOMENTS + i] = settled[i] ** 2
             fits_and_penalties(L[slot], v[slot], variance, fits, penalties)
             of_payload[s] = fits[last] - penalties[last]
-            if s == sizes.shape[0] - 1 and fits[last] < least:
+            if s == sizes.shape[0] - 1 and fits[last] < least[slot]:
                 break
             if s == 0:
                 evidence[slot, 0] = log_mean_exp(of_payload)
@@ -164,7 +169,7 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
             for i in range(n):
                 variance[i] = (touches[s] * sigma[i]) ** 2
             fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance[:n], fits[:n], penalties[:n])
-            if s == touches.shape[0] - 1 and fits[n - 1] < least:
+            if s == touches.shape[0] - 1 and fits[n - 1] < least[slot]:
                 break
             for link in range(n):  # a contact loads the joints up to its link
                 of_touch[s * n + link] = fits[link] - penalties[link]
@@ -294,6 +299,8 @@ class ChangeDetector:
     errors: how many errors of the arm's model the filter's state has.
 
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
+    suspected: where none is pending, the likeliest change of the payload, and the probability that there is one.
+    is_last_look: whether the suspected change is not followed any longer.
     """
 
     def __init__(
@@ -306,6 +313,8 @@ class ChangeDetector:
         self._jumps, ramps = (math.ceil(life / period) + 2 for life, period in _FAMILIES)
         slots, columns = self._jumps + ramps, MOMENTS + n
         self._places = slice(0, self._jumps), slice(self._jumps, slots)
+        self._lifetime, period = (np.repeat(each, (self._jumps, ramps)) for each in zip(*_FAMILIES, strict=True))
+        self._prior = np.log(CHANGES * period)  # log odds of a change at an onset
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
@@ -324,6 +333,8 @@ class ChangeDetector:
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._elapsed, self._since_onset, self._after_gap = 0.0, np.full(len(_FAMILIES), math.inf), after_gap
         self.pending: Change | None = None
+        self.suspected: tuple[Change, float] | None = None
+        self.is_last_look = False
 
     def follow_samples(self, pole: float, steps: FloatArray) -> None:
         """Follow the regression through samples that came `steps` (N,) s after each other; pole: rad/s, its own."""
@@ -335,12 +346,10 @@ class ChangeDetector:
         self._since_onset += self._elapsed
         self._elapsed = 0.0
         if self.pending is None:
-            for family, (place, (lifetime, period)) in enumerate(zip(self._places, _FAMILIES, strict=True)):
-                age = self._age[place]
-                age[age > lifetime] = math.inf
+            for family, (place, (_, period)) in enumerate(zip(self._places, _FAMILIES, strict=True)):
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
-                    self._start(place.start + int(np.argmax(age)), regression)
+                    self._start(place.start + int(np.argmax(self._age[place])), regression)
         alive, pole = self._alive, regression.pole
         jumps, ramps = alive[alive < self._jumps], alive[alive >= self._jumps]
         phase = pole * (self._age + self._past)[jumps]
@@ -379,24 +388,34 @@ class ChangeDetector:
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: the `departure` (`lead_of_payload`).
         """
-        if (touched or still > LIFETIME) and self.pending is None:  # hands and settling friction are as slow
-            self._age[self._places[1]] = math.inf
         alive = self._alive
         log_bayes_factors(
-            alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, EVIDENCE, self._evidence
+            alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, -self._prior,
+            self._evidence,
         )  # fmt: skip
+        change = self._clear_change(alive, state, still, least_mass, departure)
+        if self.pending is None:
+            self._suspect(alive, state, still, least_mass, touched)
+        return change
+
+    def _clear_change(
+        self,
+        alive: np.ndarray,
+        state: GaussianState,
+        still: float,
+        least_mass: float,
+        departure: tuple[FloatArray, FloatArray, FloatArray] | None,
+    ) -> Change | None:
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
-        of_payload, of_touch = (float(self._evidence[slot, k]) for k, slot in enumerate(slots))
+        lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
         if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._jumps]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
-        # Friction settles at a stop: that is no payload, and no touch.
-        of_stop = self._evidence[slots, 2] if 0.0 < still <= PASSED + LIFETIME else np.zeros(2)
-        lead, touch = of_payload - of_touch, float(self._evidence[slots[1], 1])
+        touch, of_stop = float(self._evidence[slots[1], 1]), self._of_stop(slots[1], still)
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            tempered(of_payload - of_stop[0], self._chi[slots[0]])[0] > (EVIDENCE if still > LIFETIME else IN_MOTION),
-            tempered(touch, self._chi[slots[1]])[1] > EVIDENCE and touch - of_stop[1] > CLEAR,
+            self._of_payload(slots[0], still) > EVIDENCE,
+            tempered(touch, self._chi[slots[1]])[1] > EVIDENCE and touch - of_stop > CLEAR,
         )
         if self.pending is None and not any(clear):
             return None
@@ -412,7 +431,42 @@ class ChangeDetector:
         else:
             return None
         self.pending = self._contact(int(slots[1]), state) if is_touch else payload
+        self.suspected = None
         return self.pending
+
+    def _suspect(self, alive: np.ndarray, state: GaussianState, still: float, least_mass: float, touched: bool) -> None:
+        """Suspect the payload's likeliest change by the probability of all, and drop what is followed no longer."""
+        over = self._age > self._lifetime
+        if touched or still > LIFETIME:  # hands and settling friction are as slow as ramps
+            over[self._places[1]] = True
+        self.suspected, self.is_last_look = None, False
+        slots = alive[self._evidence[alive, 0] != 0.0]
+        if slots.size:
+            share = self._share(still)
+            payload = self._prior[slots] + [self._of_payload(slot, still) for slot in slots]
+            touch = self._prior[slots] + [
+                share * tempered(self._evidence[slot, 1] - self._of_stop(slot, still), self._chi[slot])[0]
+                for slot in slots
+            ]
+            any_payload = np.logaddexp.reduce(payload)
+            probability = math.exp(any_payload - np.logaddexp.reduce([0.0, any_payload, *touch]))
+            likeliest = int(slots[np.argmax(payload)])
+            change = self._payload_change(likeliest, state)
+            if self._is_possible(change, least_mass):
+                self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
+        self._age[over] = math.inf
+
+    def _share(self, still: float) -> float:
+        """Share of a payload's evidence that counts."""
+        return 1.0 if still > LIFETIME else IN_MOTION
+
+    def _of_stop(self, slot: int, still: float) -> float:
+        """Evidence of friction that settles at a stop: that is no payload, and no touch."""
+        return float(self._evidence[slot, 2]) if 0.0 < still <= PASSED + LIFETIME else 0.0
+
+    def _of_payload(self, slot: int, still: float) -> float:
+        """Evidence of a payload's change, as far as it counts."""
+        return self._share(still) * tempered(self._evidence[slot, 0] - self._of_stop(slot, still), self._chi[slot])[0]
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""

@@ -50,6 +50,14 @@ class GaussianState:
         spread = share * (1.0 - share) * np.outer(change, change)
         return GaussianState(self.mean + share * change, self.covariance - share * gain @ cross.T + spread)
 
+    def mixed(self, other: GaussianState, share: float) -> GaussianState:
+        """The Gaussian of the same mean and covariance as the mixture with `other`, of the probability `share`."""
+        between = other.mean - self.mean
+        covariance = (1.0 - share) * self.covariance + share * other.covariance
+        return GaussianState(
+            self.mean + share * between, covariance + share * (1.0 - share) * np.outer(between, between)
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class FilterStep:

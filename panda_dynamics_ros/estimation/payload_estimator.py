@@ -305,20 +305,25 @@ class PayloadEstimator:
 
     @property
     def _present(self) -> GaussianState:
-        """The state, with the change that is pending."""
-        pending = self._detector.pending
-        if pending is None:
+        """The state, with the change that is pending, or suspected."""
+        pending, suspected = self._detector.pending, self._detector.suspected
+        change = pending or (suspected[0] if suspected is not None else None)
+        if change is None:
             return self._state
-        if pending is not self._seen[0]:
-            is_touch = pending.kind == CONTACT
-            if is_touch:
+        if change is not self._seen[0]:
+            if pending is None:
+                size = len(self._state.mean)  # without the payload before
+                adopted = self._adopted(change)
+                with_it = GaussianState(adopted.mean[:size], adopted.covariance[:size, :size])
+                adopted = self._state.mixed(with_it, suspected[1])
+            elif pending.kind == CONTACT:
                 adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
             else:
                 adopted = self._adopted(pending)
                 place = np.arange(MOMENTS)  # what comes on gradually may become any payload
                 std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[:MOMENTS]
                 adopted.covariance[place, place] += std**2
-            self._seen = pending, adopted
+            self._seen = change, adopted
         return self._seen[1]
 
     @property
@@ -407,6 +412,8 @@ class PayloadEstimator:
         pending = self._detector.pending
         if pending is not None:
             self._adopt(pending, self._stamp - pending.age)
+        else:
+            self._state = self._present
         self._detector.restart()
 
     def _update(self, q: FloatArray, dq: FloatArray, s: FloatArray, step: float) -> None:
@@ -497,6 +504,7 @@ class PayloadEstimator:
             self._told = ""
         touched = self._ongoing is not None and self._ongoing.untouched is not None
         change = self._detector.detect(self._state, self._clock.still, -float(self._tare[0]), departure, touched)
+        suspected = self._detector.suspected
         event = None
         if change is not None:
             onset = self._stamp - change.age
@@ -506,7 +514,11 @@ class PayloadEstimator:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= PASSED:
                 self._adopt(change, onset)
-        elif last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
+        elif suspected is not None and self._detector.is_last_look and suspected[1] > 0.5:  # never clear, yet likelier
+            self._state = self._present
+            self._detector.restart()
+            self._history.clear()
+        if change is None and last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
             last.decided = True  # it moves with the arm, as a weight does
             event = ChangeEvent(self._stamp, PICK, last.onset)
         return event
@@ -543,7 +555,10 @@ class PayloadEstimator:
             self._last = _Happening(self._found, onset, jump, before)
             rests = self._clock.still > 0.0
             if rests or change.is_ramp:  # more may follow
-                self._ongoing = _Ongoing(moments, self._state.mean[moments], onset, until_motion=rests)
+                slow = self._state.mean[moments]
+                if not rests:  # a mean with a delay of `WITHIN` lags behind what has come so far by so much
+                    slow = slow - WITHIN / change.age * change.jump[:MOMENTS]
+                self._ongoing = _Ongoing(moments, slow, onset, until_motion=rests)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._return_to(before)
             self._state = self._opened(self._with_past(before))
