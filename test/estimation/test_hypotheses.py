@@ -80,7 +80,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
     found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
-    log_bayes_factors(np.array([0, 1]), L, v, SIZES, shares, settled, TOUCHES, SIGMA, 0.0, found)
+    log_bayes_factors(np.array([0, 1]), L, v, SIZES, shares, settled, TOUCHES, SIGMA, np.zeros(2), found)
 
     def log_ratio(L, v, P):
         def log_density(S):
@@ -98,7 +98,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         of_settled = [max(0.0, log_ratio(L[slot, 4:, 4:], v[slot, 4:], np.diag(settled**2)))]
         for each, kinds in zip(found[slot], (of_payload, of_touch, of_settled), strict=True):
             assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
-    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, shares, settled, TOUCHES, SIGMA, 1.0, found)
+    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, shares, settled, TOUCHES, SIGMA, np.ones(1), found)
     assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
 
 
