@@ -300,7 +300,7 @@ class ChangeDetector:
 
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     suspected: where none is pending, the likeliest change of the payload, and the probability that there is one.
-    is_last_look: whether the suspected change is not followed any longer.
+    is_last_look: whether it is a ramp that is not followed any longer; onsets of ramps stand for older jumps, too.
     """
 
     def __init__(
@@ -388,6 +388,9 @@ class ChangeDetector:
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: the `departure` (`lead_of_payload`).
         """
+        if self.pending is None:  # hands and settling friction are as slow as ramps
+            ramps = self._age[self._places[1]]
+            ramps[touched | (ramps < still)] = math.inf
         alive = self._alive
         log_bayes_factors(
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, -self._prior,
@@ -395,7 +398,7 @@ class ChangeDetector:
         )  # fmt: skip
         change = self._clear_change(alive, state, still, least_mass, departure)
         if self.pending is None:
-            self._suspect(alive, state, still, least_mass, touched)
+            self._suspect(alive, state, still, least_mass)
         return change
 
     def _clear_change(
@@ -434,18 +437,15 @@ class ChangeDetector:
         self.suspected = None
         return self.pending
 
-    def _suspect(self, alive: np.ndarray, state: GaussianState, still: float, least_mass: float, touched: bool) -> None:
+    def _suspect(self, alive: np.ndarray, state: GaussianState, still: float, least_mass: float) -> None:
         """Suspect the payload's likeliest change by the probability of all, and drop what is followed no longer."""
         over = self._age > self._lifetime
-        if touched or still > LIFETIME:  # hands and settling friction are as slow as ramps
-            over[self._places[1]] = True
         self.suspected, self.is_last_look = None, False
         slots = alive[self._evidence[alive, 0] != 0.0]
         if slots.size:
-            share = self._share(still)
             payload = self._prior[slots] + [self._of_payload(slot, still) for slot in slots]
             touch = self._prior[slots] + [
-                share * tempered(self._evidence[slot, 1] - self._of_stop(slot, still), self._chi[slot])[0]
+                self._share(slot, still) * tempered(self._evidence[slot, 1] - self._of_stop(slot, still), self._chi[slot])[0]
                 for slot in slots
             ]
             any_payload = np.logaddexp.reduce(payload)
@@ -453,20 +453,21 @@ class ChangeDetector:
             likeliest = int(slots[np.argmax(payload)])
             change = self._payload_change(likeliest, state)
             if self._is_possible(change, least_mass):
-                self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
+                self.suspected = change, probability
+                self.is_last_look = change.is_ramp and bool(over[likeliest])
         self._age[over] = math.inf
 
-    def _share(self, still: float) -> float:
-        """Share of a payload's evidence that counts."""
-        return 1.0 if still > LIFETIME else IN_MOTION
+    def _share(self, slot: int, still: float) -> float:
+        """Share of a payload's evidence that counts: whether the arm has moved since the onset."""
+        return 1.0 if self._age[slot] < still else IN_MOTION
 
     def _of_stop(self, slot: int, still: float) -> float:
-        """Evidence of friction that settles at a stop: that is no payload, and no touch."""
-        return float(self._evidence[slot, 2]) if 0.0 < still <= PASSED + LIFETIME else 0.0
+        """Evidence of friction that settles at a stop within `PASSED`: that is no payload, and no touch."""
+        return float(self._evidence[slot, 2]) if 0.0 < still <= PASSED + self._age[slot] else 0.0
 
     def _of_payload(self, slot: int, still: float) -> float:
         """Evidence of a payload's change, as far as it counts."""
-        return self._share(still) * tempered(self._evidence[slot, 0] - self._of_stop(slot, still), self._chi[slot])[0]
+        return self._share(slot, still) * tempered(self._evidence[slot, 0] - self._of_stop(slot, still), self._chi[slot])[0]
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""
