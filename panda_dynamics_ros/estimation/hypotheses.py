@@ -55,8 +55,8 @@ EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
 change in an hour has the odds e^11. Log Bayes factor between payload and contact."""
 IN_MOTION = 0.6
-"""Share of a payload's evidence that counts while the arm moves, where the model of the residual is only roughly right:
-free motion of real arms reaches 9, a hand that guides one 19."""
+"""Share of a payload's evidence that counts where the arm has moved since the onset: the model of the residual is only
+roughly right then. Free motion of real arms reaches 9, a hand that guides one 19."""
 DEGREES = 20.0
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, NOTHING = 10.0, 0.03
@@ -186,8 +186,10 @@ def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
     """A log Bayes factor where the scale of the noise is known only as from `DEGREES` innovations.
 
     While the innovations are no larger than expected it stays what it is; beyond, it grows with the logarithm of the
-    share that is explained. The second number is the part beyond.
+    share that is explained. The second number is the part beyond. Evidence against a change stays what it is.
     """
+    if evidence < 0.0:
+        return evidence, 0.0
     least, total = DEGREES + chi[1], DEGREES + chi[0]
     left = total - 2.0 * evidence
     beyond = 0.5 * least * math.log(max(total, least) / max(left, least))
@@ -409,6 +411,7 @@ class ChangeDetector:
         least_mass: float,
         departure: tuple[FloatArray, FloatArray, FloatArray] | None,
     ) -> Change | None:
+        """Note and return the change that is clear; see `detect`."""
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
         lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
         if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
@@ -417,7 +420,7 @@ class ChangeDetector:
         touch, of_stop = float(self._evidence[slots[1], 1]), self._of_stop(slots[1], still)
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            self._of_payload(slots[0], still) > EVIDENCE,
+            self._counted(slots[0], 0, still) > EVIDENCE,
             tempered(touch, self._chi[slots[1]])[1] > EVIDENCE and touch - of_stop > CLEAR,
         )
         if self.pending is None and not any(clear):
@@ -443,13 +446,9 @@ class ChangeDetector:
         self.suspected, self.is_last_look = None, False
         slots = alive[self._evidence[alive, 0] != 0.0]
         if slots.size:
-            payload = self._prior[slots] + [self._of_payload(slot, still) for slot in slots]
-            touch = self._prior[slots] + [
-                self._share(slot, still) * tempered(self._evidence[slot, 1] - self._of_stop(slot, still), self._chi[slot])[0]
-                for slot in slots
-            ]
-            any_payload = np.logaddexp.reduce(payload)
-            probability = math.exp(any_payload - np.logaddexp.reduce([0.0, any_payload, *touch]))
+            payload, touch = (self._prior[slots] + [self._counted(s, kind, still) for s in slots] for kind in (0, 1))
+            of_any = np.logaddexp.reduce(payload)
+            probability = math.exp(of_any - np.logaddexp.reduce([0.0, of_any, *touch]))
             likeliest = int(slots[np.argmax(payload)])
             change = self._payload_change(likeliest, state)
             if self._is_possible(change, least_mass):
@@ -457,17 +456,14 @@ class ChangeDetector:
                 self.is_last_look = change.is_ramp and bool(over[likeliest])
         self._age[over] = math.inf
 
-    def _share(self, slot: int, still: float) -> float:
-        """Share of a payload's evidence that counts: whether the arm has moved since the onset."""
-        return 1.0 if self._age[slot] < still else IN_MOTION
-
     def _of_stop(self, slot: int, still: float) -> float:
         """Evidence of friction that settles at a stop within `PASSED`: that is no payload, and no touch."""
         return float(self._evidence[slot, 2]) if 0.0 < still <= PASSED + self._age[slot] else 0.0
 
-    def _of_payload(self, slot: int, still: float) -> float:
-        """Evidence of a payload's change, as far as it counts."""
-        return self._share(slot, still) * tempered(self._evidence[slot, 0] - self._of_stop(slot, still), self._chi[slot])[0]
+    def _counted(self, slot: int, kind: int, still: float) -> float:
+        """Evidence of a payload's change (kind 0) or of a touch (1), as far as it counts."""
+        share = 1.0 if self._age[slot] < still else IN_MOTION  # whether the arm has moved since the onset
+        return share * tempered(self._evidence[slot, kind] - self._of_stop(slot, still), self._chi[slot])[0]
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""

@@ -124,6 +124,20 @@ def test_what_comes_on_steadily_in_motion_is_found(robot):
     assert abs(found[-1][1].mass - 1.0) < 3.0 * found[-1][1].std[0] < 0.4
 
 
+@pytest.mark.parametrize("robot", ["panda", "fr3"])
+def test_what_comes_on_slowly_counts_before_it_is_noticed(robot):
+    """0.3 kg within 1.5 s look like the disturbance for seconds: the interval says so."""
+    r = steady(robot, 503)
+    slow = next(h for h in r.happenings if h.kind == "steadily" and h.payload.mass == 0.3)
+    part = slice(int(1e3 * slow.begin) - 15_000, int(1e3 * slow.end) + 2000)
+    found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
+    noticed = [e.stamp for _, e, _ in found if e.event is not None and e.stamp > slow.begin]
+    assert not noticed or noticed[0] > slow.end + 1.0
+    for _, estimate, _ in found:
+        if estimate.stamp > slow.end:
+            assert abs(estimate.mass - 0.3) < 3.0 * estimate.std[0], estimate.stamp
+
+
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     """Without model error only what friction holds is left, which the difference of two rests takes out."""
     pick = next(h for h in recording.happenings if h.kind == "pick")

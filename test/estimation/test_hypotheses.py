@@ -141,6 +141,16 @@ def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, st
     assert {0.0: empty > 0.99, 0.1: 0.5 < empty < 0.999, 0.5: empty < 1e-6}[before]
 
 
+def test_a_mixture_has_the_moments_of_both(rng):
+    """Of two Gaussians: E[x] and E[x x'] are the weighted means of theirs."""
+    roots = rng.normal(size=(2, 4, 4))
+    a, b = (GaussianState(rng.normal(size=4), root @ root.T) for root in roots)
+    mixed, share = a.mixed(b, 0.3), 0.3
+    second = [s.covariance + np.outer(s.mean, s.mean) for s in (a, b, mixed)]
+    np.testing.assert_allclose(mixed.mean, (1.0 - share) * a.mean + share * b.mean, rtol=1e-12)
+    np.testing.assert_allclose(second[2], (1.0 - share) * second[0] + share * second[1], rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_burst_of_noise_is_no_event(panda, seed):
     """Half a second of white noise of six standard deviations of the residual: no jump explains it."""
