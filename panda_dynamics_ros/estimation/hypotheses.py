@@ -19,8 +19,9 @@ The second term penalises the freedom of the hypothesis. Size and link are unkno
 them. The scale of the noise is known only as from `DEGREES` innovations, so that the density of the innovations is
 Student's: a burst of noise that no jump explains is no evidence for one.
 
-With `CHANGES` as the prior rate, Bayes factors become probabilities. A change is announced, and taken for a fact, once
-it is clear. Until then it is suspected, and the estimate is the mixture of the states without and with it.
+A change is announced, and taken for a fact, once it is clear. A ramp may take seconds for that: until then it is
+suspected. With `CHANGES` as the prior rate its Bayes factor becomes a probability, and the estimate is the mixture of
+the states without and with it. Ramps stand for jumps that were not clear in time as well.
 """
 
 from __future__ import annotations
@@ -301,8 +302,8 @@ class ChangeDetector:
     errors: how many errors of the arm's model the filter's state has.
 
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
-    suspected: where none is pending, the likeliest change of the payload, and the probability that there is one.
-    is_last_look: whether it is a ramp that is not followed any longer; onsets of ramps stand for older jumps, too.
+    suspected: where none is pending, the likeliest ramp, and the probability that there is one.
+    is_last_look: whether the suspected change is followed no longer.
     """
 
     def __init__(
@@ -315,8 +316,9 @@ class ChangeDetector:
         self._jumps, ramps = (math.ceil(life / period) + 2 for life, period in _FAMILIES)
         slots, columns = self._jumps + ramps, MOMENTS + n
         self._places = slice(0, self._jumps), slice(self._jumps, slots)
-        self._lifetime, period = (np.repeat(each, (self._jumps, ramps)) for each in zip(*_FAMILIES, strict=True))
-        self._prior = np.log(CHANGES * period)  # log odds of a change at an onset
+        self._lifetime = np.repeat((LIFETIME, RAMP_LIFETIME), (self._jumps, ramps))
+        self._prior = math.log(CHANGES * RAMP_PERIOD)  # log odds of a ramp at an onset
+        self._least = np.repeat((EVIDENCE, -self._prior), (self._jumps, ramps))
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
@@ -395,7 +397,7 @@ class ChangeDetector:
             ramps[touched | (ramps < still)] = math.inf
         alive = self._alive
         log_bayes_factors(
-            alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, -self._prior,
+            alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, self._least,
             self._evidence,
         )  # fmt: skip
         change = self._clear_change(alive, state, still, least_mass, departure)
@@ -441,19 +443,18 @@ class ChangeDetector:
         return self.pending
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, still: float, least_mass: float) -> None:
-        """Suspect the payload's likeliest change by the probability of all, and drop what is followed no longer."""
+        """Suspect the likeliest ramp by the probability of all, and drop what is followed no longer."""
         over = self._age > self._lifetime
         self.suspected, self.is_last_look = None, False
-        slots = alive[self._evidence[alive, 0] != 0.0]
-        if slots.size:
-            payload, touch = (self._prior[slots] + [self._counted(s, kind, still) for s in slots] for kind in (0, 1))
+        ramps = alive[(alive >= self._jumps) & (self._evidence[alive, 0] != 0.0)]
+        if ramps.size:
+            payload, touch = ([self._prior + self._counted(s, kind, still) for s in ramps] for kind in (0, 1))
             of_any = np.logaddexp.reduce(payload)
             probability = math.exp(of_any - np.logaddexp.reduce([0.0, of_any, *touch]))
-            likeliest = int(slots[np.argmax(payload)])
+            likeliest = int(ramps[np.argmax(payload)])
             change = self._payload_change(likeliest, state)
             if self._is_possible(change, least_mass):
-                self.suspected = change, probability
-                self.is_last_look = change.is_ramp and bool(over[likeliest])
+                self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
         self._age[over] = math.inf
 
     def _of_stop(self, slot: int, still: float) -> float:

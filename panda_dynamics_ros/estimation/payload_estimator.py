@@ -306,8 +306,8 @@ class PayloadEstimator:
     @property
     def _present(self) -> GaussianState:
         """The state, with the change that is pending, or suspected."""
-        pending, suspected = self._detector.pending, self._detector.suspected
-        change = pending or (suspected[0] if suspected is not None else None)
+        pending = self._detector.pending
+        change, probability = self._detector.suspected or (pending, 1.0)
         if change is None:
             return self._state
         if change is not self._seen[0]:
@@ -315,7 +315,7 @@ class PayloadEstimator:
                 size = len(self._state.mean)  # without the payload before
                 adopted = self._adopted(change)
                 with_it = GaussianState(adopted.mean[:size], adopted.covariance[:size, :size])
-                adopted = self._state.mixed(with_it, suspected[1])
+                adopted = self._state.mixed(with_it, probability)
             elif pending.kind == CONTACT:
                 adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
             else:
