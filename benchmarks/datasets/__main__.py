@@ -102,7 +102,7 @@ def main() -> None:
     out.print(_costs(costs))
 
 
-def estimates(runs: list[Run], per_task: float) -> list[dict[str, float | str]]:
+def estimates(runs: list[Run], per_task: float) -> list[dict[str, object]]:
     """Core hours and bytes of large data sets, from the processor's time and bytes for each recorded second."""
     short, long = runs[:2]
     droid = {"name": f"{DROID_EPISODES:,} episodes of {DROID_SECONDS:g} s at {DROID_RATE:g} Hz"}
