@@ -139,7 +139,7 @@ def _samples(samples: dict[str, tuple[float, int]]) -> Table:
     return table("one process, a recording at 1 kHz", ("", "us a sample", "times real time", "rows"), rows)
 
 
-def _costs(costs: list[dict[str, float | str]]) -> Table:
+def _costs(costs: list[dict[str, object]]) -> Table:
     rows = [
         (
             f"{case['name']}", f"{case['core_h']:.1f}", f"{case['gigabytes']:,.0f}", f"{case['tasks']:,}",
