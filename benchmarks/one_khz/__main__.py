@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.common import table
-from benchmarks.one_khz.listener import TOPICS
 from benchmarks.one_khz.resources import Usage
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 
@@ -74,18 +72,16 @@ def run(
     folder: Path,
     load: float = 0.0,
     same_session: bool = False,
-    topics: Sequence[str] = tuple(TOPICS),
 ) -> tuple[Any, Any, dict[str, Usage]]:
     """Let the processes of one arm run; returns what publisher and listener wrote, and what the processes used.
 
     load: cores that other programs would take if they could.
     same_session: whether they are of the nodes' session. Linux shares the processors between sessions first
         (`sched_autogroup_enabled`).
-    topics: which somebody listens to; the others are not sent.
     """
     environment = isolated_environment(DOMAIN)
     python = [sys.executable, "-m"]
-    listener = [*python, "benchmarks.one_khz.listener", str(folder / "heard.npz"), *topics]
+    listener = [*python, "benchmarks.one_khz.listener", str(folder / "heard.npz")]
     bare = [*python, "benchmarks.one_khz.listener", str(folder / "bare.npz"), "--bare"]
     publisher = [*python, "benchmarks.one_khz.publisher", str(60.0 * minutes), str(folder / "sent.npz")]
     publisher += [str(len(executables) + 1)]
@@ -147,12 +143,11 @@ def main() -> int:
     parser.add_argument("--one-process", action="store_true", help="both nodes in one process (executable suite)")
     parser.add_argument("--load", type=float, default=0.0, help="cores that other programs would take (0)")
     parser.add_argument("--same-session", action="store_true", help="these programs are of the nodes' session")
-    parser.add_argument("--topics", nargs="+", choices=TOPICS, default=list(TOPICS), help="to listen to (all)")
     options = parser.parse_args()
     minutes, executables = options.minutes, ONE if options.one_process else TWO
     console = Console()
     with tempfile.TemporaryDirectory() as folder, console.status(f"{minutes:g} minutes at 1 kHz"):
-        sent, heard, usage = run(executables, minutes, Path(folder), options.load, options.same_session, options.topics)
+        sent, heard, usage = run(executables, minutes, Path(folder), options.load, options.same_session)
     first, times = int(sent["first"]), sent["sent"]
     taken = received(executables, heard)
     latencies = [Latency.of(topic, heard[topic], first, times) for topic in heard if topic != "diagnostics"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the nodes publish, and when: taken in batches, so that listening costs the machine little.
 
-`python -m benchmarks.one_khz.listener FILE TOPIC ..`; ends when interrupted and then writes FILE (.npz): for each topic
-the stamps of its messages and when the node published them, ns; and the last diagnostics as JSON.
+`python -m benchmarks.one_khz.listener FILE`; ends when interrupted and then writes FILE (.npz): for each topic the
+stamps of its messages and when the node published them, ns; and the last diagnostics as JSON.
 
 `... FILE --bare` is the program to compare with: it does nothing but to note when each joint state is there.
 """
@@ -83,7 +83,7 @@ def main() -> None:
     def listen(message_type: type, topic: str) -> Subscription:
         return node.create_subscription(message_type, topic, lambda message: None, EVERY_MESSAGE)
 
-    topics = {topic: listen(message_type, topic) for topic, message_type in TOPICS.items() if topic in sys.argv}
+    topics = {topic: listen(message_type, topic) for topic, message_type in TOPICS.items()}
     diagnostics = listen(DiagnosticArray, "/diagnostics")
     found: dict[str, list[tuple[int, int]]] = {topic: [] for topic in topics}
     statuses: dict[str, dict[str, Any]] = {}
