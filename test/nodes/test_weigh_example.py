@@ -47,7 +47,7 @@ def module():
 def assert_weighed(folder: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     assert abs(summary["mass"] - MASS) < 4.0 * summary["std"][0]
-    assert summary["std"][0] < 0.02
+    assert summary["std"][0] < 0.025  # kg: half of what the online estimator leaves of such a run
     assert (folder / "weigh.png").is_file()
     assert len(pdr.load_dataset(folder / "run2_with").stamp) > 3000
 
