@@ -514,10 +514,11 @@ class PayloadEstimator:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= PASSED:
                 self._adopt(change, onset)
-        elif suspected is not None and self._detector.is_last_look and suspected[1] > 0.5:  # never clear, yet likelier
+        elif suspected is not None and self._detector.is_last_look:  # never clear: what is likely of it stays
             self._state = self._present
-            self._detector.restart()
-            self._history.clear()
+            if suspected[1] > 0.5:  # the other hypotheses are of the same change
+                self._detector.restart()
+                self._history.clear()
         if change is None and last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
             last.decided = True  # it moves with the arm, as a weight does
             event = ChangeEvent(self._stamp, PICK, last.onset)

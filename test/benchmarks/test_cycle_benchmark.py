@@ -138,6 +138,16 @@ def test_what_comes_on_slowly_counts_before_it_is_noticed(robot):
             assert abs(estimate.mass - 0.3) < 3.0 * estimate.std[0], estimate.stamp
 
 
+def test_what_never_becomes_clear_stays_in_the_interval():
+    """0.3 kg that are unlikely at the last look, and still four seconds old."""
+    r = steady("fr3", 501)
+    slow, release = r.happenings[-2:]
+    part = slice(int(1e3 * slow.begin) - 15_000, int(1e3 * release.begin))
+    found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
+    assert all(e.event is None for _, e, _ in found if e.stamp > slow.begin)
+    assert abs(found[-1][1].mass - 0.3) < 3.0 * found[-1][1].std[0]
+
+
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     """Without model error only what friction holds is left, which the difference of two rests takes out."""
     pick = next(h for h in recording.happenings if h.kind == "pick")
