@@ -44,10 +44,10 @@ def module():
     return module_of(FILE)
 
 
-def assert_weighed(folder: Path) -> None:
+def assert_weighed(folder: Path, most: float = 0.02) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     assert abs(summary["mass"] - MASS) < 4.0 * summary["std"][0]
-    assert summary["std"][0] < 0.025  # kg: half of what the online estimator leaves of such a run
+    assert summary["std"][0] < most  # kg
     assert (folder / "weigh.png").is_file()
     assert len(pdr.load_dataset(folder / "run2_with").stamp) > 3000
 
@@ -81,7 +81,7 @@ def test_the_launch_file_does_all_of_it(plan, tmp_path):
         weigh.ended()
     assert weigh.process.returncode == 0, weigh.text
     assert "[weigh_on_robot-1] weighed with fr3+hand, 2 runs" in weigh.text
-    assert_weighed(tmp_path / "result")
+    assert_weighed(tmp_path / "result", 0.025)  # on a wall gravity turns with other joints: 20.4 g
 
 
 @pytest.mark.ros
